@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Replaces operator new by one that counts; the other forms of the standard library end in these four.
+#include <allocations.hpp>
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+thread_local std::size_t calls = 0;
+
+void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  ++calls;
+  if (size == 0) size = 1;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(size);
+  void* memory = nullptr;
+  return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+}
+
+}  // namespace
+
+std::size_t trainhook::support::allocations_of_this_thread() noexcept { return calls; }
+
+void* operator new(std::size_t size) {
+  if (void* memory = allocate(size, 1)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (void* memory = allocate(size, static_cast<std::size_t>(alignment))) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size, 1); }
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
