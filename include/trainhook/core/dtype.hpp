@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Element types of tensors, with TensorFlow's numbers and names.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook {
+
+/// The type of a tensor's elements. The numbers are TensorFlow's `DataType` and stand in files: never renumber.
+enum class DType : std::uint8_t {
+  Invalid = 0,
+  Float = 1,
+  Double = 2,
+  Int32 = 3,
+  UInt8 = 4,
+  Int16 = 5,
+  Int8 = 6,
+  String = 7,
+  Complex64 = 8,
+  Int64 = 9,
+  Bool = 10,
+  BFloat16 = 14,
+  UInt16 = 17,
+  Complex128 = 18,
+  Half = 19,
+  UInt32 = 22,
+  UInt64 = 23,
+};
+
+/// IEEE 754 binary16 as stored bits: tensors hold it, arithmetic is the engine's business.
+struct Half {
+  std::uint16_t bits{};
+  friend bool operator==(Half, Half) = default;
+};
+
+/// bfloat16 as stored bits: the upper half of a float.
+struct BFloat16 {
+  std::uint16_t bits{};
+  friend bool operator==(BFloat16, BFloat16) = default;
+};
+
+namespace detail {
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;   // tf.float32.name
+  std::string_view proto;  // as text protos spell it
+  std::size_t size;        // bytes an element; 0 for strings
+};
+
+inline constexpr std::array kDTypes{
+    DTypeInfo{DType::Float, "float32", "DT_FLOAT", 4},          DTypeInfo{DType::Double, "float64", "DT_DOUBLE", 8},
+    DTypeInfo{DType::Int32, "int32", "DT_INT32", 4},            DTypeInfo{DType::UInt8, "uint8", "DT_UINT8", 1},
+    DTypeInfo{DType::Int16, "int16", "DT_INT16", 2},            DTypeInfo{DType::Int8, "int8", "DT_INT8", 1},
+    DTypeInfo{DType::String, "string", "DT_STRING", 0},         DTypeInfo{DType::Complex64, "complex64", "DT_COMPLEX64", 8},
+    DTypeInfo{DType::Int64, "int64", "DT_INT64", 8},            DTypeInfo{DType::Bool, "bool", "DT_BOOL", 1},
+    DTypeInfo{DType::BFloat16, "bfloat16", "DT_BFLOAT16", 2},   DTypeInfo{DType::UInt16, "uint16", "DT_UINT16", 2},
+    DTypeInfo{DType::Complex128, "complex128", "DT_COMPLEX128", 16}, DTypeInfo{DType::Half, "float16", "DT_HALF", 2},
+    DTypeInfo{DType::UInt32, "uint32", "DT_UINT32", 4},         DTypeInfo{DType::UInt64, "uint64", "DT_UINT64", 8},
+};
+
+constexpr const DTypeInfo* find_dtype(DType dtype) noexcept {
+  for (const DTypeInfo& info : kDTypes) {
+    if (info.dtype == dtype) return &info;
+  }
+  return nullptr;
+}
+
+template <class T>
+inline constexpr DType kDTypeOf = DType::Invalid;
+template <> inline constexpr DType kDTypeOf<float> = DType::Float;
+template <> inline constexpr DType kDTypeOf<double> = DType::Double;
+template <> inline constexpr DType kDTypeOf<std::int32_t> = DType::Int32;
+template <> inline constexpr DType kDTypeOf<std::uint8_t> = DType::UInt8;
+template <> inline constexpr DType kDTypeOf<std::int16_t> = DType::Int16;
+template <> inline constexpr DType kDTypeOf<std::int8_t> = DType::Int8;
+template <> inline constexpr DType kDTypeOf<std::string> = DType::String;
+template <> inline constexpr DType kDTypeOf<std::complex<float>> = DType::Complex64;
+template <> inline constexpr DType kDTypeOf<std::int64_t> = DType::Int64;
+template <> inline constexpr DType kDTypeOf<long long> = DType::Int64;
+template <> inline constexpr DType kDTypeOf<bool> = DType::Bool;
+template <> inline constexpr DType kDTypeOf<BFloat16> = DType::BFloat16;
+template <> inline constexpr DType kDTypeOf<std::uint16_t> = DType::UInt16;
+template <> inline constexpr DType kDTypeOf<std::complex<double>> = DType::Complex128;
+template <> inline constexpr DType kDTypeOf<Half> = DType::Half;
+template <> inline constexpr DType kDTypeOf<std::uint32_t> = DType::UInt32;
+template <> inline constexpr DType kDTypeOf<std::uint64_t> = DType::UInt64;
+template <> inline constexpr DType kDTypeOf<unsigned long long> = DType::UInt64;
+
+}  // namespace detail
+
+/// A C++ type that a tensor can hold; `std::string` is the element of string tensors.
+template <class T>
+concept TensorElement = detail::kDTypeOf<T> != DType::Invalid;
+
+/// The dtype of a C++ element type.
+template <TensorElement T>
+inline constexpr DType dtype_of = detail::kDTypeOf<T>;
+
+/// Bytes an element takes in memory and in files; 0 for strings, which have no fixed size.
+[[nodiscard]] constexpr std::size_t dtype_size(DType dtype) noexcept {
+  const detail::DTypeInfo* info = detail::find_dtype(dtype);
+  return info == nullptr ? 0 : info->size;
+}
+
+/// TensorFlow's short name, for example `float32`; `invalid` for what is no dtype.
+[[nodiscard]] constexpr std::string_view dtype_name(DType dtype) noexcept {
+  const detail::DTypeInfo* info = detail::find_dtype(dtype);
+  return info == nullptr ? "invalid" : info->name;
+}
+
+/// The name in text protos, for example `DT_FLOAT`.
+[[nodiscard]] constexpr std::string_view dtype_proto_name(DType dtype) noexcept {
+  const detail::DTypeInfo* info = detail::find_dtype(dtype);
+  return info == nullptr ? "DT_INVALID" : info->proto;
+}
+
+/// The dtype behind a number read from a file.
+/// @throws UnimplementedError for a number that this library does not store.
+[[nodiscard]] inline DType dtype_from_number(std::uint64_t number) {
+  if (number < 256 && detail::find_dtype(static_cast<DType>(number)) != nullptr) return static_cast<DType>(number);
+  throw UnimplementedError("dtype number ", number, " is not one that this library can hold");
+}
+
+[[nodiscard]] constexpr bool is_floating(DType dtype) noexcept {
+  return dtype == DType::Float || dtype == DType::Double || dtype == DType::Half || dtype == DType::BFloat16;
+}
+
+[[nodiscard]] constexpr bool is_integer(DType dtype) noexcept {
+  using enum DType;
+  return dtype == Int8 || dtype == Int16 || dtype == Int32 || dtype == Int64 || dtype == UInt8 || dtype == UInt16 || dtype == UInt32 ||
+         dtype == UInt64;
+}
+
+}  // namespace trainhook

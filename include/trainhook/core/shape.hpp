@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Shapes of tensors: fully known (`Shape`) and as far as a graph knows them (`PartialShape`).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook {
+
+inline constexpr std::size_t kMaxRank = 8;
+inline constexpr std::int64_t kUnknownDim = -1;
+
+namespace detail {
+
+inline std::string dims_to_string(std::span<const std::int64_t> dims) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (i > 0) text += ',';
+    text += dims[i] == kUnknownDim ? std::string("?") : str_cat(dims[i]);
+  }
+  return text + "]";
+}
+
+}  // namespace detail
+
+/// The extent of each dimension, outermost first; rank 0 is a scalar. At most `kMaxRank` dimensions, held inline.
+class Shape {
+ public:
+  constexpr Shape() noexcept = default;
+
+  /// @throws InvalidArgumentError for a negative dimension, more than `kMaxRank` of them, or a product beyond 63 bits.
+  Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const std::int64_t> dims) {
+    if (dims.size() > kMaxRank) throw InvalidArgumentError("a shape has at most ", kMaxRank, " dimensions, not ", dims.size());
+    std::int64_t product = 1;
+    for (std::int64_t dim : dims) {
+      if (dim < 0) throw InvalidArgumentError("shape ", detail::dims_to_string(dims), " has a negative dimension");
+      if (__builtin_mul_overflow(product, dim, &product)) {
+        throw InvalidArgumentError("shape ", detail::dims_to_string(dims), " has more elements than 63 bits count");
+      }
+    }
+    std::copy(dims.begin(), dims.end(), dims_.begin());
+    rank_ = dims.size();
+  }
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::int64_t operator[](std::size_t axis) const noexcept { return dims_[axis]; }
+  [[nodiscard]] std::span<const std::int64_t> dims() const noexcept { return {dims_.data(), rank_}; }
+
+  /// How many elements a tensor of this shape has; 1 for a scalar.
+  [[nodiscard]] std::int64_t num_elements() const noexcept {
+    std::int64_t product = 1;
+    for (std::int64_t dim : dims()) product *= dim;
+    return product;
+  }
+
+  [[nodiscard]] std::string to_string() const { return detail::dims_to_string(dims()); }
+  friend bool operator==(const Shape& a, const Shape& b) noexcept { return std::ranges::equal(a.dims(), b.dims()); }
+
+ private:
+  std::array<std::int64_t, kMaxRank> dims_{};
+  std::size_t rank_ = 0;
+};
+
+/// A shape of which some dimensions (`kUnknownDim`), or even the rank, may be unknown until the graph runs.
+class PartialShape {
+ public:
+  /// Unknown rank.
+  PartialShape() noexcept = default;
+
+  /// @throws InvalidArgumentError for a dimension below -1, or more than `kMaxRank` of them.
+  PartialShape(std::initializer_list<std::int64_t> dims) : PartialShape(std::span(dims.begin(), dims.size())) {}
+  explicit PartialShape(std::span<const std::int64_t> dims) : known_rank_(true) {
+    if (dims.size() > kMaxRank) throw InvalidArgumentError("a shape has at most ", kMaxRank, " dimensions, not ", dims.size());
+    for (std::int64_t dim : dims) {
+      if (dim < kUnknownDim) throw InvalidArgumentError("shape ", detail::dims_to_string(dims), " has a dimension below -1");
+    }
+    std::copy(dims.begin(), dims.end(), dims_.begin());
+    rank_ = dims.size();
+  }
+  PartialShape(const Shape& shape) : PartialShape(shape.dims()) {}
+
+  [[nodiscard]] bool has_rank() const noexcept { return known_rank_; }
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::int64_t operator[](std::size_t axis) const noexcept { return dims_[axis]; }
+  [[nodiscard]] std::span<const std::int64_t> dims() const noexcept { return {dims_.data(), rank_}; }
+
+  [[nodiscard]] bool is_fully_known() const noexcept {
+    return known_rank_ && std::ranges::none_of(dims(), [](std::int64_t dim) { return dim == kUnknownDim; });
+  }
+
+  /// The known shape. @throws FailedPreconditionError where something is still unknown.
+  [[nodiscard]] Shape known() const {
+    if (!is_fully_known()) throw FailedPreconditionError("shape ", to_string(), " is not fully known");
+    return Shape(dims());
+  }
+
+  /// Whether a tensor of shape `shape` (or one that is as partly known) may stand here.
+  [[nodiscard]] bool compatible_with(const PartialShape& shape) const noexcept {
+    if (!known_rank_ || !shape.known_rank_) return true;
+    if (rank_ != shape.rank_) return false;
+    for (std::size_t i = 0; i < rank_; ++i) {
+      if (dims_[i] != kUnknownDim && shape.dims_[i] != kUnknownDim && dims_[i] != shape.dims_[i]) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::string to_string() const { return known_rank_ ? detail::dims_to_string(dims()) : "<unknown>"; }
+  friend bool operator==(const PartialShape& a, const PartialShape& b) noexcept {
+    return a.known_rank_ == b.known_rank_ && std::ranges::equal(a.dims(), b.dims());
+  }
+
+ private:
+  std::array<std::int64_t, kMaxRank> dims_{};
+  std::size_t rank_ = 0;
+  bool known_rank_ = false;
+};
+
+}  // namespace trainhook

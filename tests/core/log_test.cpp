@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Log lines and the sink that takes them.
+#include <trainhook/core/log.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace trainhook {
+namespace {
+
+/// Collects lines while it lives.
+class Lines {
+ public:
+  Lines() : before_(set_log_sink([this](LogLevel level, std::string_view line) {
+              all.push_back(std::string(level == LogLevel::Info ? "I " : level == LogLevel::Warning ? "W " : "E ") + std::string(line));
+            })) {}
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+  ~Lines() { set_log_sink(before_); }
+  std::vector<std::string> all;
+
+ private:
+  LogSink before_;
+};
+
+TEST(Log, LinesGoToTheSinkWithTheirLevel) {
+  const Lines lines;
+  log_info("saved step ", 100);
+  log_warning("slow disk");
+  log_error("lost ", 2.5, " s");
+  EXPECT_EQ(lines.all, (std::vector<std::string>{"I saved step 100", "W slow disk", "E lost 2.5 s"}));
+}
+
+TEST(Log, SettingASinkReturnsTheOneBefore) {
+  const Lines outer;
+  {
+    const Lines inner;
+    log_info("in");
+    EXPECT_EQ(inner.all.size(), 1u);
+  }
+  log_info("out");
+  EXPECT_EQ(outer.all, std::vector<std::string>{"I out"});
+}
+
+TEST(Log, WithoutASinkLinesGoToStandardError) {
+  const LogSink before = set_log_sink({});
+  ::testing::internal::CaptureStderr();
+  log_warning("no sink");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "W no sink\n");
+  set_log_sink(before);
+}
+
+TEST(Log, ASinkThatThrowsHurtsNobody) {
+  const LogSink before = set_log_sink([](LogLevel, std::string_view) { throw std::runtime_error("full"); });
+  EXPECT_NO_THROW(log_info("line"));
+  set_log_sink(before);
+}
+
+TEST(Log, TheSinkIsCalledByOneThreadAtATime) {
+  const Lines lines;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([] {
+        for (int line = 0; line < 100; ++line) log_info("line ", line);
+      });
+    }
+  }
+  EXPECT_EQ(lines.all.size(), 400u);
+}
+
+}  // namespace
+}  // namespace trainhook
