@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Writes files of records (TFRecord): a bare sequence of checksummed byte strings.
+///
+///     file   = record*
+///     record = length:u64 masked_crc32c(length):u32 payload:byte[length] masked_crc32c(payload):u32
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <trainhook/io/coding.hpp>
+#include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/file_system.hpp>
+
+namespace trainhook {
+namespace detail {
+
+inline constexpr std::size_t kRecordHeaderSize = 12;
+inline constexpr std::size_t kRecordOverhead = kRecordHeaderSize + 4;
+
+}  // namespace detail
+
+/// Appends the record to `batch`: several records can then go to a file in one write.
+inline void append_record(std::string& batch, std::string_view payload) {
+  batch.reserve(batch.size() + payload.size() + detail::kRecordOverhead);
+  const std::size_t start = batch.size();
+  detail::append_fixed64(batch, payload.size());
+  detail::append_fixed32(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
+  batch.append(payload);
+  detail::append_fixed32(batch, crc32c::mask(crc32c::value(payload)));
+}
+
+/// Writes records to a file, each with a single write: a process that dies leaves whole records, a write that fails those before it.
+class RecordWriter {
+ public:
+  explicit RecordWriter(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
+
+  void write(std::string_view payload) {
+    record_.clear();
+    append_record(record_, payload);
+    file_->append(record_);
+  }
+
+  /// Writes what `append_record` gathered.
+  void write_batch(std::string_view records) { file_->append(records); }
+
+  [[nodiscard]] const std::string& path() const noexcept { return file_->path(); }
+  [[nodiscard]] std::uint64_t size() const noexcept { return file_->size(); }
+  void sync() { file_->sync(); }
+  void close() { file_->close(); }
+
+ private:
+  std::unique_ptr<WritableFile> file_;
+  std::string record_;
+};
+
+}  // namespace trainhook

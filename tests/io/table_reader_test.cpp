@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Damaged table files: every one is refused by name, none is read wrongly.
+#include <trainhook/io/table_reader.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/io/table_writer.hpp>
+
+#include "damage.hpp"
+
+namespace trainhook {
+namespace {
+
+using Entries = std::map<std::string, std::string>;
+
+Entries read_all(const std::string& file) {
+  Entries entries;
+  const TableReader reader(file, "run/x.index");
+  reader.for_each([&](std::string_view key, std::string_view value) { entries.emplace(key, value); });
+  return entries;
+}
+
+std::string sample_table() {
+  TableWriter table(64);  // small blocks: several of them, with an index worth its name
+  for (char c = 'a'; c < 'k'; ++c) table.add(std::string("layer/") + c, std::string(10, c));
+  return table.finish();
+}
+
+/// A file with this block in place of data, all checksums right.
+std::string table_around(const std::string& block, const std::string& index_key, char type = 0) {
+  std::string file;
+  const auto append = [&](const std::string& contents, char block_type) {
+    const detail::BlockHandle handle{file.size(), contents.size()};
+    const std::string covered = contents + block_type;
+    file += covered;
+    detail::append_fixed32(file, crc32c::mask(crc32c::value(covered)));
+    return handle;
+  };
+  const detail::BlockHandle data = append(block, type);
+  const detail::BlockHandle metaindex = append(detail::BlockBuilder(16).finish(), 0);
+  detail::BlockBuilder index_builder(1);
+  std::string handle;
+  data.append_to(handle);
+  index_builder.add(index_key, handle);
+  const detail::BlockHandle index = append(index_builder.finish(), 0);
+  std::string footer;
+  metaindex.append_to(footer);
+  index.append_to(footer);
+  footer.resize(40);
+  detail::append_fixed64(footer, detail::kTableMagic);
+  return file + footer;
+}
+
+std::string block_of(const std::string& entries) {
+  std::string block = entries;
+  detail::append_fixed32(block, 0);
+  detail::append_fixed32(block, 1);
+  return block;
+}
+
+TEST(TableReader, GivesEntriesInOrder) {
+  const Entries entries = read_all(sample_table());
+  EXPECT_EQ(entries.size(), 10u);
+  EXPECT_EQ(entries.at("layer/c"), std::string(10, 'c'));
+}
+
+TEST(TableReader, RefusesEveryTruncation) {
+  const std::string file = sample_table();
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    try {
+      read_all(file.substr(0, size));
+      FAIL() << "read a file cut to " << size;
+    } catch (const DataLossError& error) {
+      EXPECT_NE(std::string(error.what()).find("run/x.index"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(TableReader, RefusesEveryFlippedBit) {
+  const std::string file = sample_table();
+  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
+    EXPECT_THROW(read_all(testing::flipped(file, bit)), DataLossError) << "bit " << bit;
+  }
+}
+
+TEST(TableReader, ABlockWithAFlippedBitIsAnErrorOrIsReadThoughItsChecksumFits) {
+  detail::BlockBuilder entries(4);
+  for (char c = 'a'; c < 'k'; ++c) entries.add(std::string("layer/") + c, std::string(10, c));
+  const auto read = [](const std::string& block) { return read_all(table_around(block, "z")); };
+  testing::expect_refused_or_read(entries.finish(), "run/x.index", read);
+}
+
+TEST(TableReader, TellsATornFileFromAForeignOne) {
+  const auto message = [](const std::string& file) -> std::string {
+    try {
+      read_all(file);
+      return "no error";
+    } catch (const DataLossError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(message("short").find("too short to be a table"), std::string::npos);
+  EXPECT_NE(message(std::string(100, 'x')).find("bad magic number"), std::string::npos);
+}
+
+TEST(TableReader, RefusesLengthsThatDoNotFitThoughTheChecksumDoes) {
+  const std::string huge = "\xff\xff\xff\xff\x0f";
+  for (const std::string& entries : {std::string("\x01\x01\x00k", 4),     // shares a byte of no key
+                                     std::string("\x00\x05\x00k", 4),     // key beyond the block
+                                     std::string("\x00\x01\x05k", 4),     // value beyond the block
+                                     std::string("\x00", 1) + huge + huge + "k",
+                                     std::string("\x00\x01", 2) + huge + "k",
+                                     std::string("\x80", 1)}) {           // no end of a length
+    EXPECT_THROW(read_all(table_around(block_of(entries), "z")), DataLossError);
+  }
+}
+
+TEST(TableReader, RefusesImpossibleRestartCounts) {
+  std::string block;
+  detail::append_fixed32(block, 0xffffffff);
+  EXPECT_THROW(read_all(table_around(block, "z")), DataLossError);
+  EXPECT_THROW(read_all(table_around("", "z")), DataLossError);
+}
+
+TEST(TableReader, RefusesKeysOutOfOrder) {
+  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00" "b\x00\x01\x00" "a", 8)), "z")), DataLossError);
+  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00" "a\x00\x01\x00" "a", 8)), "z")), DataLossError);
+  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00" "b", 4)), "a")), DataLossError);
+}
+
+TEST(TableReader, RefusesKeysThatUnfoldToManyTimesTheFile) {
+  std::string entries = std::string("\x00", 1);
+  detail::append_varint(entries, 20'000);
+  entries += '\0';
+  entries += std::string(20'000, 'k');
+  for (int i = 0; i < 255; ++i) {  // each entry costs a few bytes and unfolds to 20 thousand
+    detail::append_varint(entries, 20'000 - 1 + (i == 0 ? 1 : 0));
+    entries += std::string("\x01\x00", 2);
+    entries += static_cast<char>(i);
+  }
+  EXPECT_THROW(read_all(table_around(block_of(entries), std::string(20'001, '\xff'))), DataLossError);
+}
+
+TEST(TableReader, SaysThatCompressedBlocksCannotBeRead) {
+  EXPECT_THROW(read_all(table_around(block_of(""), "z", 1)), UnimplementedError);
+}
+
+}  // namespace
+}  // namespace trainhook
