@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of reading event files, whole and damaged.
+#include <trainhook/events/event_reader.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/io/record_writer.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+#include "damage.hpp"
+
+namespace trainhook {
+namespace {
+
+constexpr double kTime = 1700000000.5;
+
+/// Two scalars behind the version, with the offsets at which records end.
+struct SmallFile {
+  std::string bytes;
+  std::vector<std::size_t> ends;
+
+  SmallFile() {
+    std::string event;
+    append_version_event(event, 1700000000.0, "writer");
+    add(event);
+    for (const std::int64_t step : {1, 2}) {
+      event.clear();
+      append_summary_event(event, kTime, step, scalar_summary("loss", static_cast<float>(step) / 2));
+      add(event);
+    }
+  }
+
+  void add(std::string_view event) {
+    append_record(bytes, event);
+    ends.push_back(bytes.size());
+  }
+};
+
+EventFileContents read_bytes(std::string bytes) {
+  testing::MemoryFileSystem disk;
+  disk.write_file("run/events.out.tfevents.1", std::move(bytes));
+  return read_events(disk, "run/events.out.tfevents.1");
+}
+
+TEST(EventReader, GivesBackEveryKindOfEvent) {
+  SmallFile file;
+  const auto add = [&file](auto&& append) {
+    std::string event;
+    append(event);
+    file.add(event);
+  };
+  const Histogram histogram = histogram_of("w", Tensor::of<float>({-1, 0, 0.5F, 2}));
+  const EncodedImage image{.height = 2, .width = 3, .channels = 4, .bytes = "png"};
+  add([&](std::string& bytes) {
+    append_summary_event(bytes, kTime, 3, histogram_summary("w", histogram) + image_summary("i", image) + text_summary("t", "*x*"));
+  });
+  add([](std::string& bytes) { append_session_log_event(bytes, kTime, 4, {SessionLog::Checkpoint, "run/model.ckpt", "saved"}); });
+  add([](std::string& bytes) { append_graph_event(bytes, kTime, 5, "graph"); });
+  add([](std::string& bytes) { append_meta_graph_event(bytes, kTime, 6, "meta"); });
+  add([](std::string& bytes) { append_run_metadata_event(bytes, kTime, -7, "step_7", "metadata"); });
+
+  const EventFileContents contents = read_bytes(file.bytes);
+  EXPECT_TRUE(contents.problems.empty());
+  EXPECT_EQ(contents.dropped_bytes, 0U);
+  ASSERT_EQ(contents.events.size(), 8U);
+  EXPECT_EQ(contents.events[0].file_version, "brain.Event:2");
+  EXPECT_EQ(contents.events[0].source_writer, "writer");
+  EXPECT_EQ(contents.events[0].wall_time, 1700000000.0);
+  EXPECT_EQ(contents.events[1].wall_time, kTime);
+  EXPECT_EQ(contents.events[2].step, 2);
+  EXPECT_EQ(contents.events[2].values.at(0).tag, "loss");
+  EXPECT_EQ(contents.events[2].values.at(0).scalar, 1.0F);
+  const std::vector<SummaryValue>& values = contents.events[3].values;
+  ASSERT_EQ(values.size(), 3U);
+  EXPECT_EQ(values[0].histogram, histogram);
+  EXPECT_EQ(values[1].images.at(0).width, 3);
+  EXPECT_EQ(values[1].images.at(0).height, 2);
+  EXPECT_EQ(values[1].images.at(0).channels, 4);
+  EXPECT_EQ(values[1].images.at(0).bytes, "png");
+  EXPECT_EQ(values[2].text, "*x*");
+  EXPECT_EQ(values[2].plugin, "text");
+  EXPECT_EQ(contents.events[4].session_log, (SessionLog{SessionLog::Checkpoint, "run/model.ckpt", "saved"}));
+  EXPECT_EQ(contents.events[5].graph_def, "graph");
+  EXPECT_EQ(contents.events[6].meta_graph_def, "meta");
+  EXPECT_EQ(contents.events[7].run_metadata.value().tag, "step_7");
+  EXPECT_EQ(contents.events[7].run_metadata.value().run_metadata, "metadata");
+  EXPECT_EQ(contents.events[7].step, -7);
+}
+
+TEST(EventReader, ReadsScalarsAsTensorFlow2WritesThem) {
+  const std::string_view value("\x0a\x1f\x0a\x04loss\x42\x0a\x08\x01\x12\x00\x22\x04\x00\x00\x80\x3e\x4a\x0b\x0a\x09\x0a\x07scalars", 33);
+  const std::vector<SummaryValue> values = parse_summary(value);
+  ASSERT_EQ(values.size(), 1U);
+  EXPECT_EQ(values[0].scalar, 0.25F);
+  EXPECT_EQ(values[0].plugin, "scalars");
+}
+
+TEST(EventReader, KeepsWholeRecordsOfAFileThatIsCutOffAnywhere) {
+  const SmallFile file;
+  for (std::size_t size = 0; size <= file.bytes.size(); ++size) {
+    const EventFileContents contents = read_bytes(file.bytes.substr(0, size));
+    std::size_t whole = 0;
+    while (whole < file.ends.size() && file.ends[whole] <= size) ++whole;
+    const std::size_t end = whole == 0 ? 0 : file.ends[whole - 1];
+    EXPECT_EQ(contents.events.size(), whole) << size;
+    EXPECT_EQ(contents.dropped_bytes, size - end) << size;
+    EXPECT_EQ(contents.problems.size(), size == end ? 0U : 1U) << size;
+  }
+}
+
+TEST(EventReader, StopsBeforeARecordWithAFlippedBitAndSaysWhere) {
+  const SmallFile file;
+  for (std::size_t bit = file.ends[0] * 8; bit < file.ends[1] * 8; ++bit) {
+    const EventFileContents contents = read_bytes(testing::flipped(file.bytes, bit));
+    EXPECT_EQ(contents.events.size(), 1U) << bit;
+    EXPECT_EQ(contents.dropped_bytes, file.bytes.size() - file.ends[0]) << bit;
+    ASSERT_EQ(contents.problems.size(), 1U) << bit;
+    EXPECT_NE(contents.problems[0].find("run/events.out.tfevents.1"), std::string::npos) << contents.problems[0];
+    EXPECT_NE(contents.problems[0].find("byte " + std::to_string(file.ends[0])), std::string::npos) << contents.problems[0];
+  }
+}
+
+TEST(EventReader, SkipsAWholeRecordThatIsNoEvent) {
+  SmallFile file;
+  file.add("\x09 short");
+  file.add(std::string_view("\x10\x07", 2));
+  const EventFileContents contents = read_bytes(file.bytes);
+  EXPECT_EQ(contents.events.size(), 4U);
+  EXPECT_EQ(contents.events.back().step, 7);
+  EXPECT_EQ(contents.problems.size(), 1U);
+  EXPECT_EQ(contents.dropped_bytes, 0U);
+}
+
+TEST(EventReader, SurvivesAnyChangedByteOfAnEvent) {
+  const Histogram histogram = histogram_of("w", Tensor::of<float>({-1, 2}));
+  std::string event;
+  append_summary_event(event, kTime, 3, histogram_summary("w", histogram) + text_summary("t", "x"));
+  for (std::size_t i = 0; i < event.size(); ++i) {
+    for (int value = 0; value < 256; ++value) {
+      std::string changed = event;
+      changed[i] = static_cast<char>(value);
+      try {
+        static_cast<void>(parse_event(changed));
+      } catch (const DataLossError&) {  // refused: as good as understood
+      }
+    }
+  }
+}
+
+TEST(EventReader, ListsEventFilesInOrder) {
+  testing::MemoryFileSystem disk;
+  for (const char* name : {"run/events.out.tfevents.2", "run/checkpoint", "run/events.out.tfevents.1", "run/eval/x.tfevents.3"}) {
+    disk.write_file(name, "");
+  }
+  EXPECT_EQ(list_event_files(disk, "run"), (std::vector<std::string>{"run/events.out.tfevents.1", "run/events.out.tfevents.2"}));
+  EXPECT_TRUE(list_event_files(disk, "nowhere").empty());
+  EXPECT_THROW(static_cast<void>(read_events(disk, "run/none")), NotFoundError);
+}
+
+}  // namespace
+}  // namespace trainhook
