@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What a graph is made of: nodes with attributes, and the small handles `Operation` and `Output` that name them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook {
+
+class Graph;
+class Node;
+class Output;
+
+/// The value of a node's attribute, one alternative for each kind that TensorFlow's `AttrValue` has and this library uses.
+using AttrValue = std::variant<std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, std::vector<std::int64_t>,
+                               std::vector<float>, std::vector<std::string>, std::vector<DType>, std::vector<PartialShape>>;
+using Attrs = std::map<std::string, AttrValue, std::less<>>;
+
+/// A handle of a node: what it does. Valid as long as its graph; a default one names nothing.
+class Operation {
+ public:
+  constexpr Operation() noexcept = default;
+  constexpr explicit Operation(Node* node) noexcept : node_(node) {}
+  inline Operation(const Output& output) noexcept;  ///< the one that the output is of
+
+  [[nodiscard]] constexpr bool has_value() const noexcept { return node_ != nullptr; }
+  [[nodiscard]] Node& node() const noexcept { return *node_; }
+  [[nodiscard]] inline const std::string& name() const noexcept;
+  [[nodiscard]] inline const std::string& type() const noexcept;
+  [[nodiscard]] inline Graph& graph() const noexcept;
+
+  /// The node's output `index`. @throws OutOfRangeError where it has no such output.
+  [[nodiscard]] inline Output output(std::size_t index = 0) const;
+  friend bool operator==(Operation, Operation) noexcept = default;
+
+ private:
+  Node* node_ = nullptr;
+};
+
+/// A handle of one result of a node: `name:index`. Valid as long as its graph; a default one names nothing.
+class Output {
+ public:
+  constexpr Output() noexcept = default;
+  constexpr Output(Node* node, std::size_t index) noexcept : node_(node), index_(static_cast<std::uint32_t>(index)) {}
+
+  [[nodiscard]] constexpr bool has_value() const noexcept { return node_ != nullptr; }
+  [[nodiscard]] Node& node() const noexcept { return *node_; }
+  [[nodiscard]] Operation operation() const noexcept { return Operation(node_); }
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  [[nodiscard]] inline Graph& graph() const noexcept;
+  [[nodiscard]] inline DType dtype() const noexcept;
+  [[nodiscard]] inline const PartialShape& shape() const noexcept;
+
+  /// TensorFlow's tensor name, `dense/MatMul:0`.
+  [[nodiscard]] inline std::string name() const;
+
+  /// The same value under a name of your choice: an Identity node.
+  [[nodiscard]] inline Output named(std::string_view name) const;
+  friend bool operator==(Output, Output) noexcept = default;
+
+ private:
+  Node* node_ = nullptr;
+  std::uint32_t index_ = 0;
+};
+
+/// The type of one result of a node: its dtype, and its shape as far as it is known.
+struct OutputSpec {
+  DType dtype = DType::Invalid;
+  PartialShape shape{};
+};
+
+/// Everything that is needed to add a node to a graph. The name may be empty: then it is the op type, made unique.
+struct NodeSpec {
+  std::string type{};
+  std::string name{};
+  std::vector<Output> inputs{};
+  std::vector<Operation> control_inputs{};
+  Attrs attrs{};
+  std::vector<OutputSpec> outputs{};
+};
+
+/// One node of a graph: an op type applied to inputs. Made by `Graph::add`, owned by its graph; its address is stable.
+class Node {
+ public:
+  Node(Graph& graph, std::size_t id, NodeSpec spec) : graph_(&graph), id_(id), spec_(std::move(spec)) {}
+
+  [[nodiscard]] Graph& graph() const noexcept { return *graph_; }
+
+  /// Position in the order of creation; inputs always have lower ones.
+  [[nodiscard]] std::size_t id() const noexcept { return id_; }
+  [[nodiscard]] const std::string& name() const noexcept { return spec_.name; }
+  [[nodiscard]] const std::string& type() const noexcept { return spec_.type; }
+  [[nodiscard]] std::span<const Output> inputs() const noexcept { return spec_.inputs; }
+  [[nodiscard]] std::span<const Operation> control_inputs() const noexcept { return spec_.control_inputs; }
+  [[nodiscard]] const Attrs& attrs() const noexcept { return spec_.attrs; }
+  [[nodiscard]] std::span<const OutputSpec> outputs() const noexcept { return spec_.outputs; }
+
+  [[nodiscard]] bool has_attr(std::string_view key) const noexcept { return spec_.attrs.find(key) != spec_.attrs.end(); }
+
+  /// An attribute as type `T`, which must be an alternative of `AttrValue`.
+  /// @throws NotFoundError where the node has none of that name, InvalidArgumentError where it is of another type.
+  template <class T>
+  [[nodiscard]] const T& attr(std::string_view key) const {
+    const auto found = spec_.attrs.find(key);
+    if (found == spec_.attrs.end()) throw NotFoundError("node ", name(), " (", type(), ") has no attribute ", key);
+    if (const T* value = std::get_if<T>(&found->second)) return *value;
+    throw InvalidArgumentError("attribute ", key, " of node ", name(), " (", type(), ") is of another type");
+  }
+
+ private:
+  Graph* graph_;
+  std::size_t id_;
+  NodeSpec spec_;
+};
+
+inline Operation::Operation(const Output& output) noexcept : Operation(output.operation()) {}
+inline const std::string& Operation::name() const noexcept { return node_->name(); }
+inline const std::string& Operation::type() const noexcept { return node_->type(); }
+inline Graph& Operation::graph() const noexcept { return node_->graph(); }
+inline Output Operation::output(std::size_t index) const {
+  if (index >= node_->outputs().size()) {
+    throw OutOfRangeError("operation ", name(), " (", type(), ") has ", node_->outputs().size(), " outputs; there is no number ", index);
+  }
+  return Output(node_, index);
+}
+
+inline Graph& Output::graph() const noexcept { return node_->graph(); }
+inline DType Output::dtype() const noexcept { return node_->outputs()[index_].dtype; }
+inline const PartialShape& Output::shape() const noexcept { return node_->outputs()[index_].shape; }
+inline std::string Output::name() const { return str_cat(node_->name(), ":", index_); }
+
+}  // namespace trainhook

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The global step and the copy of it that hooks fetch.
+#include <trainhook/graph/global_step.hpp>
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "expect_error.hpp"
+
+namespace trainhook {
+namespace {
+
+using testing::expect_error;
+
+TEST(GlobalStep, IsAnInt64VariableThatIsNotTrained) {
+  Graph graph;
+  EXPECT_FALSE(get_global_step(graph).has_value());
+  const Variable step = get_or_create_global_step(graph);
+  EXPECT_EQ(step.name(), "global_step");
+  EXPECT_EQ(step.dtype(), DType::Int64);
+  EXPECT_TRUE(trainable_variables(graph).empty());
+  EXPECT_EQ(global_variables(graph), (std::vector<Variable>{step}));
+  EXPECT_EQ(get_or_create_global_step(graph), step);
+  expect_error({"already has a global step"}, [&] { create_global_step(graph); });
+}
+
+TEST(GlobalStep, StandsAtTopLevelWhereverItIsMade) {
+  Graph graph;
+  const Graph::Scope scope = graph.name_scope("inner");
+  EXPECT_EQ(create_global_step(graph).name(), "global_step");
+}
+
+TEST(GlobalStep, HasToBeAnIntegerScalar) {
+  Graph graph;
+  graph.add_to_collection(graph_keys::kGlobalStep, make_variable("s", zeros(graph, {2})));
+  expect_error({"'s'", "float32[2]"}, [&] { static_cast<void>(get_global_step(graph)); });
+}
+
+TEST(GlobalStep, ReadIsMadeOnceAndNotWithoutAStep) {
+  Graph graph;
+  EXPECT_FALSE(get_or_create_global_step_read(graph).has_value());
+  create_global_step(graph);
+  const std::optional<Output> read = get_or_create_global_step_read(graph);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->name(), "global_step/add:0");
+  EXPECT_EQ(read->dtype(), DType::Int64);
+  EXPECT_EQ(get_or_create_global_step_read(graph), read);
+  graph.add_to_collection(graph_keys::kGlobalStepRead, *read);
+  expect_error<FailedPreconditionError>({"multiple items"}, [&] { get_or_create_global_step_read(graph); });
+}
+
+TEST(GlobalStep, IncrementWaitsForTheRead) {
+  Graph graph;
+  const Variable step = create_global_step(graph);
+  const Output next = increment(step, 5);
+  const Output read = *get_or_create_global_step_read(graph);
+  EXPECT_EQ(next.node().type(), "AssignAdd");
+  EXPECT_EQ(next.node().inputs()[1].node().attr<Tensor>("value"), Tensor(std::int64_t{5}));
+  ASSERT_EQ(next.node().control_inputs().size(), 1U);
+  EXPECT_EQ(next.node().control_inputs()[0], read.operation());
+}
+
+}  // namespace
+}  // namespace trainhook

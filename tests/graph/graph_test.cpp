@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Names, scopes, control dependencies, collections and seeds of a graph.
+#include <trainhook/graph/graph.hpp>
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/control_flow_ops.hpp>
+
+#include "expect_error.hpp"
+
+namespace trainhook {
+namespace {
+
+using testing::expect_error;
+
+TEST(Graph, GivesEachNodeANameOfItsOwn) {
+  Graph graph;
+  EXPECT_EQ(no_op(graph, "a").name(), "a");
+  EXPECT_EQ(no_op(graph, "a").name(), "a_1");
+  EXPECT_EQ(no_op(graph, "A").name(), "A_2") << "names differ in more than letter case";
+  EXPECT_EQ(graph.add({.type = "NoOp"}).name(), "NoOp");
+}
+
+TEST(Graph, PutsTheScopeInFrontAndLeavesItAgain) {
+  Graph graph;
+  {
+    const Graph::Scope outer = graph.name_scope("outer");
+    const Graph::Scope inner = graph.name_scope("inner");
+    EXPECT_EQ(no_op(graph, "x").name(), "outer/inner/x");
+    EXPECT_EQ(graph.current_scope(), "outer/inner/");
+  }
+  EXPECT_EQ(no_op(graph, "x").name(), "x");
+  const Graph::Scope again = graph.name_scope("outer");
+  EXPECT_EQ(no_op(graph, "x").name(), "outer_1/x");
+}
+
+TEST(Graph, EntersAScopeAgainByItsWholePrefix) {
+  Graph graph;
+  { const Graph::Scope scope = graph.name_scope("w"); }
+  const Graph::Scope elsewhere = graph.name_scope("elsewhere");
+  const Graph::Scope scope = graph.name_scope("w/");
+  EXPECT_EQ(no_op(graph, "x").name(), "w/x");
+}
+
+TEST(Graph, LetsANodeHaveTheNameOfItsScope) {
+  Graph graph;
+  const Graph::Scope scope = graph.name_scope("Adam");
+  EXPECT_EQ(no_op(graph, graph.current_scope()).name(), "Adam");
+  expect_error({"already has a node 'Adam'"}, [&] { no_op(graph, graph.current_scope()); });
+}
+
+TEST(Graph, AddsControlDependenciesOnceAndLeavesThemAtTopLevel) {
+  Graph graph;
+  const Operation first = no_op(graph, "first");
+  const Graph::Scope after = graph.control_dependencies({first, first});
+  const Graph::Scope again = graph.control_dependencies({first});
+  EXPECT_EQ(no_op(graph, "second").node().control_inputs().size(), 1U);
+  const Graph::Scope top = graph.top_level();
+  EXPECT_TRUE(no_op(graph, "third").node().control_inputs().empty());
+}
+
+TEST(Graph, FindsOperationsAndOutputsByName) {
+  Graph graph;
+  const Output x = constant(graph, Tensor(1.0F), "x");
+  EXPECT_EQ(graph.output("x:0"), x);
+  EXPECT_EQ(graph.output("x"), x);
+  EXPECT_FALSE(graph.find_operation("y").has_value());
+  expect_error<NotFoundError>({"'y'"}, [&] { static_cast<void>(graph.operation("y")); });
+  expect_error<OutOfRangeError>({"x", "1 outputs"}, [&] { static_cast<void>(graph.output("x:1")); });
+  expect_error({"'x:a'"}, [&] { static_cast<void>(graph.output("x:a")); });
+}
+
+TEST(Graph, RefusesBadNamesForeignInputsAndAdditionsAfterFinalize) {
+  Graph graph;
+  Graph other;
+  const Output foreign = constant(other, Tensor(1.0F), "theirs");
+  expect_error({"'a b'"}, [&] { no_op(graph, "a b"); });
+  expect_error({"'theirs:0'", "another graph"}, [&] { graph.add({.type = "Identity", .inputs = {foreign}}); });
+  expect_error({"empty"}, [&] { graph.add({.type = "Identity", .inputs = {Output()}}); });
+  graph.finalize();
+  expect_error<FailedPreconditionError>({"finalized"}, [&] { no_op(graph); });
+}
+
+TEST(Graph, KeepsCollectionsByTypeAndInOrder) {
+  Graph graph;
+  graph.add_to_collection("numbers", 2);
+  graph.add_to_collection("numbers", std::string("three"));
+  graph.add_to_collection("numbers", 1);
+  EXPECT_EQ(graph.collection<int>("numbers"), (std::vector<int>{2, 1}));
+  EXPECT_TRUE(graph.collection<int>("others").empty());
+}
+
+TEST(Graph, CountsTheSeedsOfRandomNodes) {
+  Graph graph;
+  EXPECT_EQ(graph.random_seed(), 87654321);
+  EXPECT_EQ(graph.next_op_seed(), 0);
+  EXPECT_EQ(graph.next_op_seed(), 1);
+}
+
+}  // namespace
+}  // namespace trainhook
