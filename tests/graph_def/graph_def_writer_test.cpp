@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// GraphDef as text and as bytes.
+#include <trainhook/graph_def/graph_def_writer.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/graph/control_flow_ops.hpp>
+#include <trainhook/graph/matrix_ops.hpp>
+#include <trainhook/io/wire.hpp>
+
+namespace trainhook {
+namespace {
+
+/// The fields of a message that are messages or strings, by number.
+std::vector<std::string> fields(std::string_view bytes, std::uint32_t wanted) {
+  std::vector<std::string> found;
+  WireReader reader(bytes, "message");
+  while (reader.next()) {
+    if (reader.tag() == wanted) {
+      found.push_back(reader.get_string());
+    } else {
+      reader.skip();
+    }
+  }
+  return found;
+}
+
+TEST(GraphDefWriter, TextIsThatOfTensorFlow) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Float, {-1, 2}, "x");
+  const Output y = matmul(x, x, {.transpose_b = true}, "y");
+  group(graph, {x.operation(), y.operation()}, "all");
+  EXPECT_EQ(as_graph_def_text(graph), R"(node {
+  name: "x"
+  op: "Placeholder"
+  attr {
+    key: "dtype"
+    value {
+      type: DT_FLOAT
+    }
+  }
+  attr {
+    key: "shape"
+    value {
+      shape {
+        dim {
+          size: -1
+        }
+        dim {
+          size: 2
+        }
+      }
+    }
+  }
+}
+node {
+  name: "y"
+  op: "MatMul"
+  input: "x"
+  input: "x"
+  attr {
+    key: "T"
+    value {
+      type: DT_FLOAT
+    }
+  }
+  attr {
+    key: "transpose_a"
+    value {
+      b: false
+    }
+  }
+  attr {
+    key: "transpose_b"
+    value {
+      b: true
+    }
+  }
+}
+node {
+  name: "all"
+  op: "NoOp"
+  input: "^x"
+  input: "^y"
+}
+versions {
+  producer: 1645
+}
+)");
+}
+
+TEST(GraphDefWriter, BytesHoldTheSameNodesInTheSameOrder) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Float, {-1}, "x");
+  group(graph, {x.operation()}, "all");
+  const std::vector<std::string> nodes = fields(as_graph_def(graph), 1);
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(fields(nodes[0], 1), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(fields(nodes[0], 2), (std::vector<std::string>{"Placeholder"}));
+  EXPECT_EQ(fields(nodes[1], 3), (std::vector<std::string>{"^x"}));
+  EXPECT_EQ(as_graph_def(graph), as_graph_def(graph));
+}
+
+TEST(GraphDefWriter, NamesLaterOutputsByNumberAndPutsControlInputsLast) {
+  Graph graph;
+  const Operation gate = no_op(graph, "gate");
+  const Operation two = graph.add({.type = "Two", .name = "two", .outputs = {{DType::Float, Shape{}}, {DType::Float, Shape{}}}});
+  const Graph::Scope after = graph.control_dependencies({gate});
+  add(two.output(1), two.output(0), "sum");
+  const NodeDef def = node_def_of(graph.operation("sum").node());
+  EXPECT_EQ(def.inputs, (std::vector<std::string>{"two:1", "two", "^gate"}));
+}
+
+TEST(GraphDefWriter, AddsShapesWhenAsked) {
+  Graph graph;
+  placeholder(graph, DType::Float, {-1}, "x");
+  EXPECT_EQ(as_graph_def_text(graph).find("_output_shapes"), std::string::npos);
+  EXPECT_NE(as_graph_def_text(graph, {.add_shapes = true}).find("key: \"_output_shapes\""), std::string::npos);
+  const std::string bytes = as_graph_def(graph, {.add_shapes = true});
+  EXPECT_LT(bytes.find("_output_shapes"), bytes.find("dtype")) << "attributes are sorted by name";
+}
+
+TEST(GraphDefWriter, WritesEveryKindOfAttribute) {
+  Graph graph;
+  graph.add({.type = "All",
+             .attrs = {{"f", 0.0F},
+                       {"i", std::int64_t{0}},
+                       {"s", std::string()},
+                       {"li", std::vector<std::int64_t>{1, 2}},
+                       {"lf", std::vector<float>{0.5F}},
+                       {"ls", std::vector<std::string>{"a", "b"}},
+                       {"lt", std::vector<DType>{DType::Int64}},
+                       {"lsh", std::vector<PartialShape>{{}, Shape{}}},
+                       {"none", std::vector<std::int64_t>{}},
+                       {"t", Tensor(1.0F)}}});
+  const std::string text = as_graph_def_text(graph);
+  for (const std::string_view part : {"f: 0.0\n", "i: 0\n", "s: \"\"\n", "      i: 1\n        i: 2\n", "f: 0.5\n", "s: \"b\"\n",
+                                      "type: DT_INT64\n", "unknown_rank: true\n", "list {\n      }\n", "tensor {\n"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace trainhook
