@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Environment: what a monitored session lends to its hooks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <trainhook/core/clock.hpp>
+
+namespace trainhook {
+
+class FileSystem;
+class FileWriters;
+
+/// The disk, the clock and the event writers that the hooks of one session share. Owned by the session, outlives its hooks' use of it.
+class Environment {
+ public:
+  Environment(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept
+      : file_system_(&file_system), clock_(&clock), writers_(&writers) {}
+
+  [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
+  [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
+
+  /// One writer a directory, closed with the session.
+  [[nodiscard]] FileWriters& writers() const noexcept { return *writers_; }
+
+  /// Why the model must not be saved right now, or nothing: asks every hook of the session. Whatever saves asks first.
+  [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
+  void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
+
+ private:
+  FileSystem* file_system_;
+  Clock* clock_;
+  FileWriters* writers_;
+  std::function<std::optional<std::string>()> save_veto_;
+};
+
+}  // namespace trainhook

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What a run is asked for and what it gives: fetches, feeds, options, results.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/graph/variable.hpp>
+
+namespace trainhook {
+
+/// One thing to be computed by a run: an `Output`, which gives a Tensor, or an `Operation`, which gives an empty one.
+class Fetch {
+ public:
+  static constexpr std::int32_t kOperation = -1;
+
+  /// @throws InvalidArgumentError for an empty handle, such as a member that was never set.
+  Fetch(Output output) : Fetch(output, static_cast<std::int32_t>(output.index())) {}
+  Fetch(Operation operation) : Fetch(operation, kOperation) {}
+  Fetch(const Variable& variable) : Fetch(variable.read) {}
+
+  [[nodiscard]] Node& node() const noexcept { return *node_; }
+  [[nodiscard]] std::int32_t index() const noexcept { return index_; }
+  [[nodiscard]] bool is_operation() const noexcept { return index_ == kOperation; }
+  friend bool operator==(Fetch, Fetch) noexcept = default;
+
+ private:
+  template <class Handle>
+  Fetch(const Handle& handle, std::int32_t index) : node_(handle.has_value() ? &handle.node() : nullptr), index_(index) {
+    if (node_ == nullptr) throw InvalidArgumentError("a fetch is an empty handle: set the Output or Operation before it is asked for");
+  }
+
+  Node* node_;
+  std::int32_t index_;
+};
+
+/// A value that stands in for an output during one run.
+struct Feed {
+  Output key{};
+  Tensor value{};
+};
+
+using FeedDict = InlineVector<Feed, 2>;
+
+/// The fetches of a hook: `{loss}`, or `{{loss, step}}`.
+class FetchList : public InlineVector<Fetch, 4> {
+ public:
+  FetchList() noexcept = default;
+  FetchList(std::initializer_list<Fetch> fetches) : InlineVector(fetches) {}
+  FetchList(Output output) : InlineVector({Fetch(output)}) {}
+  FetchList(Operation operation) : InlineVector({Fetch(operation)}) {}
+  FetchList(const Variable& variable) : InlineVector({Fetch(variable)}) {}
+  FetchList(const std::vector<Output>& outputs) {
+    for (const Output& output : outputs) push_back(Fetch(output));
+  }
+};
+
+enum class TraceLevel { None = 0, Software = 1, Hardware = 2, Full = 3 };
+
+/// How a run is to be done; what is below `timeout` is carried for engines, and none of the library's reads it. Source: TensorFlow's
+/// `RunOptions`.
+struct RunOptions {
+  TraceLevel trace_level = TraceLevel::None;  ///< Full: the engine fills `RunMetadata::node_stats`
+  std::chrono::milliseconds timeout{0};       ///< 0: none; an engine that honours it throws DeadlineExceededError
+  int inter_op_thread_pool = 0;
+  bool output_partition_graphs = false;
+  bool report_tensor_allocations_upon_oom = false;
+  bool reset_disk_byte_usage = false;
+  std::vector<std::string> debug_tensor_watch_opts{};
+
+  /// Adds what another party of the same run asks for: the larger of numbers, the union of flags and lists.
+  void merge(const RunOptions& other) {
+    trace_level = (std::max)(trace_level, other.trace_level);
+    timeout = (std::max)(timeout, other.timeout);
+    inter_op_thread_pool = (std::max)(inter_op_thread_pool, other.inter_op_thread_pool);
+    output_partition_graphs |= other.output_partition_graphs;
+    report_tensor_allocations_upon_oom |= other.report_tensor_allocations_upon_oom;
+    reset_disk_byte_usage |= other.reset_disk_byte_usage;
+    debug_tensor_watch_opts.insert(debug_tensor_watch_opts.end(), other.debug_tensor_watch_opts.begin(),
+                                   other.debug_tensor_watch_opts.end());
+  }
+};
+
+/// When one node of a run was executed; microseconds since the Unix epoch.
+struct NodeStats {
+  std::string node_name{};
+  std::string op_type{};
+  std::int64_t start_micros = 0;
+  std::int64_t end_micros = 0;
+};
+
+/// What a traced run tells about itself.
+struct RunMetadata {
+  std::vector<NodeStats> node_stats{};
+};
+
+/// What a hook wants from the coming run: `{}` nothing, `{loss}` one fetch, `{{loss, step}}` two, or by field name.
+struct SessionRunArgs {
+  FetchList fetches{};
+  FeedDict feed_dict{};
+  std::optional<RunOptions> options{};
+};
+
+/// What a hook got: its own fetches in the order asked for, valid during `after_run`; options and metadata of the merged run, empty
+/// where nobody asked for any.
+struct SessionRunValues {
+  std::span<const Tensor> results{};
+  const RunOptions* options = nullptr;
+  const RunMetadata* run_metadata = nullptr;
+};
+
+/// One run as an engine sees it: everybody's fetches and feeds merged. Spans and pointers are valid during the call.
+struct RunRequest {
+  std::span<const Fetch> fetches{};
+  std::span<const Feed> feeds{};
+  const RunOptions* options = nullptr;  ///< null: all defaults
+  RunMetadata* metadata = nullptr;      ///< null: nobody asks
+  FunctionRef<void()> step{};           ///< the user's own code as the step, where the engine runs such
+  bool step_gives_result = false;       ///< whether the caller waits for what `step` leaves behind
+};
+
+}  // namespace trainhook

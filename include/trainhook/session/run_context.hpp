@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// SessionRunContext: what hooks learn about the run they are called for, and how they ask the loop to stop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <trainhook/core/clock.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+
+/// One for each attempt of a run, shared by all hooks. Source: TensorFlow's `SessionRunContext`.
+class SessionRunContext {
+ public:
+  /// @param global_step the graph's global step variable, or null where it has none
+  SessionRunContext(SessionRef session, const RunRequest& original_args, Clock& clock, const Variable* global_step) noexcept
+      : session_(session), original_args_(&original_args), clock_(&clock), global_step_variable_(global_step) {}
+
+  /// What the user asked for, without what hooks have added; options null where he gave none.
+  [[nodiscard]] const RunRequest& original_args() const noexcept { return *original_args_; }
+
+  /// The engine: runs made through it trigger no hooks.
+  [[nodiscard]] SessionRef session() const noexcept { return session_; }
+
+  /// Ends the loop after this run: `should_stop()` will be true, also if something later in the run throws. Cannot be taken back.
+  void request_stop() noexcept { stop_requested_ = true; }
+  [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
+
+  /// The global step: in `before_run` its value before the run, in `after_run` the value after it.
+  /// Read at most once before and once after a run, however many hooks ask.
+  /// @throws FailedPreconditionError where the graph has no global step.
+  [[nodiscard]] std::int64_t global_step() {
+    if (!global_step_) global_step_ = read_global_step();
+    return *global_step_;
+  }
+
+  /// Monotonic time, read at most once a run, at the first call.
+  [[nodiscard]] Duration now() {
+    if (!now_) now_ = clock_->monotonic_now();
+    return *now_;
+  }
+
+  /// For whoever drives the hooks: the run is over, so the step has to be read anew.
+  void mark_run_done() noexcept { global_step_.reset(); }
+
+ private:
+  [[nodiscard]] std::int64_t read_global_step() const;
+
+  SessionRef session_;
+  const RunRequest* original_args_;
+  Clock* clock_;
+  const Variable* global_step_variable_;
+  std::optional<std::int64_t> global_step_;
+  std::optional<Duration> now_;
+  bool stop_requested_ = false;
+};
+
+/// The value of an integer scalar variable in a session, by one run without hooks.
+[[nodiscard]] inline std::int64_t read_global_step(SessionRef session, const Variable& global_step) {
+  const Fetch fetch(global_step);
+  Tensor value;
+  session.execute({.fetches = {&fetch, 1}}, {&value, 1});
+  return value.dtype() == DType::Int32 ? value.scalar<std::int32_t>() : value.scalar<std::int64_t>();
+}
+
+inline std::int64_t SessionRunContext::read_global_step() const {
+  if (global_step_variable_ == nullptr) {
+    throw FailedPreconditionError("Global step should be created to use a hook that asks for it: get_or_create_global_step(graph)");
+  }
+  return trainhook::read_global_step(session_, *global_step_variable_);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// SessionRef: any engine behind two pointers, which is what hooks and savers see.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <trainhook/session/run_forms.hpp>
+#include <trainhook/session/session_like.hpp>
+
+namespace trainhook {
+
+namespace detail {
+
+struct SessionTable {
+  Graph& (*graph)(void*);
+  void (*execute)(void*, const RunRequest&, std::span<Tensor>);
+  std::vector<StateSpec> (*state)(void*);
+  std::vector<NamedTensor> (*snapshot)(void*, std::span<const std::string>);
+  void (*load)(void*, std::span<const NamedTensor>);
+  void (*close)(void*);
+};
+
+template <SessionLike S>
+inline constexpr SessionTable kSessionTable{
+    [](void* session) -> Graph& { return static_cast<S*>(session)->graph(); },
+    [](void* session, const RunRequest& request, std::span<Tensor> results) { static_cast<S*>(session)->execute(request, results); },
+    [](void* session) { return static_cast<S*>(session)->state(); },
+    [](void* session, std::span<const std::string> names) { return static_cast<S*>(session)->snapshot(names); },
+    [](void* session, std::span<const NamedTensor> entries) { static_cast<S*>(session)->load(entries); },
+    [](void* session) { static_cast<S*>(session)->close(); },
+};
+
+}  // namespace detail
+
+/// Refers to a session of any engine; never owns it. Runs made through it trigger no hooks.
+class SessionRef : public RunForms<SessionRef, true> {
+ public:
+  constexpr SessionRef() noexcept = default;
+  template <SessionLike S>
+    requires(!std::same_as<S, SessionRef>)
+  SessionRef(S& session) noexcept : session_(&session), table_(&detail::kSessionTable<S>) {}
+
+  [[nodiscard]] bool has_value() const noexcept { return session_ != nullptr; }
+  [[nodiscard]] Graph& graph() const { return table_->graph(session_); }
+  void execute(const RunRequest& request, std::span<Tensor> results) const { table_->execute(session_, request, results); }
+  [[nodiscard]] std::vector<StateSpec> state() const { return table_->state(session_); }
+  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const { return table_->snapshot(session_, names); }
+  void load(std::span<const NamedTensor> entries) const { table_->load(session_, entries); }
+  void close() const { table_->close(session_); }
+
+  /// The engine itself. `S` must be its type: whoever made the session knows.
+  template <SessionLike S>
+  [[nodiscard]] S& as() const noexcept {
+    return *static_cast<S*>(session_);
+  }
+
+  void run_request(const RunRequest& request, std::span<Tensor> results) const { execute(request, results); }
+  friend bool operator==(SessionRef a, SessionRef b) noexcept { return a.session_ == b.session_; }
+
+ private:
+  void* session_ = nullptr;
+  const detail::SessionTable* table_ = nullptr;
+};
+
+}  // namespace trainhook

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of what a run is asked for: fetches, feeds, options.
+#include <trainhook/session/run_args.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/graph/constant_ops.hpp>
+
+#include "allocations.hpp"
+
+namespace trainhook {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RunArgs : public ::testing::Test {
+ protected:
+  Graph graph;
+  Output loss = constant(graph, Tensor(1.0F), "loss");
+  Output step = constant(graph, Tensor(std::int64_t{3}), "step");
+  Operation train = graph.add({.type = "NoOp", .name = "train"});
+  Variable weights = make_variable("weights", loss);
+};
+
+TEST_F(RunArgs, AFetchIsAnOutputAnOperationOrAVariable) {
+  EXPECT_EQ(&Fetch(loss).node(), &loss.node());
+  EXPECT_EQ(Fetch(loss).index(), 0);
+  EXPECT_FALSE(Fetch(loss).is_operation());
+  EXPECT_TRUE(Fetch(train).is_operation());
+  EXPECT_EQ(Fetch(weights), Fetch(weights.read));
+  EXPECT_FALSE(Fetch(loss) == Fetch(loss.operation()));  // its value, or its effect
+}
+
+TEST_F(RunArgs, AnEmptyHandleIsAnErrorWhereItIsAskedFor) {
+  EXPECT_THROW(static_cast<void>(Fetch(Output())), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(Fetch(Operation())), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(FetchList{loss, Output()}), InvalidArgumentError);
+}
+
+TEST_F(RunArgs, ReadsAsTheProgramsWriteIt) {
+  const SessionRunArgs nothing = {};
+  EXPECT_TRUE(nothing.fetches.empty());
+  EXPECT_TRUE(nothing.feed_dict.empty());
+  EXPECT_FALSE(nothing.options);
+
+  const auto one = [&]() -> SessionRunArgs { return {loss}; }();
+  ASSERT_EQ(one.fetches.size(), 1U);
+  EXPECT_EQ(one.fetches[0], Fetch(loss));
+
+  const auto two = [&]() -> SessionRunArgs { return {{loss, train}}; }();
+  ASSERT_EQ(two.fetches.size(), 2U);
+  EXPECT_EQ(two.fetches[0], Fetch(loss));
+  EXPECT_EQ(two.fetches[1], Fetch(train));
+
+  const SessionRunArgs more = {.fetches = {loss}, .feed_dict = {{step, 0.1F}}};
+  ASSERT_EQ(more.feed_dict.size(), 1U);
+  EXPECT_EQ(more.feed_dict[0].key, step);
+  EXPECT_EQ(more.feed_dict[0].value.scalar<float>(), 0.1F);
+}
+
+TEST_F(RunArgs, AListOfFetchesComesFromAnythingThatCanBeFetched) {
+  EXPECT_EQ(FetchList(loss)[0], Fetch(loss));
+  EXPECT_EQ(FetchList(train)[0], Fetch(train));
+  EXPECT_EQ(FetchList(weights)[0], Fetch(weights));
+  const FetchList of_vector(std::vector<Output>{loss, step});
+  ASSERT_EQ(of_vector.size(), 2U);
+  EXPECT_EQ(of_vector[1], Fetch(step));
+}
+
+TEST_F(RunArgs, AFewFetchesAndFeedsAllocateNothing) {
+  const support::AllocationCount count;
+  for (int i = 0; i < 3; ++i) {
+    const SessionRunArgs args = {.fetches = {loss, step, train, weights}, .feed_dict = {{loss, 1.0F}, {step, 2.0F}}};
+    SessionRunArgs copy = args;
+    const SessionRunArgs moved = std::move(copy);
+    ASSERT_EQ(moved.fetches.size(), 4U);
+  }
+  EXPECT_EQ(count.so_far(), 0U);
+}
+
+TEST(RunOptions, MergeTakesTheLargerAndTheUnion) {
+  RunOptions a{.trace_level = TraceLevel::Hardware, .timeout = 30s, .debug_tensor_watch_opts = {"A"}};
+  const RunOptions b{.trace_level = TraceLevel::Full,
+                     .timeout = 60s,
+                     .inter_op_thread_pool = 2,
+                     .output_partition_graphs = true,
+                     .report_tensor_allocations_upon_oom = true,
+                     .reset_disk_byte_usage = true,
+                     .debug_tensor_watch_opts = {"B"}};
+  a.merge(b);
+  EXPECT_EQ(a.trace_level, TraceLevel::Full);
+  EXPECT_EQ(a.timeout, 60s);
+  EXPECT_EQ(a.inter_op_thread_pool, 2);
+  EXPECT_TRUE(a.output_partition_graphs);
+  EXPECT_TRUE(a.report_tensor_allocations_upon_oom);
+  EXPECT_TRUE(a.reset_disk_byte_usage);
+  EXPECT_EQ(a.debug_tensor_watch_opts, (std::vector<std::string>{"A", "B"}));
+}
+
+TEST(RunOptions, MergeKeepsWhatTheOtherDoesNotAskFor) {
+  RunOptions a{.trace_level = TraceLevel::Full, .timeout = 60s, .inter_op_thread_pool = 2, .output_partition_graphs = true};
+  a.merge({});
+  EXPECT_EQ(a.trace_level, TraceLevel::Full);
+  EXPECT_EQ(a.timeout, 60s);
+  EXPECT_EQ(a.inter_op_thread_pool, 2);
+  EXPECT_TRUE(a.output_partition_graphs);
+}
+
+}  // namespace
+}  // namespace trainhook
