@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Stages that choose which elements pass and how often: take, skip, shard, repeat, concatenate.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <trainhook/data/sources.hpp>
+
+namespace trainhook::detail {
+
+template <class Item>
+class TakeStream final : public Stream<Item> {
+ public:
+  TakeStream(std::unique_ptr<Stream<Item>> input, std::int64_t count) : input_(std::move(input)), count_(count) {}
+
+  bool next(Item& item) override {
+    if (taken_ >= count_ || !input_->next(item)) return false;
+    ++taken_;
+    return true;
+  }
+  std::int64_t advance(std::int64_t count) override {
+    const std::int64_t done = input_->advance((std::min)(count, count_ - taken_));
+    taken_ += done;
+    return done;
+  }
+  void save(StateWriter& writer) override {
+    writer.integer(static_cast<std::uint64_t>(taken_));
+    input_->save(writer);
+  }
+  void restore(StateReader& reader) override {
+    taken_ = reader.position("the count of take", count_);
+    input_->restore(reader);
+  }
+
+ private:
+  std::unique_ptr<Stream<Item>> input_;
+  std::int64_t count_;
+  std::int64_t taken_ = 0;
+};
+
+/// The first elements; all of them for a negative count.
+class TakeNode final : public SelectingNode<TakeNode> {
+ public:
+  TakeNode(NodePtr input, std::int64_t count) : SelectingNode(std::move(input)), count_(count < 0 ? INT64_MAX : count) {}
+
+  [[nodiscard]] std::string describe() const override { return str_cat("take(", count_, ")"); }
+  [[nodiscard]] std::int64_t cardinality() const override {
+    const std::int64_t before = input().cardinality();
+    if (count_ == INT64_MAX || before == kUnknownCardinality) return before;
+    return before == kInfiniteCardinality ? count_ : (std::min)(before, count_);
+  }
+  template <class Item>
+  [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
+    return std::make_unique<TakeStream<Item>>(open<Item>(input(), pass.input()), count_);
+  }
+
+ private:
+  std::int64_t count_;
+};
+
+/// Passes every `stride`-th element on, after the first `first`.
+template <class Item>
+class StrideStream final : public Stream<Item> {
+ public:
+  StrideStream(std::unique_ptr<Stream<Item>> input, std::int64_t first, std::int64_t stride)
+      : input_(std::move(input)), gap_(first), stride_(stride) {}
+
+  bool next(Item& item) override {
+    if (gap_ > 0 && input_->advance(gap_) < gap_) return false;
+    gap_ = 0;
+    if (!input_->next(item)) return false;
+    gap_ = stride_ - 1;
+    return true;
+  }
+  std::int64_t advance(std::int64_t count) override {
+    if (stride_ != 1) return Stream<Item>::advance(count);
+    if (gap_ > 0 && input_->advance(gap_) < gap_) return 0;
+    gap_ = 0;
+    return input_->advance(count);
+  }
+  void save(StateWriter& writer) override {
+    writer.integer(static_cast<std::uint64_t>(gap_));
+    input_->save(writer);
+  }
+  void restore(StateReader& reader) override {
+    gap_ = reader.position("the gap to the next element", (std::max)(gap_, stride_ - 1));
+    input_->restore(reader);
+  }
+
+ private:
+  std::unique_ptr<Stream<Item>> input_;
+  std::int64_t gap_;  // elements of the input to drop before the next one
+  std::int64_t stride_;
+};
+
+/// All but the first elements; none for a negative count.
+class SkipNode final : public SelectingNode<SkipNode> {
+ public:
+  SkipNode(NodePtr input, std::int64_t count) : SelectingNode(std::move(input)), count_(count < 0 ? INT64_MAX : count) {}
+
+  [[nodiscard]] std::string describe() const override { return str_cat("skip(", count_, ")"); }
+  [[nodiscard]] std::int64_t cardinality() const override {
+    const std::int64_t before = input().cardinality();
+    return before < 0 ? before : (std::max)(std::int64_t{0}, before - count_);
+  }
+  template <class Item>
+  [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
+    return std::make_unique<StrideStream<Item>>(open<Item>(input(), pass.input()), count_, 1);
+  }
+
+ private:
+  std::int64_t count_;
+};
+
+/// One of several disjoint parts: the elements whose number leaves `index` when divided by `num_shards`.
+class ShardNode final : public SelectingNode<ShardNode> {
+ public:
+  ShardNode(NodePtr input, std::int64_t num_shards, std::int64_t index)
+      : SelectingNode(std::move(input)), num_shards_(num_shards), index_(index) {
+    if (num_shards < 1 || index < 0 || index >= num_shards) {
+      throw InvalidArgumentError("shard: index ", index, " is not one of ", num_shards, " shards, which count from 0");
+    }
+  }
+  [[nodiscard]] std::string describe() const override { return str_cat("shard(", num_shards_, ", ", index_, ")"); }
+  [[nodiscard]] std::int64_t cardinality() const override {
+    const std::int64_t before = input().cardinality();
+    return before < 0 ? before : before / num_shards_ + (index_ < before % num_shards_ ? 1 : 0);
+  }
+  template <class Item>
+  [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
+    return std::make_unique<StrideStream<Item>>(open<Item>(input(), pass.input()), index_, num_shards_);
+  }
+
+ private:
+  std::int64_t num_shards_, index_;
+};
+
+template <class Item>
+class RepeatStream final : public Stream<Item> {
+ public:
+  RepeatStream(NodePtr input, const Pass& pass, std::int64_t count) : input_(std::move(input)), pass_(pass), count_(count) {}
+
+  bool next(Item& item) override {
+    while (open_epoch()) {
+      if (stream_->next(item)) return gave_some_ = true;
+      close_epoch();
+    }
+    return false;
+  }
+  std::int64_t advance(std::int64_t count) override {
+    std::int64_t done = 0;
+    while (done < count && open_epoch()) {
+      const std::int64_t now = stream_->advance(count - done);
+      done += now;
+      gave_some_ = gave_some_ || now > 0;
+      if (done < count) close_epoch();
+    }
+    return done;
+  }
+  void save(StateWriter& writer) override {
+    writer.integer(epoch_);
+    writer.boolean(gave_some_);
+    writer.boolean(ended_);
+    writer.boolean(stream_ != nullptr);
+    if (stream_ != nullptr) stream_->save(writer);
+  }
+  void restore(StateReader& reader) override {
+    epoch_ = reader.integer("the epoch", count_ < 0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(count_));
+    gave_some_ = reader.boolean("whether the epoch has begun");
+    ended_ = reader.boolean("the end of repeat");
+    if (!reader.boolean("whether an epoch is open")) return;
+    if (!open_epoch()) reader.fail("repeat is at its end and in an epoch as well");
+    stream_->restore(reader);
+  }
+
+ private:
+  bool open_epoch() {
+    if (ended_ || (count_ >= 0 && epoch_ >= static_cast<std::uint64_t>(count_))) return false;
+    if (stream_ == nullptr) stream_ = open<Item>(*input_, pass_.repetition(epoch_));
+    return true;
+  }
+  void close_epoch() {
+    stream_.reset();
+    ended_ = count_ < 0 && !gave_some_;  // repeating nothing for ever would never return
+    gave_some_ = false;
+    ++epoch_;
+  }
+
+  NodePtr input_;
+  Pass pass_;
+  std::int64_t count_;
+  std::uint64_t epoch_ = 0;
+  bool gave_some_ = false;
+  bool ended_ = false;
+  std::unique_ptr<Stream<Item>> stream_;
+};
+
+/// Everything `count` times over; for ever where it is negative.
+class RepeatNode final : public SelectingNode<RepeatNode> {
+ public:
+  RepeatNode(NodePtr input, std::int64_t count) : SelectingNode(std::move(input)), count_(count < 0 ? -1 : count) {}
+
+  [[nodiscard]] std::string describe() const override { return str_cat("repeat(", count_, ")"); }
+  [[nodiscard]] std::int64_t cardinality() const override {
+    const std::int64_t before = input().cardinality();
+    if (before == 0 || count_ == 0) return 0;
+    if (before == kUnknownCardinality) return before;
+    std::int64_t product = 0;
+    if (before < 0 || count_ < 0 || __builtin_mul_overflow(before, count_, &product)) return kInfiniteCardinality;
+    return product;
+  }
+  template <class Item>
+  [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
+    return std::make_unique<RepeatStream<Item>>(input_ptr(), pass, count_);
+  }
+
+ private:
+  std::int64_t count_;
+};
+
+/// The rows of one source behind those of another.
+class ConcatenatedRows final : public BasicRows {
+ public:
+  ConcatenatedRows(std::shared_ptr<const RowSource> first, std::shared_ptr<const RowSource> second, ElementSpec spec)
+      : BasicRows(first->size() + second->size(), std::move(spec)), first_(std::move(first)), second_(std::move(second)) {}
+  [[nodiscard]] std::string describe() const override { return str_cat(first_->describe(), "+", second_->describe()); }
+
+  void read(std::int64_t index, Element& row) const override {
+    if (index < first_->size()) {
+      first_->read(index, row);
+    } else {
+      second_->read(index - first_->size(), row);
+    }
+  }
+
+ private:
+  std::shared_ptr<const RowSource> first_, second_;
+};
+
+template <class Item>
+class ConcatenateStream final : public Stream<Item> {
+ public:
+  /// `offset` is what the second input's row numbers begin at.
+  ConcatenateStream(std::unique_ptr<Stream<Item>> first, std::unique_ptr<Stream<Item>> second, std::int64_t offset)
+      : first_(std::move(first)), second_(std::move(second)), offset_(offset) {}
+
+  bool next(Item& item) override {
+    if (!first_ended_ && first_->next(item)) return true;
+    first_ended_ = true;
+    if (!second_->next(item)) return false;
+    if constexpr (std::same_as<Item, std::int64_t>) item += offset_;
+    return true;
+  }
+  std::int64_t advance(std::int64_t count) override {
+    const std::int64_t done = first_ended_ ? 0 : first_->advance(count);
+    if (done == count) return done;
+    first_ended_ = true;
+    return done + second_->advance(count - done);
+  }
+  void save(StateWriter& writer) override {
+    writer.boolean(first_ended_);
+    first_->save(writer);
+    second_->save(writer);
+  }
+  void restore(StateReader& reader) override {
+    first_ended_ = reader.boolean("which input concatenate reads");
+    first_->restore(reader);
+    second_->restore(reader);
+  }
+
+ private:
+  std::unique_ptr<Stream<Item>> first_, second_;
+  std::int64_t offset_;
+  bool first_ended_ = false;
+};
+
+/// One dataset behind another.
+class ConcatenateNode final : public DatasetNode {
+ public:
+  ConcatenateNode(NodePtr first, NodePtr second) : DatasetNode({first, second}, merged_spec(first->spec(), second->spec())) {
+    const std::shared_ptr<const RowSource> a = first->rows(), b = second->rows();
+    if (a != nullptr && b != nullptr && a->size() <= INT64_MAX - b->size()) rows_ = std::make_shared<ConcatenatedRows>(a, b, spec());
+  }
+  [[nodiscard]] std::string describe() const override { return "concatenate"; }
+  [[nodiscard]] std::int64_t cardinality() const override {
+    const std::int64_t a = inputs()[0]->cardinality(), b = inputs()[1]->cardinality();
+    if (a == kInfiniteCardinality || b == kInfiniteCardinality) return kInfiniteCardinality;
+    return a < 0 || b < 0 || a > INT64_MAX - b ? kUnknownCardinality : a + b;
+  }
+  [[nodiscard]] bool can_advance() const override { return inputs()[0]->can_advance() && inputs()[1]->can_advance(); }
+  [[nodiscard]] bool is_source() const override { return rows_ != nullptr && inputs()[0]->is_source() && inputs()[1]->is_source(); }
+  [[nodiscard]] std::shared_ptr<const RowSource> rows() const override { return rows_; }
+  [[nodiscard]] std::unique_ptr<IndexStream> indices(const Pass& pass) const override {
+    return stream<std::int64_t>(pass, inputs()[0]->rows()->size());
+  }
+  [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass& pass) const override {
+    if (rows_ != nullptr) return std::make_unique<RowStream>(rows_, indices(pass));
+    return stream<Element>(pass, 0);
+  }
+
+ private:
+  template <class Item>
+  [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass, std::int64_t offset) const {
+    return std::make_unique<ConcatenateStream<Item>>(open<Item>(*inputs()[0], pass.input(0)), open<Item>(*inputs()[1], pass.input(1)),
+                                                     offset);
+  }
+  static ElementSpec merged_spec(const ElementSpec& a, const ElementSpec& b) {
+    ElementSpec merged = a;
+    for (std::size_t i = 0; i < a.size() || i < b.size(); ++i) {
+      if (a.size() != b.size() || a[i].dtype != b[i].dtype) {
+        throw InvalidArgumentError("concatenate: elements ", spec_to_string(a), " and ", spec_to_string(b),
+                                   " do not fit behind each other");
+      }
+      if (!(a[i].shape == b[i].shape)) merged[i].shape = common_shape(a[i].shape, b[i].shape);
+    }
+    return merged;
+  }
+  static PartialShape common_shape(const PartialShape& a, const PartialShape& b) {
+    if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return {};
+    std::vector<std::int64_t> dims(a.dims().begin(), a.dims().end());
+    for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == b[i] ? dims[i] : kUnknownDim;
+    return PartialShape(dims);
+  }
+
+  std::shared_ptr<const RowSource> rows_;
+};
+
+}  // namespace trainhook::detail

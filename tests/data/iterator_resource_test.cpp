@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of iterators in graphs.
+#include <trainhook/data/iterator_resource.hpp>
+
+#include <gtest/gtest.h>
+
+namespace th = trainhook;
+using th::Dataset;
+
+namespace {
+
+Dataset batches() {
+  return Dataset::from_tensor_slices({th::Tensor(th::DType::Float, {9, 4}), th::Tensor(th::DType::Int64, {9})}).batch(3);
+}
+
+TEST(MakeIterator, AddsTensorFlowsTwoOps) {
+  th::Graph graph;
+  const auto [image, label] = th::make_iterator(graph, batches()).get_next<2>();
+  ASSERT_EQ(graph.size(), 2U);
+  const th::Node& iterator = graph.nodes()[0];
+  const th::Node& next = graph.nodes()[1];
+  EXPECT_EQ(iterator.type(), "IteratorV2");
+  EXPECT_EQ(iterator.name(), "IteratorV2");
+  EXPECT_EQ(iterator.attr<std::string>("shared_name"), "");
+  EXPECT_EQ(iterator.attr<std::string>("container"), "");
+  EXPECT_EQ(next.type(), "IteratorGetNext");
+  ASSERT_EQ(next.inputs().size(), 1U);
+  EXPECT_EQ(&next.inputs()[0].node(), &iterator);
+  for (const th::Node* node : {&iterator, &next}) {
+    EXPECT_EQ(node->attr<std::vector<th::DType>>("output_types"), (std::vector{th::DType::Float, th::DType::Int64}));
+    EXPECT_EQ(node->attr<std::vector<th::PartialShape>>("output_shapes"), (std::vector<th::PartialShape>{{-1, 4}, {-1}}));
+  }
+  EXPECT_EQ(image.name(), "IteratorGetNext:0");
+  EXPECT_EQ(image.dtype(), th::DType::Float);
+  EXPECT_EQ(image.shape(), (th::PartialShape{-1, 4}));
+  EXPECT_EQ(label.dtype(), th::DType::Int64);
+}
+
+TEST(MakeIterator, RegistersTheIteratorWithItsDataset) {
+  th::Graph graph;
+  const th::GraphIterator first = th::make_iterator(graph, batches(), "train");
+  (void)th::make_iterator(graph, Dataset::range(3), "train");
+  const auto resources = th::iterators(graph);
+  ASSERT_EQ(resources.size(), 2U);
+  EXPECT_EQ(resources[0].op, first.op());
+  EXPECT_EQ(resources[0].state_name(), "train-state");
+  EXPECT_EQ(resources[1].state_name(), "train_1-state");
+  EXPECT_EQ(resources[1].dataset.cardinality(), 3);
+}
+
+TEST(GraphIterator, RejectsAnotherNumberOfComponents) {
+  th::Graph graph;
+  const th::GraphIterator iterator = th::make_iterator(graph, batches());
+  EXPECT_THROW((void)iterator.get_next<3>(), th::InvalidArgumentError);
+  EXPECT_EQ(graph.size(), 1U);
+  EXPECT_THROW((void)th::make_iterator(graph, Dataset::from_tensors({})), th::InvalidArgumentError);
+}
+
+}  // namespace
