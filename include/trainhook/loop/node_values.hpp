@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The values of a loop's graph: what the user's code gives, and the few ops that the library itself puts on top of it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <trainhook/events/summary.hpp>
+#include <trainhook/session/run_args.hpp>
+
+namespace trainhook::detail {
+
+/// Gives the values of nodes, each at most once a run. Leaves are read by functions; above them stand summaries and what hooks add to read
+/// the global step. Not an engine: maths belongs into the loop.
+class NodeValues {
+ public:
+  /// @param graph must outlive this
+  explicit NodeValues(Graph& graph) : graph_(&graph) {}
+
+  /// Makes `read` the source of a node's value.
+  void set_leaf(const Node& node, std::function<Tensor()> read) {
+    Known& known = known_of(node);
+    known.rule = Rule::Leaf;
+    known.read = std::move(read);
+  }
+
+  /// Starts a run: values are read anew. @throws InvalidArgumentError for a feed of anything but a value, or of another dtype or shape.
+  void begin_run(std::span<const Feed> feeds) {
+    ++run_;
+    for (const Feed& feed : feeds) {
+      check_feed(feed);
+      remember(known_of(feed.key.node()), feed.value);
+    }
+  }
+
+  /// Ends a run: lets go of its values, so that their memory can be used again.
+  void end_run() noexcept {
+    for (Known* known : remembered_) {
+      known->value = Tensor();
+      known->run = 0;
+    }
+    remembered_.clear();
+  }
+
+  /// The value of an output, which belongs to the graph; good until `end_run`.
+  [[nodiscard]] const Tensor& get(const Output& output) {
+    const Node& node = output.node();
+    Known& known = known_of(node);
+    if (known.run == run_) return known.value;
+    switch (known.rule) {
+      case Rule::Leaf: return remember(known, known.read());
+      case Rule::Identity: return get(node.inputs()[0]);
+      case Rule::Constant: return node.attr<Tensor>("value");
+      case Rule::AddV2: return remember(known, sum(node, get(node.inputs()[0]), get(node.inputs()[1])));
+      case Rule::ScalarSummary: return remember(known, Tensor(scalar_summary(tag_of(node), number(node, get(node.inputs()[1])))));
+      case Rule::HistogramSummary:
+        return remember(known, Tensor(histogram_summary(tag_of(node), histogram_of(tag_of(node), get(node.inputs()[1])))));
+      case Rule::TextSummary: return remember(known, Tensor(text_summary(tag_of(node), text(node, get(node.inputs()[1])))));
+      case Rule::MergeSummary: return remember(known, merged(node));
+      case Rule::Placeholder: throw InvalidArgumentError("You must feed a value for '", output.name(), "': the loop has none of that name");
+      case Rule::None: break;
+    }
+    throw UnimplementedError("LoopSession cannot compute '", output.name(), "' (", node.type(),
+                             "): compute it in the loop and register it with value(), or use an engine for graphs");
+  }
+
+ private:
+  enum class Rule : std::uint8_t {
+    None,
+    Leaf,
+    Placeholder,
+    Identity,
+    Constant,
+    AddV2,
+    ScalarSummary,
+    HistogramSummary,
+    TextSummary,
+    MergeSummary
+  };
+  struct Known {
+    bool looked_up = false;
+    Rule rule = Rule::None;
+    std::uint64_t run = 0;  // in which `value` was read
+    Tensor value;
+    std::function<Tensor()> read;
+  };
+
+  Known& known_of(const Node& node) {
+    if (node.id() >= known_.size()) known_.resize(graph_->size());
+    Known& known = known_[node.id()];
+    if (!known.looked_up) {
+      known.rule = rule_for(node.type());
+      known.looked_up = true;
+    }
+    return known;
+  }
+
+  const Tensor& remember(Known& known, Tensor value) {
+    known.value = std::move(value);
+    known.run = run_;
+    remembered_.push_back(&known);
+    return known.value;
+  }
+
+  static Rule rule_for(std::string_view type) noexcept {
+    constexpr std::array<std::pair<std::string_view, Rule>, 8> kRules{{{"Placeholder", Rule::Placeholder},
+                                                                       {"Identity", Rule::Identity},
+                                                                       {"Const", Rule::Constant},
+                                                                       {"AddV2", Rule::AddV2},
+                                                                       {"ScalarSummary", Rule::ScalarSummary},
+                                                                       {"HistogramSummary", Rule::HistogramSummary},
+                                                                       {"TensorSummaryV2", Rule::TextSummary},
+                                                                       {"MergeSummary", Rule::MergeSummary}}};
+    const auto found = std::ranges::find(kRules, type, &std::pair<std::string_view, Rule>::first);
+    return found == kRules.end() ? Rule::None : found->second;
+  }
+
+  void check_feed(const Feed& feed) const {
+    graph_->check_belongs(feed.key, "a feed", "a run");
+    const Node& node = feed.key.node();
+    if (node.type() != "Placeholder") {
+      throw InvalidArgumentError("'", feed.key.name(), "' (", node.type(), ") cannot be fed; only what was registered with value() can");
+    }
+    if (feed.value.dtype() != feed.key.dtype() || !feed.key.shape().compatible_with(feed.value.shape())) {
+      throw InvalidArgumentError("'", feed.key.name(), "' is ", dtype_name(feed.key.dtype()), feed.key.shape(), " and was fed ",
+                                 feed.value);
+    }
+  }
+
+  static Tensor sum(const Node& node, const Tensor& a, const Tensor& b) {  // hooks read the step through `step + 0`
+    if (a.dtype() == DType::Int64 && b.dtype() == DType::Int64 && a.shape().rank() == 0 && b.shape().rank() == 0) {
+      return Tensor(a.scalar<std::int64_t>() + b.scalar<std::int64_t>());
+    }
+    throw UnimplementedError("LoopSession adds nothing but steps, and '", node.name(), "' adds ", a, " and ", b,
+                             ": compute it in the loop");
+  }
+
+  const std::string& tag_of(const Node& node) { return get(node.inputs()[0]).data<std::string>()[0]; }
+
+  static float number(const Node& node, const Tensor& value) {
+    if (value.num_elements() != 1) throw InvalidArgumentError("summary '", node.name(), "' is of a single value, not of ", value);
+    return visit_histogram_values(node.name(), value, [](auto values) { return static_cast<float>(values[0]); });
+  }
+
+  static const std::string& text(const Node& node, const Tensor& value) {
+    if (value.num_elements() != 1)
+      throw UnimplementedError("summary '", node.name(), "' is of one string in a LoopSession, not of ", value);
+    return value.data<std::string>()[0];
+  }
+
+  Tensor merged(const Node& node) {
+    std::string all;
+    for (const Output& input : node.inputs()) all += get(input).data<std::string>()[0];
+    return Tensor(all);
+  }
+
+  Graph* graph_;
+  std::deque<Known> known_;  // by node id; grows without moving, as user's code may run this again from inside
+  std::vector<Known*> remembered_;
+  std::uint64_t run_ = 0;
+};
+
+}  // namespace trainhook::detail

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What a LoopSession knows of state beside its variables: generators, counters, objects of the user's own.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <istream>
+#include <locale>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <trainhook/core/saveable.hpp>
+
+namespace trainhook {
+
+/// Generators and distributions of `<random>`, and what is made like them: written and read by their stream operators.
+template <class T>
+concept StreamedState = std::copyable<T> && requires(std::ostream& out, std::istream& in, const T& saved, T& loaded) {
+  typename T::result_type;
+  out << saved;
+  in >> loaded;
+};
+
+/// Objects whose bytes are their value. Pointers are not, and neither are functions.
+template <class T>
+concept PlainState = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> && !std::is_empty_v<T> &&
+                     !std::is_const_v<T> && !requires { &T::operator(); };
+
+/// State that a LoopSession can save and load by itself.
+template <class T>
+concept LoopState = !std::is_const_v<T> && (StreamedState<T> || TensorElement<T> || PlainState<T>);
+
+namespace detail {
+
+/// One piece of state. `prepare` checks a value of the right dtype and shape and gives what takes it over, good as long as the binding;
+/// that must not fail, unless it is code of the user's, of which `may_fail` tells.
+struct StateBinding {
+  std::string name{};
+  StateKind kind = StateKind::Auxiliary;
+  DType dtype = DType::Invalid;
+  PartialShape shape{};
+  std::function<Tensor()> save{};
+  std::function<std::function<void()>(const Tensor&)> prepare{};
+  std::function<void()> reset{};  // for state that each session begins anew; empty where it goes on as it is
+  bool may_fail = false;
+};
+
+template <StreamedState T>
+[[nodiscard]] Tensor save_streamed(const T& object) {
+  std::ostringstream out;
+  out.imbue(std::locale::classic());
+  out << object;
+  return Tensor(std::string_view(out.view()));
+}
+
+/// @throws DataLossError where the text is not what `T` writes, to the last character.
+template <StreamedState T>
+[[nodiscard]] T load_streamed(const std::string& name, const T& like, const std::string& text) {
+  T loaded = like;
+  std::istringstream in(text);
+  in.imbue(std::locale::classic());
+  in >> loaded;
+  if (in.fail() || !(in >> std::ws).eof()) throw DataLossError("the saved state '", name, "' is not what its type writes");
+  return loaded;
+}
+
+[[nodiscard]] inline const std::string& text_of(const Tensor& value) { return value.data<std::string>()[0]; }
+
+template <LoopState T>
+[[nodiscard]] StateBinding state_of(std::string name, T& object) {
+  if constexpr (StreamedState<T>) {
+    return {.name = name,
+            .dtype = DType::String,
+            .shape = Shape{},
+            .save = [&object] { return save_streamed(object); },
+            .prepare = [name, &object](const Tensor& value) -> std::function<void()> {
+              return [&object, loaded = load_streamed(name, object, text_of(value))]() mutable { object = std::move(loaded); };
+            }};
+  } else if constexpr (TensorElement<T>) {
+    return {.name = name,
+            .dtype = dtype_of<T>,
+            .shape = Shape{},
+            .save = [&object] { return Tensor(object); },
+            .prepare = [&object](const Tensor& value) -> std::function<void()> {
+              return [&object, loaded = value.scalar<T>()]() mutable { object = std::move(loaded); };
+            }};
+  } else {
+    const Shape shape{static_cast<std::int64_t>(sizeof(T))};
+    return {.name = name,
+            .dtype = DType::UInt8,
+            .shape = shape,
+            .save =
+                [&object, shape] {
+                  Tensor bytes = Tensor::uninitialized(DType::UInt8, shape);
+                  std::memcpy(bytes.overwrite_bytes().data(), &object, sizeof(T));
+                  return bytes;
+                },
+            .prepare = [&object](const Tensor& value) -> std::function<void()> {
+              return [&object, value] { std::memcpy(static_cast<void*>(&object), value.bytes().data(), sizeof(T)); };
+            }};
+  }
+}
+
+/// An exception of the user's loader means that it could not make sense of what was saved.
+template <class Load, class Saved>
+void load_by(const std::string& name, Load& load, const Saved& saved) {
+  try {
+    load(saved);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw DataLossError("the saved state '", name, "' was refused: ", error.what());
+  }
+}
+
+template <class Save, class Load>
+[[nodiscard]] StateBinding state_by(std::string name, Save save, Load load) {
+  using Saved = std::remove_cvref_t<std::invoke_result_t<Save&>>;
+  StateBinding binding{.name = name, .dtype = DType::String, .shape = Shape{}, .may_fail = true};
+  if constexpr (std::same_as<Saved, Tensor>) {
+    const Tensor now = save();  // the only way to learn the dtype
+    binding.dtype = now.dtype();
+    binding.shape = PartialShape();
+    binding.save = std::move(save);
+  } else {
+    binding.save = [save = std::move(save)]() mutable { return Tensor(std::string_view(save())); };
+  }
+  binding.prepare = [name, load = std::move(load)](const Tensor& value) mutable -> std::function<void()> {
+    return [&name, &load, value] {
+      if constexpr (std::same_as<Saved, Tensor>) {
+        load_by(name, load, value);
+      } else {
+        load_by(name, load, text_of(value));
+      }
+    };
+  };
+  return binding;
+}
+
+}  // namespace detail
+
+/// A pair of functions that save and load a piece of state: `std::string()` with `void(const std::string&)`, or `Tensor()` with `void(const
+/// Tensor&)`.
+template <class Save, class Load>
+concept StateFunctions =
+    std::invocable<Save&> &&
+    (std::same_as<std::remove_cvref_t<std::invoke_result_t<Save&>>, Tensor>
+         ? std::invocable<Load&, const Tensor&>
+         : std::convertible_to<std::invoke_result_t<Save&>, std::string_view> && std::invocable<Load&, const std::string&>);
+
+}  // namespace trainhook

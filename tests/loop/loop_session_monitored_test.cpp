@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// A loop in a monitored session: it dies, is lost and goes on.
+#include <trainhook/loop/loop_session.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/events/event_reader.hpp>
+#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook {
+namespace {
+
+/// Throws away log lines of its lifetime, or keeps them for a look.
+class QuietLog {
+ public:
+  QuietLog() : previous_(set_log_sink([this](LogLevel, std::string_view line) { lines.append(line).append("\n"); })) {}
+  QuietLog(const QuietLog&) = delete;
+  QuietLog& operator=(const QuietLog&) = delete;
+  ~QuietLog() { set_log_sink(std::move(previous_)); }
+  std::string lines;
+
+ private:
+  LogSink previous_;
+};
+
+/// One process: a noisy fit whose state is two weights, a velocity in column-major memory, a generator and a counter.
+class Trainer {
+ public:
+  Trainer() {
+    loop.variable("weights", weights);
+    loop.variable("velocity", velocity, {.shape = {2, 1}, .layout = Layout::ColumnMajor});
+    loop.state("noise", noise);
+    loop.state("samples", samples);
+    const Output value = loop.value("loss", [this] { return loss; });
+    summary::scalar("training_loss", value);
+  }
+
+  float step() {
+    const float x = std::uniform_real_distribution<float>(-1, 1)(noise);
+    const float y = 3 * x - 1 + std::normal_distribution<float>(0, 0.1F)(noise);
+    ++samples;
+    const float error = weights[0] * x + weights[1] - y;
+    velocity = {0.9F * velocity[0] + error * x, 0.9F * velocity[1] + error};
+    weights = {weights[0] - 0.01F * velocity[0], weights[1] - 0.01F * velocity[1]};
+    return error * error;
+  }
+
+  std::vector<float> weights = std::vector<float>(2);
+  std::vector<float> velocity = std::vector<float>(2);
+  std::mt19937_64 noise{7};
+  std::int64_t samples = 0;
+  float loss = 0;
+  LoopSession loop;
+};
+
+class LoopSessionMonitoredTest : public ::testing::Test {
+ protected:
+  MonitoredTrainingSessionOptions options(std::int64_t last_step, RetryPolicy retry = {}) {
+    MonitoredTrainingSessionOptions options;
+    options.checkpoint_dir = "run";
+    options.hooks = {StopAtStepHook({.last_step = last_step})};
+    options.save_checkpoint_steps = 10;
+    options.retry = std::move(retry);
+    options.file_system = &disk;
+    options.clock = &clock;
+    return options;
+  }
+
+  // Trains up to `last_step`; throws in place of a step where `fails` says so, as a process that dies there would leave things.
+  void train(Trainer& trainer, std::int64_t last_step, std::optional<std::int64_t> dies_before = std::nullopt) {
+    auto session = monitored_training_session(trainer.loop, options(last_step));
+    try {
+      while (!session.should_stop()) {
+        session.run([&] {
+          if (trainer.loop.global_step() == dies_before) throw std::runtime_error("killed");
+          trainer.loss = trainer.step();
+        });
+      }
+    } catch (...) {
+      session.abort(std::current_exception());
+      throw;
+    }
+    session.close();
+  }
+
+  QuietLog log;
+  testing::ManualClock clock;
+  testing::MemoryFileSystem disk;
+};
+
+TEST_F(LoopSessionMonitoredTest, EndsWithTheSameBitsHoweverOftenItDied) {
+  Trainer straight;
+  {
+    testing::MemoryFileSystem elsewhere;
+    auto other = options(57);
+    other.file_system = &elsewhere;
+    auto session = monitored_training_session(straight.loop, std::move(other));
+    while (!session.should_stop()) session.run([&] { straight.loss = straight.step(); });
+    session.close();
+  }
+  for (const std::int64_t death : {5, 14, 39, 55}) {
+    Trainer doomed;
+    EXPECT_THROW(train(doomed, 57, death), std::runtime_error);
+  }
+  Trainer last;
+  train(last, 57);
+  EXPECT_EQ(last.loop.global_step(), 57);
+  EXPECT_EQ(last.weights, straight.weights);
+  EXPECT_EQ(last.velocity, straight.velocity);
+  EXPECT_EQ(last.noise, straight.noise);
+  EXPECT_EQ(last.samples, 57);
+}
+
+TEST_F(LoopSessionMonitoredTest, RestoresIntoANewProcess) {
+  Trainer first;
+  train(first, 20);
+  Trainer second;
+  auto session = monitored_training_session(second.loop, options(30));
+  EXPECT_EQ(second.loop.global_step(), 20);
+  EXPECT_EQ(second.weights, first.weights);
+  EXPECT_EQ(second.noise, first.noise);
+  EXPECT_EQ(second.samples, 20);
+}
+
+TEST_F(LoopSessionMonitoredTest, SavesUnderNamesOfItsOwn) {
+  Trainer trainer;
+  train(trainer, 10);
+  const BundleReader reader("run/model.ckpt-10", {.file_system = &disk});
+  std::string lines;
+  for (const auto& [name, entry] : reader.entries()) {
+    if (!name.starts_with("_trainhook/hooks/")) lines += str_cat(name, " ", dtype_name(entry.dtype), entry.shape, "\n");
+  }
+  EXPECT_EQ(lines,
+            "_trainhook/state/noise string[]\n_trainhook/state/samples int64[]\nglobal_step int64[]\nvelocity float32[2,1]\nweights "
+            "float32[2]\n");
+}
+
+TEST_F(LoopSessionMonitoredTest, GoesOnFromTheCheckpointWhenTheSessionIsLost) {
+  Trainer trainer;
+  bool lose = true;
+  auto session = monitored_training_session(trainer.loop, options(20));
+  while (!session.should_stop()) {
+    session.run([&] {
+      if (trainer.loop.global_step() == 15 && std::exchange(lose, false)) {
+        trainer.weights = {1e9F, 1e9F};  // whatever the loss has left behind
+        throw AbortedError("the device is gone");
+      }
+      trainer.loss = trainer.step();
+    });
+  }
+  session.close();
+  Trainer straight;
+  for (int i = 0; i < 20; ++i) straight.step();
+  EXPECT_EQ(trainer.weights, straight.weights);
+  EXPECT_EQ(trainer.noise, straight.noise);
+  EXPECT_EQ(trainer.samples, 20);
+}
+
+TEST_F(LoopSessionMonitoredTest, CannotGoOnWithoutCheckpointAndInitFunction) {
+  Trainer trainer;
+  auto plain = options(20);
+  plain.checkpoint_dir.clear();
+  auto session = monitored_training_session(trainer.loop, std::move(plain));
+  session.run([&] { trainer.step(); });
+  EXPECT_THROW(session.run([] { throw AbortedError("gone"); }), FailedPreconditionError);
+}
+
+TEST_F(LoopSessionMonitoredTest, BeginsAgainByTheInitFunctionWithoutCheckpoint) {
+  Trainer trainer;
+  trainer.loop.init([&] {
+    trainer.weights = trainer.velocity = {0, 0};
+    trainer.noise.seed(7);
+    trainer.samples = 0;
+  });
+  auto plain = options(20);
+  plain.checkpoint_dir.clear();
+  bool lose = true;
+  auto session = monitored_training_session(trainer.loop, std::move(plain));
+  while (!session.should_stop()) {
+    session.run([&] {
+      if (trainer.loop.global_step() == 15 && std::exchange(lose, false)) throw AbortedError("gone");
+      trainer.step();
+    });
+  }
+  session.close();
+  EXPECT_EQ(trainer.samples, 20);
+  EXPECT_EQ(trainer.loop.global_step(), 20);
+}
+
+TEST_F(LoopSessionMonitoredTest, WritesItsSummaries) {
+  Trainer trainer;
+  auto with_summaries = options(3);
+  with_summaries.save_summaries_steps = 1;
+  std::vector<float> losses;
+  auto session = monitored_training_session(trainer.loop, std::move(with_summaries));
+  while (!session.should_stop()) session.run([&] { losses.push_back(trainer.loss = trainer.step()); });
+  session.close();
+  std::vector<std::pair<std::int64_t, float>> seen;
+  for (const std::string& path : list_event_files(disk, "run")) {
+    for (const Event& event : read_events(disk, path).events) {
+      for (const SummaryValue& value : event.values) {
+        if (value.tag == "training_loss") seen.emplace_back(event.step, value.scalar.value_or(-1));
+      }
+    }
+  }
+  EXPECT_EQ(seen, (std::vector<std::pair<std::int64_t, float>>{{1, losses[0]}, {2, losses[1]}, {3, losses[2]}}));
+}
+
+TEST_F(LoopSessionMonitoredTest, LeavesTheMemoryAloneWhereTheCheckpointDoesNotFit) {
+  Trainer first;
+  train(first, 10);
+  LoopSession other;
+  std::vector<float> weights{5, 6, 7};
+  other.variable("weights", weights);
+  EXPECT_THROW((void)monitored_training_session(other, options(20)), InvalidArgumentError);
+  EXPECT_EQ(weights, (std::vector<float>{5, 6, 7}));
+  EXPECT_EQ(other.global_step(), 0);
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Bindings of generators, plain bytes and pairs of functions.
+#include <trainhook/loop/state_binding.hpp>
+
+#include <array>
+#include <cstdint>
+#include <locale>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace trainhook {
+namespace {
+
+using detail::StateBinding;
+
+static_assert(StreamedState<std::mt19937_64> && StreamedState<std::normal_distribution<double>> && !StreamedState<int>);
+static_assert(LoopState<std::uint64_t> && LoopState<std::string> && LoopState<std::array<int, 3>>);
+static_assert(!LoopState<const int> && !LoopState<int*> && !LoopState<std::vector<int>> && !LoopState<std::true_type>);
+
+void load(const StateBinding& binding, const Tensor& value) { binding.prepare(value)(); }
+
+template <class Generator>
+void expect_goes_on(Generator generator) {
+  (void)generator();
+  const StateBinding binding = detail::state_of("g", generator);
+  const Tensor saved = binding.save();
+  std::vector<typename Generator::result_type> first;
+  for (int i = 0; i < 2000; ++i) first.push_back(generator());
+  load(binding, saved);
+  for (const auto value : first) ASSERT_EQ(generator(), value);
+}
+
+TEST(StateBinding, LetsEveryStandardGeneratorGoOnWhereItWas) {
+  expect_goes_on(std::mt19937(1));
+  expect_goes_on(std::mt19937_64(2));
+  expect_goes_on(std::minstd_rand(3));
+  expect_goes_on(std::ranlux24(4));
+  expect_goes_on(std::ranlux48(5));
+  expect_goes_on(std::knuth_b(6));
+}
+
+TEST(StateBinding, KeepsTheNumberThatANormalDistributionHasInReserve) {
+  std::mt19937_64 noise(7);
+  std::normal_distribution<double> normal(0.1, 1.0 / 3);
+  (void)normal(noise);
+  const StateBinding generator = detail::state_of("g", noise);
+  const StateBinding distribution = detail::state_of("d", normal);
+  const std::array<Tensor, 2> saved{generator.save(), distribution.save()};
+  const std::array<double, 2> next{normal(noise), normal(noise)};
+  load(generator, saved[0]);
+  load(distribution, saved[1]);
+  EXPECT_EQ(normal(noise), next[0]);
+  EXPECT_EQ(normal(noise), next[1]);
+}
+
+struct Grouped : std::numpunct<char> {
+  [[nodiscard]] char do_thousands_sep() const override { return '.'; }
+  [[nodiscard]] std::string do_grouping() const override { return "\3"; }
+  [[nodiscard]] char do_decimal_point() const override { return ','; }
+};
+
+TEST(StateBinding, WritesNumbersTheSameWayInEveryLocale) {
+  std::mt19937_64 noise(7);
+  const StateBinding binding = detail::state_of("g", noise);
+  const Tensor plain = binding.save();
+  const std::locale previous = std::locale::global(std::locale(std::locale::classic(), new Grouped));
+  const Tensor grouped = binding.save();
+  EXPECT_NO_THROW(load(binding, plain));
+  std::locale::global(previous);
+  EXPECT_EQ(grouped, plain);
+}
+
+TEST(StateBinding, RefusesTextThatAGeneratorDoesNotWrite) {
+  std::mt19937_64 noise(7);
+  const std::mt19937_64 before = noise;
+  const StateBinding binding = detail::state_of("g", noise);
+  const std::string good = binding.save().data<std::string>()[0];
+  for (const std::string& bad : {std::string(), std::string("x"), good.substr(0, good.size() / 2), good + " 1", "x" + good}) {
+    EXPECT_THROW(binding.prepare(Tensor(bad)), DataLossError) << bad.size();
+  }
+  EXPECT_EQ(noise, before);
+}
+
+TEST(StateBinding, ChangesNothingBeforeItIsCommitted) {
+  std::mt19937_64 noise(7);
+  const std::mt19937_64 before = noise;
+  const StateBinding binding = detail::state_of("g", noise);
+  std::mt19937_64 other(8);
+  const auto commit = binding.prepare(detail::save_streamed(other));
+  EXPECT_EQ(noise, before);
+  commit();
+  EXPECT_EQ(noise, other);
+}
+
+TEST(StateBinding, StoresNumbersAndStringsAsTensorsOfTheirType) {
+  std::int32_t epoch = 3;
+  std::string note = "first";
+  const StateBinding number = detail::state_of("n", epoch);
+  const StateBinding text = detail::state_of("t", note);
+  EXPECT_EQ(number.save(), Tensor(std::int32_t{3}));
+  EXPECT_EQ(number.dtype, DType::Int32);
+  EXPECT_EQ(text.save(), Tensor("first"));
+  load(number, Tensor(std::int32_t{4}));
+  load(text, Tensor("second"));
+  EXPECT_EQ(epoch, 4);
+  EXPECT_EQ(note, "second");
+}
+
+TEST(StateBinding, StoresPlainObjectsAsTheirBytes) {
+  struct Particle {
+    float position;
+    std::int32_t age;
+  };
+  Particle particle{1.5F, 7};
+  const StateBinding binding = detail::state_of("p", particle);
+  EXPECT_EQ(binding.dtype, DType::UInt8);
+  EXPECT_EQ(binding.shape, PartialShape{8});
+  const Tensor saved = binding.save();
+  particle = {};
+  load(binding, saved);
+  EXPECT_EQ(particle.position, 1.5F);
+  EXPECT_EQ(particle.age, 7);
+}
+
+TEST(StateBinding, GoesThroughAPairOfFunctions) {
+  std::string text = "one";
+  const StateBinding by_text = detail::state_by("s", [&] { return text; }, [&](const std::string& saved) { text = saved; });
+  EXPECT_EQ(by_text.save(), Tensor("one"));
+  load(by_text, Tensor("two"));
+  EXPECT_EQ(text, "two");
+
+  Tensor tensor = Tensor::of<float>({1, 2});
+  const StateBinding by_tensor = detail::state_by("t", [&] { return tensor; }, [&](const Tensor& saved) { tensor = saved; });
+  EXPECT_EQ(by_tensor.dtype, DType::Float);
+  EXPECT_FALSE(by_tensor.shape.has_rank()) << "the next one may be longer";
+  load(by_tensor, Tensor::of<float>({1, 2, 3}));
+  EXPECT_EQ(tensor, Tensor::of<float>({1, 2, 3}));
+}
+
+TEST(StateBinding, CallsWhatALoaderThrowsDamageUnlessItIsAnErrorAlready) {
+  const auto save = [] { return std::string(); };
+  const StateBinding plain = detail::state_by("s", save, [](const std::string&) { throw std::invalid_argument("stoi"); });
+  EXPECT_THROW(load(plain, Tensor("x")), DataLossError);
+  const StateBinding error = detail::state_by("s", save, [](const std::string&) { throw UnimplementedError("version 2"); });
+  EXPECT_THROW(load(error, Tensor("x")), UnimplementedError);
+}
+
+}  // namespace
+}  // namespace trainhook
