@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// SessionCreator: makes a session that is ready to run, as often as it is lost.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+
+/// A session of any engine together with what keeps it alive.
+struct OwnedSession {
+  std::shared_ptr<void> owner{};  ///< empty where the session is the caller's own object
+  SessionRef session{};
+  std::shared_ptr<const std::atomic<bool>> lost{};  ///< only where others share it: whether it was given up for all of them
+
+  template <SessionLike S, class... Args>
+  [[nodiscard]] static OwnedSession make(Args&&... args) {
+    auto session = std::make_shared<S>(std::forward<Args>(args)...);
+    const SessionRef ref(*session);
+    return {std::move(session), ref};
+  }
+
+  /// Whether the session is gone through no fault of this owner.
+  [[nodiscard]] bool is_lost() const noexcept { return lost != nullptr && lost->load(); }
+
+  /// Ends the session; of one that is shared, this share: the last one ends it.
+  void close() {
+    if (lost == nullptr) {
+      session.close();
+    } else {
+      lost.reset();
+      owner.reset();
+    }
+  }
+};
+
+/// Makes sessions whose variables have their values, restored or initial. Source: TensorFlow's `SessionCreator`.
+class SessionCreator {
+ public:
+  virtual ~SessionCreator() = default;
+
+  /// The graph of the sessions.
+  [[nodiscard]] virtual Graph& graph() = 0;
+
+  /// A session, ready to run. Called once at the start and again after every loss.
+  [[nodiscard]] virtual OwnedSession create_session() = 0;
+
+  /// Whether a lost session comes back with what it had learned, rather than with initial values.
+  [[nodiscard]] virtual bool restores_checkpoints() const noexcept { return false; }
+
+  /// Whether the graph and what is saved are this session's to arrange; a worker shares those of its chief.
+  [[nodiscard]] virtual bool is_chief() const noexcept { return true; }
+};
+
+}  // namespace trainhook
