@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// CheckpointSaverListener: is told of every checkpoint that a saver hook makes.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+
+/// Derive from it and give it to a CheckpointSaverHook or AsyncCheckpointSaverHook. All callbacks come on the thread that runs the session.
+/// Source: TensorFlow's `CheckpointSaverListener`; `save_failed` is an addition.
+class CheckpointSaverListener {
+ public:
+  virtual ~CheckpointSaverListener() = default;
+
+  /// Once, before the session exists.
+  virtual void begin() {}
+
+  /// Before the state of step `global_step` is taken. An exception makes this save fail.
+  virtual void before_save(SessionRef /*session*/, std::int64_t /*global_step*/) {}
+
+  /// When the checkpoint is committed: on the disk, and the newest. Of an asynchronous save this is told during the first hook call after
+  /// the commit, when training may be some steps further. True asks the loop to stop.
+  virtual bool after_save(SessionRef /*session*/, std::int64_t /*global_step*/) { return false; }
+
+  /// In place of `after_save`, where there is no checkpoint of this step because of `error`.
+  virtual void save_failed(SessionRef /*session*/, std::int64_t /*global_step*/, const std::exception_ptr& /*error*/) {}
+
+  /// Once, after the last save of a session that ends without an error.
+  virtual void end(SessionRef /*session*/, std::int64_t /*global_step*/) {}
+
+ protected:
+  CheckpointSaverListener() = default;
+  CheckpointSaverListener(const CheckpointSaverListener&) = default;
+  CheckpointSaverListener& operator=(const CheckpointSaverListener&) = default;
+};
+
+}  // namespace trainhook

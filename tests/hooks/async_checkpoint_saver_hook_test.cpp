@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// AsyncCheckpointSaverHook: what stands in its files, who is told when, and that no failure is lost.
+#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
+
+#include "training_double.hpp"
+
+namespace trainhook {
+namespace {
+
+using Lines = std::vector<std::string>;
+using Options = AsyncCheckpointSaverHook::Options;
+
+/// Holds whoever passes it while it is closed.
+class Gate {
+ public:
+  void close() { set(true); }
+  void open() { set(false); }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++arrived_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !closed_; });
+  }
+  void wait_for_arrival() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return arrived_ > 0; });
+  }
+
+ private:
+  void set(bool closed) {
+    const std::scoped_lock lock(mutex_);
+    closed_ = closed;
+    arrived_ = 0;
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  int arrived_ = 0;
+};
+
+/// Training whose saver writes through a gate, which a test closes to hold a save.
+struct Training : support::Process {
+  Training() {
+    slow_disk.set_callback([this](testing::FileOperation operation, const std::string&) {
+      if (operation != testing::FileOperation::CreateWritable) return;
+      writing_thread = std::this_thread::get_id();
+      gate.pass();
+    });
+  }
+  ~Training() {
+    gate.open();
+    if (hook != nullptr) hook->wait_until_written();
+  }
+
+  AsyncCheckpointSaverHook& add_saver(Options options) {
+    options.checkpoint_dir = "run";
+    options.saver = std::make_shared<Saver>(SaverOptions{.file_system = &slow_disk});
+    if (options.listeners.empty()) options.listeners = {listener};
+    hook = std::make_shared<AsyncCheckpointSaverHook>(std::move(options));
+    add(hook);
+    return *hook;
+  }
+  void run_and_wait(int times = 1) {
+    run(times);
+    hook->wait_until_written();
+  }
+  [[nodiscard]] std::int64_t saved(std::int64_t step) { return support::saved_step(disk, str_cat("run/model.ckpt-", step)); }
+  [[nodiscard]] Lines checkpoints() { return checkpoints_on_disk(disk, "run"); }
+
+  support::LogLines log;
+  testing::FaultyFileSystem slow_disk{disk};
+  Gate gate;
+  std::thread::id writing_thread;
+  std::shared_ptr<testing::Trace> told = std::make_shared<testing::Trace>();
+  std::shared_ptr<support::RecordingListener> listener = std::make_shared<support::RecordingListener>(told, "a");
+  std::shared_ptr<AsyncCheckpointSaverHook> hook;
+};
+
+TEST(AsyncCheckpointSaverHook, A01_SavesTheLastStepAndTellsListeners) {
+  Training training;
+  training.script.step_by = 5;
+  training.add_saver({.save_steps = 5, .overlap = SaveOverlap::Wait});
+  training.start();
+  training.run(20);
+  training.end();
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 100);
+  EXPECT_LE(support::files_with(training.disk, "run", ".meta").size(), 10U);
+  const std::string told = training.told->lines();
+  EXPECT_EQ(std::ranges::count(told, '\n'), 2 + 2 * 21) << "begin, end, and two for each of 21 saves";
+}
+
+/// Holds the writing thread before it has done anything at all.
+struct Held final : CheckpointCompanion {
+  explicit Held(Gate& the_gate) : gate(the_gate) {}
+  Commit take(SessionRef, std::int64_t) override {
+    return {.before_model = [this] { gate.pass(); }, .after_model = [] {}};
+  }
+  Gate& gate;
+};
+
+TEST(AsyncCheckpointSaverHook, S28_TheFileHoldsTheStateOfItsStepThoughTrainingWentOn) {
+  Training training;
+  training.script.variable("weights", Tensor::of<float>({0, 0}));
+  const Operation train = training.script.operation("train", [&] {
+    training.set_step(training.step() + 1);
+    for (float& weight : training.model.variable("weights").mutable_data<float>()) weight += 1;
+  });
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  Gate start;
+  checkpoint_claims(training.graph).at(0)->companions.push_back(std::make_shared<Held>(start));
+  training.run(train);
+  start.close();
+  training.run(train);
+  start.wait_for_arrival();
+  for (int i = 0; i < 3; ++i) training.run(train);
+  start.open();
+  training.hook->wait_until_written();
+  const BundleReader reader("run/model.ckpt-2", {.file_system = &training.disk});
+  EXPECT_EQ(reader.get_tensor("weights"), Tensor::of<float>({2, 2}));
+  EXPECT_EQ(training.saved(2), 2);
+  EXPECT_NE(training.writing_thread, std::this_thread::get_id());
+}
+
+/// All files of one checkpoint, with their bytes.
+std::map<std::string, std::string> files_of(testing::MemoryFileSystem& disk, const std::string& prefix) {
+  std::map<std::string, std::string> files;
+  for (const std::string& path : disk.files()) {
+    if (path.starts_with(prefix + ".")) files[path] = disk.contents(path);
+  }
+  return files;
+}
+
+/// A loop whose every step changes all of its memory.
+struct Changing {
+  Changing() {
+    session.variable("weights", weights);
+    session.variable("count", count);
+    session.state("noise", noise);
+    weights.front() = 1;
+  }
+  void step() {
+    for (float& weight : weights) weight = weight * 1.5F + static_cast<float>(noise() % 1000);
+    ++count;
+  }
+  std::vector<float> weights = std::vector<float>(100'000);
+  std::int64_t count = 0;
+  std::mt19937_64 noise{7};
+  LoopSession session;
+};
+
+MonitoredSession<LoopSession> train(Changing& loop, support::Outside& outside, std::shared_ptr<AsyncCheckpointSaverHook> hook) {
+  return monitored_training_session(loop.session, {.checkpoint_dir = "run",
+                                                   .save_summaries_steps = 0,
+                                                   .log_step_count_steps = 0,
+                                                   .hooks = {std::move(hook)},
+                                                   .file_system = &outside.disk,
+                                                   .clock = &outside.clock});
+}
+
+TEST(AsyncCheckpointSaverHook, S28_EveryByteOfTheFilesIsThatOfTheStepInTheirName) {
+  const std::int64_t last = 4;
+  const auto make_hook = [&] { return std::make_shared<AsyncCheckpointSaverHook>(Options{.checkpoint_dir = "run", .save_steps = last}); };
+  support::LogLines log;
+  support::Outside quiet;
+  {
+    Changing loop;
+    const auto hook = make_hook();
+    auto session = train(loop, quiet, hook);
+    hook->wait_until_written();
+    for (int i = 0; i < last; ++i) session.run([&] { loop.step(); });
+    hook->wait_until_written();  // before anything more is trained
+    session.close();
+  }
+  support::Outside outside;
+  Gate gate;
+  Changing loop;
+  const auto hook = make_hook();
+  auto session = train(loop, outside, hook);
+  hook->wait_until_written();
+  checkpoint_claims(loop.session.graph()).at(0)->companions.push_back(std::make_shared<Held>(gate));
+  for (int i = 0; i + 1 < last; ++i) session.run([&] { loop.step(); });
+  gate.close();
+  session.run([&] { loop.step(); });
+  gate.wait_for_arrival();
+  const std::vector<float> at_the_step = loop.weights;
+  for (int i = 0; i < 3; ++i) session.run([&] { loop.step(); });  // the writer has not done anything yet
+  EXPECT_FALSE(outside.disk.exists("run/model.ckpt-4.index"));
+  EXPECT_NE(loop.weights, at_the_step);
+  gate.open();
+  hook->wait_until_written();
+  const auto files = files_of(outside.disk, "run/model.ckpt-4");
+  EXPECT_EQ(files.size(), 3U) << "data, index and meta";
+  EXPECT_TRUE(files == files_of(quiet.disk, "run/model.ckpt-4")) << "a byte differs";
+  const std::string& data = files.at("run/model.ckpt-4.data-00000-of-00001");
+  const std::string weights(reinterpret_cast<const char*>(at_the_step.data()), at_the_step.size() * sizeof(float));
+  EXPECT_NE(data.find(weights), std::string::npos);
+  session.close();
+}
+
+TEST(AsyncCheckpointSaverHook, S28_CallsListenersOnTheLoopsThreadAndAfterTheCommitOnly) {
+  Training training;
+  struct Watch final : CheckpointSaverListener {
+    std::function<bool()> is_committed;
+    std::vector<std::thread::id> threads;
+    std::vector<bool> committed;
+    void before_save(SessionRef, std::int64_t) override { threads.push_back(std::this_thread::get_id()); }
+    bool after_save(SessionRef, std::int64_t) override {
+      threads.push_back(std::this_thread::get_id());
+      committed.push_back(is_committed());
+      return false;
+    }
+  };
+  const auto watch = std::make_shared<Watch>();
+  watch->is_committed = [&] { return training.disk.exists("run/model.ckpt-0.index"); };
+  training.add_saver({.save_steps = 100, .listeners = {watch}});
+  training.gate.close();
+  training.start();
+  training.gate.wait_for_arrival();
+  training.run();
+  EXPECT_TRUE(watch->committed.empty());
+  training.gate.open();
+  training.run_and_wait();
+  training.run();
+  EXPECT_EQ(watch->committed, std::vector<bool>{true});
+  for (const std::thread::id thread : watch->threads) EXPECT_EQ(thread, std::this_thread::get_id());
+}
+
+TEST(AsyncCheckpointSaverHook, TellsTheWholeStoryInOrder) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  for (int i = 0; i < 5; ++i) training.run_and_wait();
+  training.end();
+  EXPECT_EQ(training.told->lines(),
+            "a.begin\na.before_save 0\na.after_save 0\na.before_save 2\na.after_save 2\na.before_save 4\na.after_save 4\na.before_save "
+            "5\na.after_save 5\na.end 5\n");
+  EXPECT_EQ(support::event_lines(training, "run"),
+            (Lines{"graph", "meta_graph", "0 CHECKPOINT run/model.ckpt-0", "2 CHECKPOINT run/model.ckpt-2", "4 CHECKPOINT run/model.ckpt-4",
+                   "5 CHECKPOINT run/model.ckpt-5"}));
+}
+
+TEST(AsyncCheckpointSaverHook, X55_S28_SkipsASaveWhileOneIsRunningAndMakesItAsSoonAsThatIsDone) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run();
+  training.gate.close();
+  training.run();
+  training.gate.wait_for_arrival();
+  training.run(4);  // 4 and 6 would have been due
+  training.gate.open();
+  training.hook->wait_until_written();
+  EXPECT_EQ(training.log.count("W AsyncCheckpointSaverHook: skipping the checkpoint of step 4"), 1U);
+  EXPECT_EQ(training.log.count("skipping"), 1U) << "said once, not at every step";
+  training.run_and_wait();
+  EXPECT_EQ(training.checkpoints(), (Lines{"run/model.ckpt-0", "run/model.ckpt-2", "run/model.ckpt-7"}))
+      << "the skipped save has not moved the timer";
+  training.end();
+  EXPECT_EQ(training.checkpoints().size(), 3U);
+}
+
+TEST(AsyncCheckpointSaverHook, X55_TheEndWaitsForTheSaveThatIsRunningAndSavesTheLastStep) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run();
+  training.gate.close();
+  training.run(2);
+  training.gate.wait_for_arrival();
+  std::thread opener([&] { training.gate.open(); });
+  training.end();
+  opener.join();
+  EXPECT_EQ(training.checkpoints(), (Lines{"run/model.ckpt-0", "run/model.ckpt-2", "run/model.ckpt-3"}));
+  EXPECT_TRUE(training.told->lines().ends_with("a.end 3\n"));
+}
+
+TEST(AsyncCheckpointSaverHook, WaitsForTheWriterWhereToldTo) {
+  Training training;
+  training.add_saver({.save_steps = 1, .overlap = SaveOverlap::Wait});
+  training.start();
+  training.run(4);
+  training.end();
+  EXPECT_EQ(training.checkpoints().size(), 5U);
+}
+
+TEST(AsyncCheckpointSaverHook, ReplacesASaveThatWaitsByANewerOneWhereToldTo) {
+  Training training;
+  training.add_saver({.save_steps = 1, .overlap = SaveOverlap::Replace});
+  training.start();
+  training.hook->wait_until_written();
+  training.gate.close();
+  training.run();
+  training.gate.wait_for_arrival();
+  training.run(3);
+  training.gate.open();
+  training.hook->wait_until_written();
+  EXPECT_EQ(training.checkpoints(), (Lines{"run/model.ckpt-0", "run/model.ckpt-1", "run/model.ckpt-4"}));
+  EXPECT_EQ(training.saved(4), 4);
+  training.end();
+  EXPECT_EQ(training.told->lines(),
+            "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.before_save 2\na.before_save 3\na.save_failed 2: "
+            "Cancelled\na.before_save 4\na.save_failed 3: Cancelled\na.after_save 1\na.after_save 4\na.end 4\n");
+}
+
+TEST(AsyncCheckpointSaverHook, X56_S28_AFailedSaveReachesTheNextRun) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run();
+  training.slow_disk.fail_at(testing::FileOperation::Sync, 1);
+  training.run_and_wait();
+  EXPECT_EQ(training.hook->last_saved_step(), 0) << "the failed step does not count as saved";
+  EXPECT_THROW(training.run(), ResourceExhaustedError);
+  EXPECT_TRUE(training.told->lines().ends_with("a.save_failed 2: ResourceExhausted\n"));
+  training.run_and_wait();
+  training.run();
+  EXPECT_EQ(training.hook->last_saved_step(), 4);
+}
+
+TEST(AsyncCheckpointSaverHook, X56_S28_AFailedSaveReachesTheEndWhichTriesAgain) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run();
+  training.slow_disk.fail_at(testing::FileOperation::Sync, 1);
+  training.run_and_wait();
+  EXPECT_THROW(training.end(), ResourceExhaustedError);
+  EXPECT_EQ(training.saved(2), 2);
+  EXPECT_TRUE(training.told->lines().ends_with("a.end 2\n"));
+}
+
+TEST(AsyncCheckpointSaverHook, S18_ToleratedFailuresOnlyLeaveALogLine) {
+  Training training;
+  training.add_saver({.save_steps = 2, .tolerated_save_failures = 1});
+  training.start();
+  training.hook->wait_until_written();
+  training.run();
+  training.slow_disk.fail_at(testing::FileOperation::Sync, 1);
+  training.run_and_wait();
+  training.run();
+  EXPECT_EQ(training.log.count("E AsyncCheckpointSaverHook: the checkpoint of step 2 could not be saved"), 1U);
+  training.end();
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 3);
+}
+
+TEST(AsyncCheckpointSaverHook, S28_AListenersStopCounts) {
+  Training training;
+  training.listener->stop_after = 2;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run_and_wait(2);
+  EXPECT_FALSE(training.should_stop()) << "not known before the next hook call";
+  training.run();
+  EXPECT_TRUE(training.should_stop());
+}
+
+TEST(AsyncCheckpointSaverHook, S28_ARecoveryWaitsForTheSaveThatIsRunning) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run();
+  training.gate.close();
+  training.run();
+  training.gate.wait_for_arrival();
+  training.script.before_each_run = [&] {
+    training.script.before_each_run = nullptr;
+    throw AbortedError("gone");
+  };
+  std::thread opener([&] { training.gate.open(); });
+  EXPECT_THROW(training.run(), AbortedError);
+  EXPECT_TRUE(training.disk.exists("run/model.ckpt-2.index")) << "so that it is what the recovery restores";
+  opener.join();
+  training.create();
+  EXPECT_TRUE(training.told->lines().ends_with("a.after_save 2\n"));
+  EXPECT_EQ(training.hook->last_saved_step(), 2);
+}
+
+TEST(AsyncCheckpointSaverHook, S7_AbortFinishesTheSaveThatIsRunningAndNeverThrows) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run(2);
+  training.hook->abort(nullptr);
+  EXPECT_EQ(training.saved(2), 2);
+  Training failing;
+  failing.add_saver({.save_steps = 2});
+  failing.start();
+  failing.hook->wait_until_written();
+  failing.run();
+  failing.slow_disk.fail_at(testing::FileOperation::Sync, 1);
+  failing.run();
+  failing.hook->abort(nullptr);
+  EXPECT_EQ(failing.log.count("E AsyncCheckpointSaverHook: the checkpoint of step 2 could not be saved"), 1U);
+}
+
+TEST(AsyncCheckpointSaverHook, FinishesTheSaveThatIsRunningBeforeItIsDestroyed) {
+  support::LogLines log;
+  support::Process training;
+  auto hook =
+      std::make_shared<AsyncCheckpointSaverHook>(Options{.checkpoint_dir = "run", .save_steps = 1, .saver = std::make_shared<Saver>()});
+  hook->attach(training.environment);
+  hook->begin(training.graph);
+  Coordinator coordinator;
+  hook->after_create_session(training.model, coordinator);
+  hook.reset();
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 0);
+}
+
+TEST(AsyncCheckpointSaverHook, B020_B021_X31_X45_RefusesWhatTheOtherRefuses) {
+  EXPECT_THROW(AsyncCheckpointSaverHook({.checkpoint_dir = "run"}), InvalidArgumentError);
+  EXPECT_THROW(AsyncCheckpointSaverHook({.save_steps = 1}), InvalidArgumentError);
+  Graph graph;
+  AsyncCheckpointSaverHook hook({.checkpoint_dir = "run", .save_steps = 1});
+  EXPECT_THROW(hook.begin(graph), FailedPreconditionError);
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// CheckpointInputPipelineHook: model and input always come back together, whatever was interrupted when.
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/creation/session_manager.hpp>
+#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
+
+#include "training_double.hpp"
+
+namespace trainhook {
+namespace {
+
+using Lines = std::vector<std::string>;
+using testing::FileOperation;
+
+Dataset ten_numbers() { return Dataset::range(10); }
+
+/// One process that trains on a pipeline: each step takes the next element, 0, 1, 2, ... It is restored as a monitored session restores.
+struct Fed : support::TrainingDouble {
+  explicit Fed(support::Outside& outside, FileSystem* slow_disk = nullptr)
+      : TrainingDouble(outside), saver(std::make_shared<Saver>(SaverOptions{.max_to_keep = 2, .file_system = slow_disk})) {
+    make_iterator(graph, ten_numbers());
+    script.input_state("IteratorV2-state", Tensor(std::int64_t{0}));
+    script.variable("latest_feature", Tensor(std::int64_t{-1}));
+    train = script.operation("train", [this] {
+      const std::int64_t position = next_element();
+      model.variable("latest_feature") = Tensor(position);
+      model.variable("IteratorV2-state") = Tensor(position + 1);
+      set_step(step() + 1);
+    });
+  }
+
+  Fed& start_training(std::int64_t save_steps = 2, CheckpointInputPipelineHook::Options options = {}) {
+    add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = save_steps, .saver = saver}));
+    return start_with_input(std::move(options));
+  }
+  Fed& start_with_input(CheckpointInputPipelineHook::Options options = {}) {
+    add(CheckpointInputPipelineHook(std::move(options)));
+    begin();
+    restore_newest();
+    create();
+    return *this;
+  }
+  void restore_newest() {
+    graph.unfinalize();
+    Scaffold scaffold({.saver = saver});
+    scaffold.finalize(graph);
+    saver->use(environment.file_system(), environment.clock());
+    SessionManager manager({.file_system = &environment.file_system()});
+    static_cast<void>(
+        manager.prepare_session([this] { return OwnedSession{.session = model}; }, {.saver = saver, .checkpoint_dir = "run"}));
+    report = manager.report();
+  }
+  void train_steps(int steps) {
+    for (int i = 0; i < steps; ++i) run(train);
+  }
+  [[nodiscard]] std::int64_t next_element() { return model.variable("IteratorV2-state").scalar<std::int64_t>(); }
+  [[nodiscard]] std::int64_t latest() { return model.variable("latest_feature").scalar<std::int64_t>(); }
+
+  std::shared_ptr<Saver> saver;
+  Operation train;
+  RestoreReport report;
+};
+
+Lines input_files(support::Outside& outside) {
+  Lines names = support::files_with(outside.disk, "run", "input.ckpt");
+  std::erase_if(names, [](const std::string& name) { return !name.ends_with(".index"); });
+  return names;
+}
+
+TEST(CheckpointInputPipelineHook, I01_ADatasetHandedToALoopGoesOnWhereItWas) {
+  support::LogLines log;
+  support::Outside outside;
+  for (std::int64_t life = 1; life <= 2; ++life) {
+    LoopSession loop;
+    std::int64_t latest_feature = -1;
+    loop.variable("latest_feature", latest_feature);
+    Iterator& features = make_iterator(loop, ten_numbers());
+    auto session = monitored_training_session(loop, {.checkpoint_dir = "run",
+                                                     .save_checkpoint_steps = 100,
+                                                     .hooks = {CheckpointInputPipelineHook(), StopAtStepHook({.num_steps = 2})},
+                                                     .file_system = &outside.disk,
+                                                     .clock = &outside.clock});
+    Element element;
+    run_until_stop(session, [&] {
+      session.run([&] {
+        features.get_next(element);
+        latest_feature = element.at(0).scalar<std::int64_t>();
+      });
+    });
+    const std::string newest = latest_checkpoint(outside.disk, "run").value();
+    EXPECT_EQ(support::saved_step(outside.disk, newest), 2 * life);
+    EXPECT_EQ(support::saved_step(outside.disk, newest, "latest_feature"), 2 * life - 1);
+  }
+}
+
+TEST(CheckpointInputPipelineHook, I02_AnIteratorOfTheGraphGoesOnWhereItWas) {
+  support::LogLines log;
+  support::Outside outside;
+  for (int life = 1; life <= 2; ++life) {
+    Fed training(outside);
+    training.start_training(100);
+    training.train_steps(2);
+    training.end();
+    EXPECT_EQ(training.step(), 2 * life);
+    EXPECT_EQ(training.latest(), 2 * life - 1);
+  }
+  EXPECT_EQ(log.count("Restored the input pipeline from run/input.ckpt-2"), 1U);
+}
+
+TEST(CheckpointInputPipelineHook, SaysSoWhereTheIteratorHadAnotherName) {
+  support::LogLines log;
+  support::Outside outside;
+  for (const std::string name : {"images", "pictures"}) {
+    LoopSession loop;
+    std::int64_t weight = 0;
+    loop.variable("weight", weight);
+    make_iterator(loop, ten_numbers(), name);
+    auto session = monitored_training_session(loop, {.checkpoint_dir = "run",
+                                                     .save_checkpoint_steps = 100,
+                                                     .hooks = {CheckpointInputPipelineHook()},
+                                                     .file_system = &outside.disk,
+                                                     .clock = &outside.clock});
+    try {
+      session.run([] {});
+      EXPECT_EQ(name, "images");
+    } catch (const NotFoundError& error) {
+      EXPECT_EQ(name, "pictures");
+      EXPECT_EQ(std::string(error.what()),
+                "checkpoint run/input.ckpt-1 has no position of the input 'pictures-state'; it holds: images-state "
+                "(give the iterator the name that it had, or train into another directory)");
+      return;
+    }
+    session.close();
+  }
+  FAIL() << "the second iterator started anew";
+}
+
+TEST(CheckpointInputPipelineHook, I04_RefusesAGraphWithoutIterators) {
+  support::Process training;
+  training.add(CheckpointInputPipelineHook());
+  EXPECT_THROW(training.begin(), InvalidArgumentError);
+}
+
+TEST(CheckpointInputPipelineHook, RefusesNamesThatAreNoFileNames) {
+  EXPECT_THROW(CheckpointInputPipelineHook({.checkpoint_basename = "a/b"}), InvalidArgumentError);
+  EXPECT_THROW(CheckpointInputPipelineHook({.checkpoint_basename = ""}), InvalidArgumentError);
+  EXPECT_THROW(CheckpointInputPipelineHook({.latest_filename = "a/b"}), InvalidArgumentError);
+  EXPECT_THROW(CheckpointInputPipelineHook({.checkpoint_basename = "x", .latest_filename = "x"}), InvalidArgumentError);
+}
+
+TEST(CheckpointInputPipelineHook, NeedsAHookThatSavesTheModelThere) {
+  support::LogLines log;
+  support::Outside outside;
+  Fed none(outside);
+  EXPECT_THROW(none.start_with_input(), FailedPreconditionError);
+  Fed elsewhere(outside);
+  EXPECT_THROW(elsewhere.start_training(2, {.checkpoint_dir = "other"}), FailedPreconditionError);
+  support::Outside fresh;
+  Fed named(fresh);
+  named.start_training(2, {.checkpoint_dir = "run/"});
+}
+
+TEST(CheckpointInputPipelineHook, S29_RestoresTheStateOfTheModelsStepNotTheNewest) {
+  support::LogLines log;
+  support::Outside outside;
+  {
+    Fed training(outside);
+    training.start_training(2);
+    training.train_steps(5);  // saved at 0, 2 and 4; then killed
+  }
+  remove_checkpoint(outside.disk, "run/model.ckpt-4");
+  Fed resumed(outside);
+  resumed.start_training(2);
+  EXPECT_EQ(resumed.step(), 2);
+  resumed.train_steps(1);
+  EXPECT_EQ(resumed.latest(), 2) << "the third element, counted from 0";
+}
+
+TEST(CheckpointInputPipelineHook, S29_AKilledTrainingEndsAsOneThatWasNotWhereverTheKillFell) {
+  support::LogLines log;
+  std::uint64_t operations = 0;
+  {
+    support::Outside outside;
+    testing::FaultyFileSystem disk(outside.disk);
+    Fed training(outside, &disk);
+    training.start_training(2);
+    training.train_steps(8);
+    training.end();
+    operations = disk.count();
+  }
+  ASSERT_GT(operations, 50U);
+  for (std::uint64_t kill_at = 1; kill_at <= operations; kill_at += 3) {
+    support::Outside outside;
+    struct Killed {};
+    testing::FaultyFileSystem disk(outside.disk);
+    std::uint64_t count = 0;
+    const auto die = [&](FileOperation, const std::string&) {
+      if (++count >= kill_at) throw Killed();
+    };
+    disk.set_callback(die);
+    try {
+      Fed training(outside, &disk);
+      training.use_disk(disk);
+      training.start_training(2);
+      training.train_steps(8);
+    } catch (const Killed&) {}
+    Fed resumed(outside);
+    resumed.start_training(2);
+    while (resumed.step() < 8) {
+      resumed.train_steps(1);
+      ASSERT_EQ(resumed.latest(), resumed.step() - 1) << "killed at operation " << kill_at;
+    }
+  }
+}
+
+TEST(CheckpointInputPipelineHook, S29_StepsBackToTheNewestModelThatHasItsInput) {
+  for (const bool damaged : {false, true}) {
+    support::LogLines log;
+    support::Outside outside;
+    {
+      Fed training(outside);
+      training.start_training(2);
+      training.train_steps(5);
+    }
+    if (damaged) {
+      outside.disk.write_file("run/input.ckpt-4.index", "no index");
+    } else {
+      remove_checkpoint(outside.disk, "run/input.ckpt-4");
+    }
+    Fed resumed(outside);
+    resumed.start_training(2);
+    EXPECT_EQ(resumed.step(), 2);
+    ASSERT_EQ(resumed.report.skipped.size(), 1U);
+    EXPECT_NE(resumed.report.skipped[0].find("the input pipeline's state of its step cannot be had"), std::string::npos);
+    resumed.train_steps(3);
+    EXPECT_EQ(resumed.latest(), 4);
+  }
+}
+
+TEST(CheckpointInputPipelineHook, S29_FailsWhereTheModelWasRestoredWithoutItsInput) {
+  support::LogLines log;
+  support::Outside outside;
+  {
+    Fed training(outside);
+    training.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .saver = training.saver}));
+    training.start();
+    training.train_steps(2);
+    training.end();
+  }
+  {
+    Fed asked(outside);
+    EXPECT_THROW(asked.start_training(), DataLossError) << "the session manager says that nothing can be restored";
+  }
+  Fed resumed(outside);
+  resumed.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .saver = resumed.saver}));
+  resumed.add(CheckpointInputPipelineHook());
+  resumed.begin();
+  resumed.saver->use(outside.disk, outside.clock);
+  resumed.saver->restore(resumed.model, "run/model.ckpt-2");
+  resumed.create();
+  try {
+    resumed.train_steps(1);
+    FAIL();
+  } catch (const FailedPreconditionError& error) {
+    EXPECT_NE(std::string(error.what()).find("'run'"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("run/input.ckpt-2 is missing"), std::string::npos);
+  }
+}
+
+TEST(CheckpointInputPipelineHook, S29_RestoresAfterARecoveryToo) {
+  support::LogLines log;
+  support::Outside outside;
+  Fed training(outside);
+  training.start_training(2);
+  training.train_steps(5);
+  training.restore_newest();
+  training.create();
+  EXPECT_EQ(training.step(), 4);
+  training.train_steps(1);
+  EXPECT_EQ(training.latest(), 4);
+}
+
+TEST(CheckpointInputPipelineHook, RestoresAtTheFirstRunSoThatInitializersDoNotUndoIt) {
+  support::LogLines log;
+  support::Outside outside;
+  {
+    Fed training(outside);
+    training.start_training(2);
+    training.train_steps(2);
+    training.end();
+  }
+  Fed resumed(outside);
+  resumed.start_training(2);
+  resumed.model.variable("IteratorV2-state") = Tensor(std::int64_t{0});  // what an initializer does
+  resumed.train_steps(1);
+  EXPECT_EQ(resumed.latest(), 2);
+}
+
+TEST(CheckpointInputPipelineHook, SavesAtTheStepsOfTheModelAndGoesWithIt) {
+  support::LogLines log;
+  support::Outside outside;
+  Fed training(outside);
+  training.start_training(2);
+  training.train_steps(7);
+  training.end();
+  EXPECT_EQ(input_files(outside), (Lines{"input.ckpt-6.index", "input.ckpt-7.index"})) << "the model's saver keeps two";
+  const auto state = get_checkpoint_state(outside.disk, "run", "checkpoint_input");
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->all_model_checkpoint_paths, (Lines{"run/input.ckpt-6", "run/input.ckpt-7"}));
+  EXPECT_EQ(latest_checkpoint(outside.disk, "run"), "run/model.ckpt-7") << "the model's own state file knows nothing of it";
+  const BundleReader reader("run/input.ckpt-7", {.file_system = &outside.disk});
+  EXPECT_EQ(reader.entries().size(), 1U);
+}
+
+TEST(CheckpointInputPipelineHook, IsCommittedBeforeTheModel) {
+  support::LogLines log;
+  support::Outside outside;
+  testing::FaultyFileSystem disk(outside.disk);
+  Lines commits;
+  disk.set_callback([&](FileOperation operation, const std::string& path) {
+    if (operation == FileOperation::Rename && path.ends_with(".index")) commits.push_back(path);
+  });
+  Fed training(outside, &disk);
+  training.use_disk(disk);
+  training.start_training(2);
+  training.train_steps(2);
+  EXPECT_EQ(commits, (Lines{"run/input.ckpt-0.index", "run/model.ckpt-0.index", "run/input.ckpt-2.index", "run/model.ckpt-2.index"}));
+}
+
+TEST(CheckpointInputPipelineHook, AnInputCheckpointAloneIsNoModelToRestore) {
+  support::LogLines log;
+  support::Outside outside;
+  {
+    BundleWriter writer("run/input.ckpt-0", {.file_system = &outside.disk});  // killed before the very first model was committed
+    writer.add("IteratorV2-state", Tensor(std::int64_t{0}));
+    writer.finish();
+  }
+  Fed training(outside);
+  training.start_training(2);
+  training.train_steps(2);
+  EXPECT_EQ(training.latest(), 1);
+}
+
+TEST(CheckpointInputPipelineHook, GoesWithTheAsynchronousSaverToo) {
+  support::LogLines log;
+  support::Outside outside;
+  {
+    Fed training(outside);
+    auto hook = std::make_shared<AsyncCheckpointSaverHook>(AsyncCheckpointSaverHook::Options{
+        .checkpoint_dir = "run", .save_steps = 1, .saver = training.saver, .overlap = SaveOverlap::Replace});
+    training.add(hook);
+    training.start_with_input();
+    training.train_steps(7);
+    training.end();
+  }
+  EXPECT_TRUE(outside.disk.exists("run/input.ckpt-7.index"));
+  EXPECT_LE(input_files(outside).size(), 3U);
+  Fed resumed(outside);
+  resumed.start_training(1);
+  resumed.train_steps(1);
+  EXPECT_EQ(resumed.latest(), 7);
+}
+
+TEST(CheckpointInputPipelineHook, ExternalStateIsAnErrorAWarningOrIgnored) {
+  const Dataset stateful = Dataset::range(10).map([](const Element& element) { return element; }, {.stateful = true});
+  const auto begin = [&](ExternalStatePolicy policy) {
+    support::Process training;
+    make_iterator(training.graph, stateful);
+    training.add(CheckpointInputPipelineHook({.external_state_policy = policy}));
+    training.begin();
+    return external_state_policy(training.graph);
+  };
+  support::LogLines log;
+  EXPECT_THROW(begin(ExternalStatePolicy::Fail), FailedPreconditionError);
+  EXPECT_EQ(begin(ExternalStatePolicy::Ignore), ExternalStatePolicy::Ignore);
+  EXPECT_TRUE(log.lines.empty());
+  EXPECT_EQ(begin(ExternalStatePolicy::Warn), ExternalStatePolicy::Warn);
+  EXPECT_EQ(log.count("W CheckpointInputPipelineHook: iterator 'IteratorV2' has state that no checkpoint can hold"), 1U);
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// CheckpointSaverHook: when it saves, what it tells whom, and what it does where saving fails.
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/hooks/nan_tensor_hook.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
+
+#include "training_double.hpp"
+
+namespace trainhook {
+namespace {
+
+using namespace std::chrono_literals;
+using Lines = std::vector<std::string>;
+using Options = CheckpointSaverHook::Options;
+
+struct Saved : support::TrainingDouble {
+  explicit Saved(support::Outside& outside, const std::string& scope = {}) : TrainingDouble(outside, scope), saved_on(outside.disk) {}
+
+  CheckpointSaverHook& add_saver(Options options) {
+    if (options.checkpoint_dir.empty()) options.checkpoint_dir = "run";
+    if (options.saver == nullptr && options.scaffold == nullptr) options.saver = std::make_shared<Saver>();
+    return add(CheckpointSaverHook(std::move(options)));
+  }
+  // As a session without `after_create_session`, which is how TensorFlow's own tests drive the hook.
+  void start_without_creation() {
+    begin();
+    coordinator = std::make_unique<Coordinator>();
+    session = std::make_unique<HookedSession>(model, hooks(), environment);
+  }
+  void restore_and_create(const std::string& prefix) {
+    begin();
+    Saver saver;
+    saver.use(environment.file_system(), environment.clock());
+    saver.restore(model, prefix);
+    create();
+  }
+  [[nodiscard]] std::int64_t saved() { return support::newest_saved_step(saved_on, "run"); }
+  [[nodiscard]] Lines checkpoints() { return checkpoints_on_disk(saved_on, "run"); }
+
+  testing::MemoryFileSystem& saved_on;
+  std::shared_ptr<testing::Trace> told = std::make_shared<testing::Trace>();
+};
+
+struct Alone : support::Outside, Saved {
+  Alone() : Saved(static_cast<support::Outside&>(*this)) {}
+};
+
+std::string refusal(Options options) {
+  try {
+    const CheckpointSaverHook hook(std::move(options));
+  } catch (const InvalidArgumentError& error) { return error.what(); }
+  return "accepted";
+}
+
+TEST(CheckpointSaverHook, B019_S38_RefusesSaverAndScaffoldAtOnce) {
+  const auto saver = std::make_shared<Saver>();
+  EXPECT_EQ(refusal({.checkpoint_dir = "run", .save_steps = 1, .saver = saver}), "accepted");
+  EXPECT_EQ(refusal({.checkpoint_dir = "run", .save_steps = 1, .saver = saver, .scaffold = std::make_shared<Scaffold>()}),
+            "CheckpointSaverHook: saver and scaffold are both given; give one of them");
+}
+
+TEST(CheckpointSaverHook, B020_B021_X31_WantsExactlyOnePeriodAboveZero) {
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_secs = 10s, .save_steps = 20}).find("not both"), std::string::npos);
+  EXPECT_NE(refusal({.checkpoint_dir = "run"}).find("not neither"), std::string::npos);
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 0}).find("save_steps is 0"), std::string::npos);
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_secs = -1s}).find("save_secs is -1 s"), std::string::npos);
+}
+
+TEST(CheckpointSaverHook, RefusesOtherBadOptions) {
+  EXPECT_NE(refusal({.save_steps = 1}).find("checkpoint_dir is empty"), std::string::npos);
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .checkpoint_basename = "a/b"}).find("checkpoint_basename is 'a/b'"),
+            std::string::npos);
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .listeners = {nullptr}}).find("listener is null"), std::string::npos);
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .tolerated_save_failures = -1}).find("is -1"), std::string::npos);
+}
+
+TEST(CheckpointSaverHook, B018_FindsTheSaverInTheCollectionWhereNeitherIsGiven) {
+  Alone training;
+  training.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1}));
+  training.begin();
+  training.graph.unfinalize();
+  Scaffold scaffold;
+  scaffold.finalize(training.graph);
+  training.create();
+  training.run();
+  EXPECT_EQ(training.saved(), 1);
+}
+
+std::string failure_at_start(Alone& training) {
+  try {
+    training.start();
+  } catch (const FailedPreconditionError& error) { return error.what(); }
+  return "started";
+}
+
+TEST(CheckpointSaverHook, X44_WantsExactlyOneSaverInTheCollection) {
+  Alone none;
+  none.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1}));
+  EXPECT_EQ(failure_at_start(none), "No items in the collection 'savers'; give the CheckpointSaverHook a saver or a scaffold");
+  Alone two;
+  for (int i = 0; i < 2; ++i) two.graph.add_to_collection(graph_keys::kSavers, std::make_shared<Saver>());
+  two.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1}));
+  EXPECT_EQ(failure_at_start(two), "More than one item in the collection 'savers'; give the CheckpointSaverHook a saver or a scaffold");
+}
+
+TEST(CheckpointSaverHook, B022_B030_SavesInTheFirstStep) {
+  for (const bool seconds : {false, true}) {
+    Alone training;
+    training.add_saver(seconds ? Options{.save_secs = 2s} : Options{.save_steps = 2});
+    training.start_without_creation();
+    training.run();
+    EXPECT_EQ(training.saved(), 1);
+  }
+}
+
+TEST(CheckpointSaverHook, B023_CallsListenersAtBeginAndEnd) {
+  Alone training;
+  training.add_saver({.save_secs = 2s, .listeners = {std::make_shared<support::RecordingListener>(training.told, "a")}});
+  training.start_without_creation();
+  training.run(2);
+  training.end();
+  EXPECT_EQ(training.told->lines(), "a.begin\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
+}
+
+/// A loop whose step is its number, in a session without recovery.
+SingularMonitoredSession<LoopSession> singular(LoopSession& loop, support::Outside& outside, HookList hooks,
+                                               std::shared_ptr<Scaffold> scaffold = nullptr, const std::string& checkpoint_dir = {}) {
+  return SingularMonitoredSession<LoopSession>(loop, {.hooks = std::move(hooks),
+                                                      .scaffold = std::move(scaffold),
+                                                      .checkpoint_dir = checkpoint_dir,
+                                                      .file_system = &outside.disk,
+                                                      .clock = &outside.clock});
+}
+
+TEST(CheckpointSaverHook, B024_ListenersInAMonitoredSession) {
+  support::Outside outside;
+  const auto told = std::make_shared<testing::Trace>();
+  const auto scaffold = std::make_shared<Scaffold>();
+  LoopSession loop;
+  auto session = singular(loop, outside,
+                          {CheckpointSaverHook({.checkpoint_dir = "run",
+                                                .save_steps = 1,
+                                                .scaffold = scaffold,
+                                                .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})},
+                          scaffold);
+  for (int i = 0; i < 2; ++i) session.run([] {});
+  session.close();
+  EXPECT_EQ(support::newest_saved_step(outside.disk, "run"), 2);
+  EXPECT_EQ(told->lines(),
+            "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
+}
+
+TEST(CheckpointSaverHook, B026_ListenersInAMonitoredSessionWithTheDefaultSaver) {
+  support::Outside outside;
+  const auto told = std::make_shared<testing::Trace>();
+  {
+    LoopSession loop;
+    auto session =
+        singular(loop, outside,
+                 {CheckpointSaverHook(
+                     {.checkpoint_dir = "run", .save_steps = 1, .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})});
+    for (int i = 0; i < 2; ++i) session.run([] {});
+    session.close();
+  }
+  EXPECT_EQ(told->lines(),
+            "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
+  LoopSession loop;
+  auto session = singular(loop, outside, {}, nullptr, "run");
+  EXPECT_EQ(session.run(get_global_step(loop.graph())->read).scalar<std::int64_t>(), 2);
+}
+
+TEST(CheckpointSaverHook, SavesAtTheStartAndEveryStepAndNothingMoreAtTheEnd) {
+  support::Outside outside;
+  {
+    Saved training(outside);
+    training.add_saver({.save_steps = 1, .listeners = {std::make_shared<support::RecordingListener>(training.told, "a")}});
+    training.start();
+    training.run(2);
+    training.end();
+    EXPECT_EQ(training.told->lines(),
+              "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
+  }
+  Saved again(outside);
+  again.add_saver({.save_steps = 1});
+  again.restore_and_create(latest_checkpoint(outside.disk, "run").value());
+  EXPECT_EQ(again.step(), 2);
+}
+
+TEST(CheckpointSaverHook, B028_SavesEverySoManySeconds) {
+  Alone training;
+  training.add_saver({.save_secs = 2s});
+  training.start_without_creation();
+  const auto saved_after = [&](double seconds) {
+    training.advance_clock(seconds);
+    training.run();
+    return training.saved();
+  };
+  EXPECT_EQ(saved_after(0), 1);
+  EXPECT_EQ(saved_after(0.5), 1);
+  EXPECT_EQ(saved_after(2.0), 3);
+  EXPECT_EQ(saved_after(0.1), 3);
+  EXPECT_EQ(saved_after(0.1), 3);
+  EXPECT_EQ(saved_after(7.3), 6);
+}
+
+TEST(CheckpointSaverHook, B040_SavesEverySoManyStepsOfAStepInAScope) {
+  support::Outside outside;
+  Saved training(outside, "foo");
+  training.add_saver({.save_steps = 2});
+  training.start_without_creation();
+  Lines saved;
+  for (int i = 0; i < 5; ++i) {
+    training.run();
+    saved.push_back(str_cat(support::saved_step(outside.disk, latest_checkpoint(outside.disk, "run").value(), "foo/step")));
+  }
+  EXPECT_EQ(saved, (Lines{"1", "1", "3", "3", "5"}));
+}
+
+TEST(CheckpointSaverHook, B031_SavesEverySoManySteps) {
+  Alone training;
+  training.add_saver({.save_steps = 2});
+  training.start_without_creation();
+  Lines saved;
+  for (int i = 0; i < 5; ++i) {
+    training.run();
+    saved.push_back(str_cat(training.saved()));
+  }
+  EXPECT_EQ(saved, (Lines{"1", "1", "3", "3", "5"}));
+}
+
+TEST(CheckpointSaverHook, B032_SavesAtTheEnd) {
+  Alone training;
+  training.add_saver({.save_secs = 2s});
+  training.start();
+  training.run(2);
+  EXPECT_EQ(training.saved(), 0);
+  training.end();
+  EXPECT_EQ(training.saved(), 2);
+}
+
+TEST(CheckpointSaverHook, B037_B039_CountsStepsNotRuns) {
+  Alone training;
+  training.script.step_by = 5;
+  training.add_saver({.save_steps = 10});
+  training.start_without_creation();
+  training.run();
+  EXPECT_EQ(training.saved(), 5);
+  training.run();
+  EXPECT_EQ(training.saved(), 5);
+  training.end();
+  EXPECT_EQ(training.saved(), 10);
+}
+
+TEST(CheckpointSaverHook, B033_X40_WritesTheGraphOnceAndACheckpointRecordForEachSave) {
+  Alone training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.run(5);
+  training.create();  // a recovery without a step lost
+  training.run();
+  training.end();
+  EXPECT_EQ(support::event_lines(training, "run"),
+            (Lines{"graph", "meta_graph", "0 CHECKPOINT run/model.ckpt-0", "2 CHECKPOINT run/model.ckpt-2", "4 CHECKPOINT run/model.ckpt-4",
+                   "5 CHECKPOINT run/model.ckpt-5", "6 CHECKPOINT run/model.ckpt-6"}))
+      << "S17: the path is that of the checkpoint";
+  EXPECT_EQ(support::files_with(training.disk, "run", "graph"), Lines{"graph.pbtxt"});
+  EXPECT_NE(training.disk.contents("run/graph.pbtxt").find("global_step"), std::string::npos);
+  EXPECT_EQ(support::files_with(training.disk, "run", ".meta").size(), 5U);
+  const std::string meta = export_meta_graph_for(training.graph, SaverOptions{});
+  EXPECT_EQ(training.disk.contents("run/model.ckpt-6.meta"), meta);
+  for (const std::string& path : list_event_files(training.disk, "run")) {
+    for (const Event& event : read_events(training.disk, path).events) {
+      if (!event.meta_graph_def.empty()) { EXPECT_EQ(event.meta_graph_def, meta); }
+    }
+  }
+}
+
+TEST(CheckpointSaverHook, B036_WithoutSaveGraphDefThereIsNoGraphFileAndNoMeta) {
+  Alone training;
+  training.add_saver({.save_steps = 1, .save_graph_def = false});
+  training.start();
+  training.run();
+  EXPECT_EQ(training.saved(), 1);
+  EXPECT_EQ(support::files_with(training.disk, "run", "graph"), Lines{});
+  EXPECT_EQ(support::files_with(training.disk, "run", ".meta"), Lines{});
+}
+
+TEST(CheckpointSaverHook, X41_CallsAllListenersInOrderAndStopsWhereOneAsks) {
+  Alone training;
+  const auto first = std::make_shared<support::RecordingListener>(training.told, "a");
+  const auto second = std::make_shared<support::RecordingListener>(training.told, "b");
+  first->stop_after = 3;
+  training.add_saver({.save_steps = 3, .listeners = {first, second}});
+  training.start();
+  training.run(3);
+  EXPECT_TRUE(training.should_stop());
+  training.end();
+  EXPECT_EQ(training.told->lines(),
+            "a.begin\nb.begin\na.before_save 0\nb.before_save 0\na.after_save 0\nb.after_save 0\na.before_save 3\nb.before_save "
+            "3\na.after_save 3\nb.after_save 3\na.end 3\nb.end 3\n");
+}
+
+TEST(CheckpointSaverHook, S17_AListenersStopAtTheFirstSaveCounts) {
+  Alone training;
+  const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
+  listener->stop_after = 0;
+  training.add_saver({.save_steps = 3, .listeners = {listener}});
+  training.start();
+  EXPECT_TRUE(training.should_stop());
+}
+
+TEST(CheckpointSaverHook, X43_S17_DoesNotSaveAgainWhatWasRestored) {
+  support::Outside outside;
+  {
+    Saved training(outside);
+    training.add_saver({.save_steps = 5});
+    training.start();
+    training.run(7);
+    training.end();
+  }
+  const std::string before = outside.disk.contents("run/model.ckpt-7.index");
+  Saved resumed(outside);
+  CheckpointSaverHook& hook =
+      resumed.add_saver({.save_steps = 5, .listeners = {std::make_shared<support::RecordingListener>(resumed.told, "a")}});
+  resumed.restore_and_create("run/model.ckpt-7");
+  EXPECT_EQ(hook.last_saved_step(), 7);
+  EXPECT_EQ(resumed.told->lines(), "a.begin\n");
+  resumed.run(5);
+  EXPECT_EQ(resumed.told->lines(), "a.begin\na.before_save 12\na.after_save 12\n");
+  EXPECT_EQ(resumed.checkpoints(), (Lines{"run/model.ckpt-0", "run/model.ckpt-5", "run/model.ckpt-7", "run/model.ckpt-12"}));
+}
+
+TEST(CheckpointSaverHook, ARestoredTrainingThatRunsNoStepLeavesEveryFileAsItIs) {
+  support::Outside outside;
+  {
+    Saved training(outside);
+    training.add_saver({.save_steps = 5});
+    training.start();
+    training.run(7);
+    training.end();
+  }
+  const Lines files = outside.disk.list_directory("run");
+  outside.advance_clock(100);
+  Saved again(outside);
+  again.add_saver({.save_steps = 5});
+  again.restore_and_create("run/model.ckpt-7");
+  again.end();
+  EXPECT_EQ(outside.disk.list_directory("run"), files);
+}
+
+TEST(CheckpointSaverHook, S19_AlignedSavesAtMultiplesAfterAnInterruption) {
+  support::Outside outside;
+  {
+    Saved training(outside);
+    training.add_saver({.save_steps = 5});
+    training.start();
+    training.run(7);
+    training.end();
+  }
+  Saved resumed(outside);
+  resumed.add_saver({.save_steps = 5, .align_steps = true});
+  resumed.restore_and_create("run/model.ckpt-7");
+  resumed.run(9);
+  EXPECT_EQ(resumed.checkpoints(),
+            (Lines{"run/model.ckpt-0", "run/model.ckpt-5", "run/model.ckpt-7", "run/model.ckpt-10", "run/model.ckpt-15"}));
+}
+
+TEST(CheckpointSaverHook, S13_DoesNotSaveWhatACheckVetoesNotEvenAtTheEnd) {
+  support::LogLines log;
+  Alone training;
+  float loss = 1;
+  training.script.value("loss", [&] { return Tensor(loss); });
+  training.add_saver({.save_steps = 2});
+  training.add(NanTensorHook("loss", {.fail_on_nan_loss = false}));
+  training.start();
+  training.run();
+  loss = std::numeric_limits<float>::quiet_NaN();
+  training.run();
+  EXPECT_TRUE(training.should_stop());
+  training.end();
+  EXPECT_EQ(training.saved(), 0);
+  EXPECT_EQ(log.count("the model of step 2 is not saved: tensor 'loss' is NaN or infinite"), 1U);
+}
+
+TEST(CheckpointSaverHook, S13_SavesAVetoedModelAsSoonAsItIsGoodAgain) {
+  support::LogLines log;
+  Alone training;
+  float loss = 1;
+  training.script.value("loss", [&] { return Tensor(loss); });
+  training.add_saver({.save_steps = 2});
+  training.add(NanTensorHook("loss"));
+  training.start();
+  loss = std::numeric_limits<float>::infinity();
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(training.run(), NanLossDuringTrainingError);
+  loss = 1;
+  training.run();
+  EXPECT_EQ(training.saved(), 4);
+}
+
+TEST(CheckpointSaverHook, S18_AFailedSaveFailsTheRunAndIsTriedAgainAtTheEnd) {
+  support::LogLines log;
+  Alone training;
+  const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
+  CheckpointSaverHook& hook = training.add_saver({.save_steps = 2, .listeners = {listener}});
+  training.start();
+  training.run();
+  (void)training.told->take();
+  training.disk.set_capacity(100);
+  EXPECT_THROW(training.run(), ResourceExhaustedError);
+  EXPECT_EQ(hook.last_saved_step(), 0);
+  EXPECT_EQ(training.saved(), 0) << "what was committed is untouched";
+  training.disk.set_capacity(1'000'000);
+  EXPECT_THROW(training.end(), ResourceExhaustedError) << "an event found no place either, and is told of last";
+  EXPECT_EQ(training.saved(), 2);
+  EXPECT_EQ(training.told->lines(), "a.before_save 2\na.save_failed 2: ResourceExhausted\na.before_save 2\na.after_save 2\na.end 2\n");
+}
+
+TEST(CheckpointSaverHook, S18_ToleratesAsManyFailuresInARowAsAllowed) {
+  support::LogLines log;
+  Alone training;
+  training.add_saver({.save_steps = 1, .tolerated_save_failures = 2});
+  training.start();
+  training.disk.set_capacity(100);
+  training.run(2);
+  EXPECT_EQ(log.count("E CheckpointSaverHook: the checkpoint of step"), 2U);
+  training.disk.set_capacity(1'000'000);
+  training.run();
+  EXPECT_EQ(training.saved(), 3);
+  training.disk.set_capacity(100);
+  training.run(2);
+  EXPECT_THROW(training.run(), ResourceExhaustedError);
+}
+
+TEST(CheckpointSaverHook, S18_TheFailedSaveIsTheErrorWhateverListenersThrowOnHearingOfIt) {
+  support::LogLines log;
+  Alone training;
+  const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
+  listener->act["save_failed 1"] = [] { throw UnknownError("the listener fails"); };
+  training.add_saver({.save_steps = 1, .listeners = {listener}});
+  training.start();
+  training.disk.set_capacity(100);
+  EXPECT_THROW(training.run(), ResourceExhaustedError);
+  EXPECT_EQ(log.count("E CheckpointSaverHook: a listener failed on hearing of a failed save"), 1U);
+}
+
+TEST(CheckpointSaverHook, EveryListenerEndsAndTheDirectoryIsFreeWhateverOneOfThemThrows) {
+  support::LogLines log;
+  support::Outside outside;
+  Saved training(outside);
+  const auto first = std::make_shared<support::RecordingListener>(training.told, "a");
+  const auto second = std::make_shared<support::RecordingListener>(training.told, "b");
+  first->act["end 0"] = [] { throw UnknownError("the listener fails"); };
+  training.add_saver({.save_steps = 2, .listeners = {first, second}});
+  training.start();
+  (void)training.told->take();
+  EXPECT_THROW(training.end(), UnknownError);
+  EXPECT_EQ(training.told->lines(), "a.end 0\nb.end 0\n");
+  Saved next(outside);
+  next.add_saver({.save_steps = 2});
+  EXPECT_NO_THROW(next.begin());
+}
+
+TEST(CheckpointSaverHook, EventsThatCouldNotBeWrittenAreTheErrorOfTheEnd) {
+  support::LogLines log;
+  Alone training;
+  testing::FaultyFileSystem events_disk(training.disk);
+  FileWriters writers({.file_system = &events_disk, .clock = &training.clock});
+  training.environment = Environment(training.disk, training.clock, writers);
+  training.add_saver({.save_steps = 2});
+  training.start();
+  events_disk.fail_at(testing::FileOperation::Append, 1);
+  writers.at("logs").add_scalar("loss", 1.0F, 1);
+  training.run(2);
+  EXPECT_EQ(training.saved(), 2) << "the checkpoint is committed all the same";
+  EXPECT_THROW(training.end(), Error);
+}
+
+TEST(CheckpointSaverHook, AListenerThatFailsBeforeTheSaveFailsTheRun) {
+  support::LogLines log;
+  Alone training;
+  const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
+  listener->act["before_save 2"] = [] { throw UnknownError("the listener fails"); };
+  training.add_saver({.save_steps = 2, .listeners = {listener}});
+  training.start();
+  training.run();
+  EXPECT_THROW(training.run(), UnknownError);
+  EXPECT_EQ(training.saved(), 0);
+}
+
+TEST(CheckpointSaverHook, S14_RefusesASecondSaverForOneDirectory) {
+  Alone training;
+  training.add_saver({.save_steps = 1});
+  training.add_saver({.checkpoint_dir = "run/", .save_steps = 1, .checkpoint_basename = "other.ckpt"});
+  try {
+    training.begin();
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("model.ckpt"), std::string::npos) << message;
+    EXPECT_NE(message.find("other.ckpt"), std::string::npos) << message;
+  }
+  Alone elsewhere;
+  elsewhere.add_saver({.save_steps = 1});
+  elsewhere.add_saver({.checkpoint_dir = "other", .save_steps = 1});
+  elsewhere.start();
+}
+
+TEST(CheckpointSaverHook, S14_TheDirectoryIsFreeAgainWhenTheSessionHasEnded) {
+  Alone training;
+  const auto saver = std::make_shared<Saver>();
+  CheckpointSaverHook first({.checkpoint_dir = "run", .save_steps = 1, .saver = saver});
+  CheckpointSaverHook second({.checkpoint_dir = "run", .save_steps = 1, .saver = saver});
+  first.attach(training.environment);
+  second.attach(training.environment);
+  first.begin(training.graph);
+  EXPECT_THROW(second.begin(training.graph), InvalidArgumentError);
+  first.abort(nullptr);
+  EXPECT_NO_THROW(second.begin(training.graph));
+}
+
+TEST(CheckpointSaverHook, S21_EventsAreInTheFileBeforeTheCheckpointIs) {
+  support::Outside outside;
+  struct Watch final : CheckpointSaverListener {
+    std::function<void()> look;
+    bool after_save(SessionRef, std::int64_t) override {
+      look();
+      return false;
+    }
+  };
+  const auto watch = std::make_shared<Watch>();
+  Lines seen;
+  watch->look = [&] { seen = support::event_lines(outside, "logs"); };
+  Saved training(outside);
+  training.add_saver({.save_steps = 2, .listeners = {watch}});
+  training.start();
+  training.writers.at("logs").add_scalar("loss", 0.5, 1);
+  training.run(2);
+  EXPECT_EQ(seen, Lines{"1 loss=0.5"});
+}
+
+TEST(CheckpointSaverHook, RunsInTheLastPhase) {
+  EXPECT_EQ(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1}).phase(), HookPhase::Save);
+}
+
+TEST(CheckpointSaverHook, X45_NeedsAGlobalStep) {
+  Graph graph;
+  CheckpointSaverHook hook({.checkpoint_dir = "run", .save_steps = 1});
+  EXPECT_THROW(hook.begin(graph), FailedPreconditionError);
+}
+
+TEST(CheckpointSaverHook, AStepWhereNothingIsDueReadsNoClock) {
+  Alone training;
+  training.add_saver({.save_steps = 1'000});
+  training.start();
+  training.run();
+  const int reads = training.clock.reads();
+  training.run(10);
+  EXPECT_EQ(training.clock.reads(), reads);
+}
+
+}  // namespace
+}  // namespace trainhook

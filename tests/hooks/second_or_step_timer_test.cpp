@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// SecondOrStepTimer: when it is due, what elapsed, what it refuses.
+#include <trainhook/hooks/second_or_step_timer.hpp>
+
+#include <chrono>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "training_double.hpp"
+
+namespace trainhook {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string refusal(SecondOrStepTimer::Options options) {
+  try {
+    const SecondOrStepTimer timer(options, "SomeHook", "save_secs", "save_steps");
+  } catch (const InvalidArgumentError& error) { return error.what(); }
+  return "accepted";
+}
+
+TEST(SecondOrStepTimer, B001_B002_WantsExactlyOnePeriod) {
+  EXPECT_EQ(refusal({.every_secs = 2s, .every_steps = 10}), "SomeHook: exactly one of save_secs and save_steps must be given, not both");
+  EXPECT_EQ(refusal({}), "SomeHook: exactly one of save_secs and save_steps must be given, not neither");
+  EXPECT_EQ(refusal({.every_secs = 2s}), "accepted");
+  EXPECT_EQ(refusal({.every_steps = 1}), "accepted");
+}
+
+TEST(SecondOrStepTimer, X31_RefusesPeriodsOfZeroAndBelow) {
+  EXPECT_EQ(refusal({.every_secs = 0s}), "SomeHook: save_secs is 0 s; it must be above 0");
+  EXPECT_EQ(refusal({.every_secs = -1500ms}), "SomeHook: save_secs is -1.5 s; it must be above 0");
+  EXPECT_EQ(refusal({.every_steps = 0}), "SomeHook: save_steps is 0; it must be above 0");
+  EXPECT_EQ(refusal({.every_steps = -3}), "SomeHook: save_steps is -3; it must be above 0");
+  EXPECT_EQ(refusal({.every_secs = 1s, .align = true}), "SomeHook: only a period in steps can be aligned; give save_steps");
+}
+
+TEST(SecondOrStepTimer, B004_TriggersEverySoManySteps) {
+  SecondOrStepTimer timer({.every_steps = 3});
+  EXPECT_TRUE(timer.should_trigger_for_step(1, 0s));
+  timer.update_last_triggered_step(1, 0s);
+  EXPECT_FALSE(timer.should_trigger_for_step(1, 0s));
+  EXPECT_FALSE(timer.should_trigger_for_step(2, 0s));
+  EXPECT_FALSE(timer.should_trigger_for_step(3, 0s));
+  EXPECT_TRUE(timer.should_trigger_for_step(4, 0s));
+}
+
+TEST(SecondOrStepTimer, TriggersAfterSoMuchTimeButNeverTwiceAtOneStep) {
+  SecondOrStepTimer timer({.every_secs = 2s});
+  EXPECT_TRUE(timer.should_trigger_for_step(1, 10s));
+  timer.update_last_triggered_step(1, 10s);
+  EXPECT_FALSE(timer.should_trigger_for_step(1, 20s));
+  EXPECT_FALSE(timer.should_trigger_for_step(2, 11999ms));
+  EXPECT_TRUE(timer.should_trigger_for_step(2, 12s));
+}
+
+TEST(SecondOrStepTimer, B005_TellsWhatElapsed) {
+  SecondOrStepTimer timer({.every_steps = 1});
+  EXPECT_FALSE(timer.update_last_triggered_step(1, 1s).has_value());
+  const auto four = timer.update_last_triggered_step(5, 3s);
+  ASSERT_TRUE(four.has_value());
+  EXPECT_EQ(four->steps, 4);
+  EXPECT_EQ(four->time, 2s);
+  const auto two = timer.update_last_triggered_step(7, 4s);
+  ASSERT_TRUE(two.has_value());
+  EXPECT_EQ(two->steps, 2);
+  EXPECT_EQ(two->time, 1s);
+  EXPECT_EQ(timer.last_triggered_step(), 7);
+}
+
+TEST(SecondOrStepTimer, X28_AfterARewindWaitsForTheOldStepPlusThePeriod) {
+  SecondOrStepTimer timer({.every_steps = 10});
+  timer.update_last_triggered_step(100, 0s);
+  for (std::int64_t step = 50; step < 110; ++step) EXPECT_FALSE(timer.should_trigger_for_step(step, 0s)) << step;
+  EXPECT_TRUE(timer.should_trigger_for_step(110, 0s));
+}
+
+TEST(SecondOrStepTimer, X30_ResetForgetsEverything) {
+  SecondOrStepTimer timer({.every_steps = 10});
+  timer.update_last_triggered_step(100, 0s);
+  timer.reset();
+  EXPECT_FALSE(timer.last_triggered_step().has_value());
+  EXPECT_TRUE(timer.should_trigger_for_step(100, 0s));
+  EXPECT_FALSE(timer.update_last_triggered_step(100, 0s).has_value());
+}
+
+TEST(SecondOrStepTimer, S19_AlignedTriggersAtMultiplesWhereverItBegan) {
+  SecondOrStepTimer timer({.every_steps = 10, .align = true});
+  timer.set_last_triggered_step(7);
+  EXPECT_FALSE(timer.should_trigger_for_step(9, 0s));
+  EXPECT_TRUE(timer.should_trigger_for_step(10, 0s));
+  EXPECT_TRUE(timer.should_trigger_for_step(13, 0s));
+  timer.set_last_triggered_step(13);
+  EXPECT_FALSE(timer.should_trigger_for_step(19, 0s));
+  EXPECT_TRUE(timer.should_trigger_for_step(20, 0s));
+}
+
+TEST(SecondOrStepTimer, AStepOfAnEarlierProcessHasNoTime) {
+  SecondOrStepTimer seconds({.every_secs = 100s});
+  seconds.set_last_triggered_step(5);
+  EXPECT_FALSE(seconds.should_trigger_for_step(5, 0s));
+  EXPECT_TRUE(seconds.should_trigger_for_step(6, 0s));
+}
+
+TEST(SecondOrStepTimer, X32_S19_APeriodInSecondsAsksTheMonotonicClockAndOneInStepsAsksNone) {
+  support::Outside outside;
+  support::TrainingDouble training(outside);
+  const RunRequest nothing;
+  SecondOrStepTimer steps({.every_steps = 2});
+  SecondOrStepTimer seconds({.every_secs = 2s});
+  SessionRunContext context(training.model, nothing, outside.clock, nullptr);
+  steps.update_last_triggered_step(1, context);
+  EXPECT_TRUE(steps.should_trigger_for_step(3, context));
+  EXPECT_EQ(outside.clock.reads(), 0);
+  seconds.update_last_triggered_step(1, context);
+  EXPECT_EQ(outside.clock.reads(), 1);
+  outside.clock.advance(2s);
+  SessionRunContext later(training.model, nothing, outside.clock, nullptr);
+  EXPECT_TRUE(seconds.should_trigger_for_step(2, later));
+}
+
+TEST(RequireGlobalStep, X45_NamesTheHookThatNeedsIt) {
+  const Graph graph;
+  try {
+    detail::require_global_step(graph, "SomeHook");
+    FAIL();
+  } catch (const FailedPreconditionError& error) {
+    EXPECT_NE(std::string(error.what()).find("Global step should be created to use SomeHook"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace trainhook
