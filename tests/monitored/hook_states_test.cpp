@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// HookStates: names under which hooks' states are kept, and what becomes of those that nobody claims.
+#include <trainhook/monitored/hook_states.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/testing/log_lines.hpp>
+
+namespace trainhook {
+namespace {
+
+/// Counts; the second layout of its state has another unit.
+struct CountingHook final : SessionRunHook {
+  explicit CountingHook(std::int64_t start, std::string called = {}) : count(start), own_name(std::move(called)) {}
+  std::string name() const override { return own_name; }
+  StateValues save_state() override {
+    StateValues values;
+    values.version = 2;
+    values.set("count", Tensor(count));
+    return values;
+  }
+  void load_state(const StateValues& state) override {
+    loaded_version = state.version;
+    count = state.at("count").scalar<std::int64_t>();
+  }
+  std::int64_t count;
+  std::string own_name;
+  std::optional<int> loaded_version;
+};
+struct StatelessHook final : SessionRunHook {};
+
+std::vector<std::string> names_of(const StateValues& values) {
+  std::vector<std::string> names;
+  for (const NamedTensor& entry : values.entries()) names.push_back(entry.name);
+  return names;
+}
+
+TEST(HookStates, StandUnderTheNameOfTheHookOrOfItsTypeAndPlace) {
+  const Hooks hooks = {std::make_shared<CountingHook>(1), std::make_shared<StatelessHook>(), std::make_shared<CountingHook>(2),
+                       std::make_shared<CountingHook>(3, "mine")};
+  HookStates states(hooks);
+  EXPECT_EQ(states.name(), "_trainhook/hooks");
+  EXPECT_EQ(names_of(states.save()), (std::vector<std::string>{"CountingHook/version", "CountingHook/count", "CountingHook_1/version",
+                                                               "CountingHook_1/count", "mine/version", "mine/count"}));
+}
+
+/// Has state, and a type whose name is full of colons and brackets.
+template <class T>
+struct TypedHook final : SessionRunHook {
+  StateValues save_state() override {
+    StateValues values;
+    values.set("size", Tensor(static_cast<std::int64_t>(sizeof(T))));
+    return values;
+  }
+};
+
+TEST(HookStates, TheNameOfATypeIsWithoutItsScopesAndTemplateArguments) {
+  struct LocalHook final : SessionRunHook {
+    StateValues save_state() override { return TypedHook<int>().save_state(); }
+  };
+  const Hooks hooks = {std::make_shared<TypedHook<std::vector<std::string>>>(), std::make_shared<TypedHook<int>>(),
+                       std::make_shared<LocalHook>()};
+  EXPECT_EQ(names_of(HookStates(hooks).save()), (std::vector<std::string>{"LocalHook/version", "LocalHook/size", "TypedHook/version",
+                                                                          "TypedHook/size", "TypedHook_1/version", "TypedHook_1/size"}));
+  const std::vector<std::pair<std::string, std::string>> types = {
+      {"Hook", "Hook"},
+      {"a::b::Hook", "Hook"},
+      {"my::Hook<std::string>", "Hook"},
+      {"Hook<a::b<c::d> >", "Hook"},
+      {"my::Box<std::string>::Hook", "Hook"},
+      {"(anonymous namespace)::f(std::vector<int>)::Hook<std::string>", "Hook"},
+  };
+  for (const auto& [type, name] : types) EXPECT_EQ(detail::short_type_name(type), name) << type;
+}
+
+TEST(HookStates, ComeBackWithTheirVersionToTheHookOfTheirName) {
+  const Hooks saved = {std::make_shared<CountingHook>(5, "a"), std::make_shared<CountingHook>(7, "b")};
+  const StateValues values = HookStates(saved).save();
+  const auto a = std::make_shared<CountingHook>(0, "a");
+  const auto b = std::make_shared<CountingHook>(0, "b");
+  const Hooks restored = {b, a};
+  HookStates(restored).load(values);
+  EXPECT_EQ(a->count, 5);
+  EXPECT_EQ(b->count, 7);
+  EXPECT_EQ(a->loaded_version, 2);
+}
+
+TEST(HookStates, OfAHookThatIsGoneAreKeptAndSavedAgain) {
+  testing::LogLines log;
+  const Hooks both = {std::make_shared<CountingHook>(5, "a"), std::make_shared<CountingHook>(7, "gone")};
+  const auto a = std::make_shared<CountingHook>(0, "a");
+  const Hooks one = {a};
+  HookStates states(one);
+  states.load(HookStates(both).save());
+  EXPECT_EQ(log.count("W the checkpoint holds state of a hook 'gone' that is not there; it is kept"), 1U);
+  a->count = 6;
+  const auto again_a = std::make_shared<CountingHook>(0, "a");
+  const auto again_gone = std::make_shared<CountingHook>(0, "gone");
+  const Hooks again = {again_a, again_gone};
+  HookStates(again).load(states.save());
+  EXPECT_EQ(again_a->count, 6);
+  EXPECT_EQ(again_gone->count, 7);
+  EXPECT_EQ(again_gone->loaded_version, 2);
+}
+
+TEST(HookStates, OfATypeThatHasOneHookLessAreSaidToGoByTheirOrder) {
+  testing::LogLines log;
+  const Hooks two = {std::make_shared<CountingHook>(5), std::make_shared<CountingHook>(7)};
+  const Hooks one = {std::make_shared<CountingHook>(0)};
+  HookStates(one).load(HookStates(two).save());
+  EXPECT_EQ(log.count("'CountingHook_1' that is not there; it is kept. Hooks of one type are told apart by their order"), 1U);
+}
+
+TEST(HookStates, AHookWithoutStateInTheCheckpointStartsFresh) {
+  const auto hook = std::make_shared<CountingHook>(9, "new");
+  const Hooks hooks = {hook};
+  HookStates(hooks).load({});
+  EXPECT_EQ(hook->count, 9);
+  EXPECT_FALSE(hook->loaded_version.has_value());
+}
+
+TEST(HookStates, RefuseNamesThatAreTakenOrNone) {
+  const Hooks twice = {std::make_shared<CountingHook>(1, "a"), std::make_shared<CountingHook>(2, "a")};
+  EXPECT_THROW(HookStates{twice}, InvalidArgumentError);
+  const Hooks slash = {std::make_shared<CountingHook>(1, "a/b")};
+  EXPECT_THROW(HookStates{slash}, InvalidArgumentError);
+  const Hooks hooks = {std::make_shared<CountingHook>(1, "a")};
+  StateValues damaged;
+  damaged.set("count", Tensor(std::int64_t{1}));
+  EXPECT_THROW(HookStates(hooks).load(damaged), DataLossError);
+}
+
+}  // namespace
+}  // namespace trainhook

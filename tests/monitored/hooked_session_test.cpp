@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// HookedSession: what is merged into one run, what each hook gets of it, and what the caller's own objects look like afterwards.
+#include <trainhook/monitored/hooked_session.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/events/file_writers.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/scripted_session.hpp>
+
+namespace trainhook {
+namespace {
+
+using testing::ScriptedSession;
+
+/// Passes on what it is asked to a scripted session, and remembers it.
+class Inner {
+ public:
+  explicit Inner(testing::Script& script) : session_(script) {}
+  [[nodiscard]] Graph& graph() noexcept { return session_.graph(); }
+  void execute(const RunRequest& request, std::span<Tensor> results) {
+    fetches.assign(request.fetches.begin(), request.fetches.end());
+    feeds.assign(request.feeds.begin(), request.feeds.end());
+    options = request.options == nullptr ? std::nullopt : std::optional(*request.options);
+    options_object = request.options;
+    metadata = request.metadata;
+    if (metadata != nullptr) metadata->node_stats.push_back({.node_name = "train"});
+    session_.execute(request, results);
+  }
+  [[nodiscard]] std::vector<StateSpec> state() const { return session_.state(); }
+  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const { return session_.snapshot(names); }
+  void load(std::span<const NamedTensor> entries) { session_.load(entries); }
+  void close() { session_.close(); }
+
+  std::vector<Fetch> fetches;
+  std::vector<Feed> feeds;
+  std::optional<RunOptions> options;
+  const RunOptions* options_object = nullptr;
+  RunMetadata* metadata = nullptr;
+
+ private:
+  ScriptedSession session_;
+};
+
+/// Counts its callbacks, asks for what it is told to, and remembers what it got.
+class FakeHook final : public SessionRunHook {
+ public:
+  void begin(Graph&) override { ++begins; }
+  void after_create_session(SessionRef, Coordinator&) override { ++creates; }
+  SessionRunArgs before_run(SessionRunContext& context) override {
+    ++befores;
+    session = context.session();
+    user_fetches.assign(context.original_args().fetches.begin(), context.original_args().fetches.end());
+    user_options = context.original_args().options;
+    return request;
+  }
+  void after_run(SessionRunContext& context, const SessionRunValues& values) override {
+    ++afters;
+    results.assign(values.results.begin(), values.results.end());
+    options = *values.options;
+    metadata = values.run_metadata;
+    metadata_nodes = values.run_metadata->node_stats.size();
+    if (stops) context.request_stop();
+  }
+
+  SessionRunArgs request{};
+  bool stops = false;
+  int begins = 0, creates = 0, befores = 0, afters = 0;
+  SessionRef session{};
+  std::vector<Fetch> user_fetches;
+  const RunOptions* user_options = nullptr;
+  std::vector<Tensor> results;
+  RunOptions options{};
+  const RunMetadata* metadata = nullptr;
+  std::size_t metadata_nodes = 0;
+};
+
+class HookedSessionTest : public ::testing::Test {
+ protected:
+  Tensor run(HookedSession& session, Output output, std::vector<Feed> feeds = {}, const RunOptions* options = nullptr,
+             RunMetadata* metadata = nullptr) {
+    const Fetch fetch(output);
+    Tensor result;
+    session.run({.fetches = {&fetch, 1}, .feeds = feeds, .options = options, .metadata = metadata}, {&result, 1});
+    return result;
+  }
+  std::string message_of_run(HookedSession& session, Output output, std::vector<Feed> feeds = {}) {
+    try {
+      (void)run(session, output, std::move(feeds));
+    } catch (const Error& error) {
+      return describe(std::current_exception());
+    }
+    return "nothing was thrown";
+  }
+
+  testing::ManualClock clock;
+  testing::MemoryFileSystem disk;
+  FileWriters writers{{.file_system = &disk, .clock = &clock}};
+  Environment environment{disk, clock, writers};
+  testing::Script script;
+  Output zero = script.value("zero", [] { return 0.0F; });
+  Output five = script.value("five", [] { return 5.0F; });
+  Output ten = script.value("ten", [] { return 10.0F; });
+  Inner inner{script};
+  std::shared_ptr<FakeHook> a = std::make_shared<FakeHook>();
+  std::shared_ptr<FakeHook> b = std::make_shared<FakeHook>();
+  Hooks hooks{a, b};
+};
+
+TEST_F(HookedSessionTest, M051_WithoutHooksTheEngineGetsWhatTheCallerGave) {
+  const Hooks none;
+  HookedSession session(inner, none, environment);
+  const RunOptions options{.trace_level = TraceLevel::Software, .timeout = std::chrono::milliseconds(7)};
+  RunMetadata metadata;
+  EXPECT_EQ(run(session, zero, {{zero, 7.0F}}, &options, &metadata).scalar<float>(), 7);
+  EXPECT_EQ(inner.fetches, std::vector<Fetch>{zero});
+  ASSERT_EQ(inner.feeds.size(), 1U);
+  EXPECT_EQ(inner.feeds[0].key, zero);
+  ASSERT_TRUE(inner.options);
+  EXPECT_EQ(inner.options->trace_level, TraceLevel::Software);
+  EXPECT_EQ(inner.options->timeout, std::chrono::milliseconds(7));
+  EXPECT_EQ(inner.metadata, &metadata);
+}
+
+TEST_F(HookedSessionTest, M052_CallsOnlyTheCallbacksOfARun) {
+  HookedSession session(inner, hooks, environment);
+  (void)run(session, zero);
+  for (const auto& hook : {a, b}) {
+    EXPECT_EQ(hook->begins, 0);
+    EXPECT_EQ(hook->creates, 0);
+    EXPECT_EQ(hook->befores, 1);
+    EXPECT_EQ(hook->afters, 1);
+    EXPECT_TRUE(hook->results.empty());
+    EXPECT_EQ(hook->options.trace_level, TraceLevel::None);  // nobody gave options: all defaults
+    EXPECT_EQ(hook->metadata_nodes, 0U);
+    EXPECT_EQ(hook->user_fetches, std::vector<Fetch>{zero});
+    EXPECT_EQ(hook->session, SessionRef(inner));
+  }
+}
+
+TEST_F(HookedSessionTest, M053_StopsOnceAHookAsksForIt) {
+  HookedSession session(inner, hooks, environment);
+  (void)run(session, zero);
+  EXPECT_FALSE(session.should_stop());
+  a->stops = true;
+  (void)run(session, zero);
+  EXPECT_TRUE(session.should_stop());
+}
+
+TEST_F(HookedSessionTest, M054_GivesEachHookWhatItAskedFor) {
+  a->request = {five};
+  b->request = {ten};
+  HookedSession session(inner, hooks, environment);
+  EXPECT_EQ(run(session, zero).scalar<float>(), 0);
+  ASSERT_EQ(a->results.size(), 1U);
+  EXPECT_EQ(a->results[0].scalar<float>(), 5);
+  ASSERT_EQ(b->results.size(), 1U);
+  EXPECT_EQ(b->results[0].scalar<float>(), 10);
+}
+
+TEST_F(HookedSessionTest, M055_HooksMayFeedWhereTheUserDoesNot) {
+  a->request = {.feed_dict = {{zero, 5.0F}}};
+  b->request = {.feed_dict = {{five, 10.0F}}};
+  HookedSession session(inner, hooks, environment);
+  EXPECT_EQ(run(session, zero).scalar<float>() + run(session, five).scalar<float>(), 15);
+  EXPECT_EQ(inner.feeds.size(), 2U);
+}
+
+TEST_F(HookedSessionTest, HooksAndUserMayFeedDifferentTensors) {
+  a->request = {.feed_dict = {{zero, 5.0F}}};
+  HookedSession session(inner, hooks, environment);
+  EXPECT_EQ(run(session, ten, {{ten, 20.0F}}).scalar<float>(), 20);
+  EXPECT_EQ(inner.feeds.size(), 2U);
+}
+
+TEST_F(HookedSessionTest, M057_S26_TwoHooksCannotFeedOneTensorHoweverTheyCallIt) {
+  a->request = {.feed_dict = {{zero, 5.0F}}};
+  b->request = {.feed_dict = {{script.graph().output("zero"), 10.0F}}};  // by name: the same key
+  HookedSession session(inner, hooks, environment);
+  EXPECT_EQ(message_of_run(session, zero), "InvalidArgument: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
+}
+
+TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
+  a->request = {.feed_dict = {{zero, 5.0F}}};
+  HookedSession session(inner, hooks, environment);
+  EXPECT_EQ(message_of_run(session, zero, {{zero, 3.0F}}),
+            "InvalidArgument: Same tensor is fed by a SessionRunHook and user: 'zero:0'; leave it to one of them");
+  EXPECT_EQ(b->befores, 1);  // every hook was asked first
+}
+
+TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
+  a->request.options =
+      RunOptions{.trace_level = TraceLevel::Hardware, .timeout = std::chrono::milliseconds(30'000), .debug_tensor_watch_opts = {"A"}};
+  b->request.options = RunOptions{.trace_level = TraceLevel::Full,
+                                  .timeout = std::chrono::milliseconds(60'000),
+                                  .output_partition_graphs = true,
+                                  .report_tensor_allocations_upon_oom = true,
+                                  .debug_tensor_watch_opts = {"B"}};
+  HookedSession session(inner, hooks, environment);
+  (void)run(session, zero);
+  for (const auto& hook : {a, b}) {
+    EXPECT_EQ(hook->options.trace_level, TraceLevel::Full);
+    EXPECT_EQ(hook->options.timeout, std::chrono::milliseconds(60'000));
+    EXPECT_TRUE(hook->options.output_partition_graphs);
+    EXPECT_TRUE(hook->options.report_tensor_allocations_upon_oom);
+    EXPECT_EQ(hook->options.debug_tensor_watch_opts, (std::vector<std::string>{"A", "B"}));
+    EXPECT_EQ(hook->metadata_nodes, 1U);
+  }
+  EXPECT_EQ(a->metadata, b->metadata);
+  EXPECT_EQ(a->metadata, inner.metadata);
+}
+
+TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
+  a->request.options = RunOptions{.trace_level = TraceLevel::Full, .debug_tensor_watch_opts = {"A"}};
+  HookedSession session(inner, hooks, environment);
+  const RunOptions options{.timeout = std::chrono::milliseconds(5), .debug_tensor_watch_opts = {"user"}};
+  for (int i = 0; i < 3; ++i) {
+    (void)run(session, zero, {}, &options);
+    EXPECT_NE(inner.options_object, &options);
+    EXPECT_EQ(inner.options->debug_tensor_watch_opts, (std::vector<std::string>{"user", "A"}));  // the caller's first, and once
+    EXPECT_EQ(inner.options->timeout, std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(options.trace_level, TraceLevel::None);
+  EXPECT_EQ(options.debug_tensor_watch_opts, (std::vector<std::string>{"user"}));
+}
+
+TEST_F(HookedSessionTest, S35_HooksSeeTheUsersOptionsAsHeGaveThem) {
+  HookedSession session(inner, hooks, environment);
+  const RunOptions options{.timeout = std::chrono::milliseconds(5)};
+  (void)run(session, zero, {}, &options);
+  EXPECT_EQ(a->user_options, &options);
+  (void)run(session, zero);
+  EXPECT_EQ(a->user_options, nullptr);
+}
+
+}  // namespace
+}  // namespace trainhook
