@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Choosing a kernel's code by dtype, and reading small integer inputs.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/engine/kernel.hpp>
+
+namespace trainhook::detail {
+
+template <class... Ts>
+struct DTypes {};
+
+using FloatingTypes = DTypes<float, double>;
+using IndexTypes = DTypes<std::int32_t, std::int64_t>;
+using NumberTypes = DTypes<float, double, std::int32_t, std::int64_t>;
+using CastTypes = DTypes<float, double, std::int32_t, std::int64_t, std::uint8_t, bool>;
+
+/// `make.operator()<T>()` for the T among `Ts` that the node's attribute names.
+/// @throws UnimplementedError where none of them is it.
+template <class... Ts, class Make>
+[[nodiscard]] Kernel kernel_for(DTypes<Ts...>, const Node& node, std::string_view attr, Make make) {
+  const DType dtype = node.attr<DType>(attr);
+  Kernel kernel;
+  if (((dtype_of<Ts> == dtype && (kernel = make.template operator()<Ts>(), true)) || ...)) return kernel;
+  throw UnimplementedError(node.type(), " of ", dtype_name(dtype), " (node '", node.name(), "') has no kernel");
+}
+
+/// Up to eight integers, as shapes and axes are.
+using Ints = InlineVector<std::int64_t, kMaxRank>;
+
+/// The elements of an int32 or int64 tensor.
+[[nodiscard]] inline Ints ints_of(const Tensor& tensor) {
+  Ints result;
+  if (tensor.dtype() == DType::Int32) {
+    for (const std::int32_t value : tensor.data<std::int32_t>()) result.push_back(value);
+  } else {
+    for (const std::int64_t value : tensor.data<std::int64_t>()) result.push_back(value);
+  }
+  return result;
+}
+
+[[nodiscard]] inline std::int64_t int_of(const Tensor& tensor) {
+  return tensor.dtype() == DType::Int32 ? std::int64_t{tensor.scalar<std::int32_t>()} : tensor.scalar<std::int64_t>();
+}
+
+[[nodiscard]] inline Shape shape_of_ints(const Ints& dims) { return Shape(std::span<const std::int64_t>(dims)); }
+
+/// An axis counted from the front. @throws InvalidArgumentError beyond the rank.
+[[nodiscard]] inline std::size_t axis_of(std::int64_t axis, std::size_t rank) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank) throw InvalidArgumentError("axis ", axis, " does not exist in rank ", rank);
+  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+/// How many elements the dimensions [from, to) have together.
+[[nodiscard]] inline std::int64_t product_of(const Shape& shape, std::size_t from, std::size_t to) noexcept {
+  std::int64_t product = 1;
+  for (std::size_t i = from; i < to; ++i) product *= shape[i];
+  return product;
+}
+
+/// Row-major strides in elements; 0 for dimensions of extent 1, so that they repeat.
+[[nodiscard]] inline Ints strides_of(const Shape& shape) {
+  Ints strides(shape.dims());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.rank(); i-- > 0;) {
+    strides[i] = shape[i] == 1 ? 0 : stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Kernels of matrix products.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <Eigen/Core>
+
+#include <trainhook/engine/kernels/dispatch.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// The extents of `rows x inner` times `inner x columns`, both row-major; a transposed factor is stored the other way round.
+struct ProductShape {
+  std::int64_t rows;
+  std::int64_t inner;
+  std::int64_t columns;
+  bool transpose_a;
+  bool transpose_b;
+};
+
+/// Eigen's block sizes with memory of ours behind them, so that a product allocates nothing.
+template <class T>
+class Blocking : public Eigen::internal::level3_blocking<T, T> {
+ public:
+  Blocking(Eigen::Index rows, Eigen::Index columns, Eigen::Index inner) {
+    this->m_mc = rows;
+    this->m_nc = columns;
+    this->m_kc = inner;
+    Eigen::internal::computeProductBlockingSizes<T, T>(this->m_kc, this->m_mc, this->m_nc, Eigen::Index{1});
+  }
+  [[nodiscard]] std::size_t bytes_of_a() const { return padded(this->m_mc * this->m_kc); }
+  [[nodiscard]] std::size_t bytes_of_b() const { return padded(this->m_kc * this->m_nc); }
+  void use(std::byte* memory) {
+    this->m_blockA = reinterpret_cast<T*>(memory);
+    this->m_blockB = reinterpret_cast<T*>(memory + bytes_of_a());
+  }
+
+ private:
+  static std::size_t padded(Eigen::Index elements) { return (static_cast<std::size_t>(elements) * sizeof(T) + 63) / 64 * 64; }
+};
+
+/// Eigen's general product, column-major. What it calls "left" is our second factor: a row-major matrix is a transposed column-major one.
+template <class T, int LeftOrder, int RightOrder>
+void general_product(const T* left, const T* right, T* result, Eigen::Index rows, Eigen::Index columns, Eigen::Index inner,
+                     Blocking<T>& blocking) {
+  using Product =
+      Eigen::internal::general_matrix_matrix_product<Eigen::Index, T, LeftOrder, false, T, RightOrder, false, Eigen::ColMajor, 1>;
+  const Eigen::Index left_stride = LeftOrder == Eigen::ColMajor ? rows : inner;
+  const Eigen::Index right_stride = RightOrder == Eigen::ColMajor ? inner : columns;
+  Product::run(rows, columns, inner, left, left_stride, right, right_stride, result, 1, rows, T{1}, blocking, nullptr);
+}
+
+template <class T>
+void multiply_matrices(KernelContext& context, const T* a, const T* b, std::span<T> product, const ProductShape& shape) {
+  Blocking<T> blocking(shape.columns, shape.rows, shape.inner);
+  blocking.use(context.scratch(blocking.bytes_of_a() + blocking.bytes_of_b()));
+  std::ranges::fill(product, T{0});  // Eigen adds to what is there
+  const auto run = [&](auto code) { code(b, a, product.data(), shape.columns, shape.rows, shape.inner, blocking); };
+  if (shape.transpose_b) {
+    shape.transpose_a ? run(general_product<T, Eigen::RowMajor, Eigen::RowMajor>)
+                      : run(general_product<T, Eigen::RowMajor, Eigen::ColMajor>);
+  } else {
+    shape.transpose_a ? run(general_product<T, Eigen::ColMajor, Eigen::RowMajor>)
+                      : run(general_product<T, Eigen::ColMajor, Eigen::ColMajor>);
+  }
+}
+
+/// One row times a matrix: several rows of the matrix are read at a time, for fewer passes over the result.
+template <class T>
+void multiply_row(const T* row, const T* matrix, T* const __restrict result, std::int64_t inner, std::int64_t columns) {
+  std::fill_n(result, columns, T{0});
+  std::int64_t k = 0;
+  for (; k + 8 <= inner; k += 8, matrix += 8 * columns) {
+    const T* const m = matrix;
+    const T* const x = row + k;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      result[i] += ((x[0] * m[i] + x[1] * m[columns + i]) + (x[2] * m[2 * columns + i] + x[3] * m[3 * columns + i])) +
+                   ((x[4] * m[4 * columns + i] + x[5] * m[5 * columns + i]) + (x[6] * m[6 * columns + i] + x[7] * m[7 * columns + i]));
+    }
+  }
+  for (; k < inner; ++k, matrix += columns) {
+    for (std::int64_t i = 0; i < columns; ++i) result[i] += row[k] * matrix[i];
+  }
+}
+
+template <class T>
+void multiply_row_transposed(const T* row, const T* matrix, T* result, std::int64_t inner, std::int64_t columns) {
+  using Vector = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>>;
+  const Vector x(row, inner);
+  for (std::int64_t i = 0; i < columns; ++i) result[i] = Vector(matrix + i * inner, inner).dot(x);
+}
+
+/// A column times a row.
+template <class T>
+void multiply_outer(const T* column, const T* row, T* __restrict result, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t i = 0; i < rows; ++i, result += columns) {
+    const T factor = column[i];
+    for (std::int64_t j = 0; j < columns; ++j) result[j] = factor * row[j];
+  }
+}
+
+/// For integers: nobody trains with them, so this is short and not fast.
+template <class T>
+void multiply_plainly(const T* a, const T* b, T* product, const ProductShape& shape) {
+  for (std::int64_t i = 0; i < shape.rows; ++i) {
+    for (std::int64_t j = 0; j < shape.columns; ++j) {
+      T sum = 0;
+      for (std::int64_t k = 0; k < shape.inner; ++k) {
+        sum += a[shape.transpose_a ? k * shape.rows + i : i * shape.inner + k] *
+               b[shape.transpose_b ? j * shape.inner + k : k * shape.columns + j];
+      }
+      *product++ = sum;
+    }
+  }
+}
+
+template <class T>
+void multiply(KernelContext& context, const T* a, const T* b, std::span<T> product, const ProductShape& shape) {
+  if (product.empty()) return;
+  if constexpr (!std::is_floating_point_v<T>) {
+    multiply_plainly(a, b, product.data(), shape);
+  } else if (shape.inner == 1) {
+    multiply_outer(a, b, product.data(), shape.rows, shape.columns);
+  } else if (shape.rows == 1 && shape.transpose_b) {
+    multiply_row_transposed(a, b, product.data(), shape.inner, shape.columns);
+  } else if (shape.rows == 1) {
+    multiply_row(a, b, product.data(), shape.inner, shape.columns);
+  } else if (shape.inner == 0) {
+    std::ranges::fill(product, T{0});
+  } else {
+    multiply_matrices(context, a, b, product, shape);
+  }
+}
+
+inline ProductShape product_shape(const Shape& a, const Shape& b, bool transpose_a, bool transpose_b) {
+  if (a.rank() != 2 || b.rank() != 2) throw InvalidArgumentError("both factors must be matrices");
+  const ProductShape shape{a[transpose_a ? 1 : 0], a[transpose_a ? 0 : 1], b[transpose_b ? 0 : 1], transpose_a, transpose_b};
+  const std::int64_t inner_of_b = b[transpose_b ? 1 : 0];
+  if (inner_of_b != shape.inner)
+    throw InvalidArgumentError("Matrix size-incompatible: the inner dimensions, ", shape.inner, " and ", inner_of_b, ", differ");
+  return shape;
+}
+
+inline Kernel make_matmul(const Node& node) {
+  const bool transpose_a = node.attr<bool>("transpose_a");
+  const bool transpose_b = node.attr<bool>("transpose_b");
+  return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
+    return Kernel([=](KernelContext& context) {
+      const ProductShape shape = product_shape(context.shape(0), context.shape(1), transpose_a, transpose_b);
+      const std::span<T> product = context.output<T>(0, Shape{shape.rows, shape.columns});
+      multiply<T>(context, context.data<T>(0).data(), context.data<T>(1).data(), product, shape);
+    });
+  });
+}
+
+inline constexpr std::array kMatmul{KernelDef{.type = "MatMul", .make = make_matmul}};
+
+}  // namespace detail
+
+[[nodiscard]] constexpr KernelGroup matmul() noexcept { return detail::kMatmul; }
+
+}  // namespace trainhook::kernels

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Copying between tensors of any dtype along strides: what transposing, slicing, padding, joining and repeating are made of.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include <trainhook/engine/kernels/dispatch.hpp>
+
+namespace trainhook::detail {
+
+/// Row-major strides in elements, also for dimensions of extent 1.
+[[nodiscard]] inline Ints full_strides(const Shape& shape) {
+  Ints strides(shape.dims());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.rank(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+/// Where in a tensor a copy starts, and how far it is from each index to the next.
+struct StridedView {
+  std::int64_t offset = 0;
+  Ints strides{};
+};
+
+using Element16 = std::array<std::uint64_t, 2>;
+
+/// Calls `visit.operator()<T>()` with a type that moves elements of the dtype as they are.
+template <class Visit>
+void visit_storage(DType dtype, const Visit& visit) {
+  if (dtype == DType::String) return visit.template operator()<std::string>();
+  switch (dtype_size(dtype)) {
+    case 1: return visit.template operator()<std::uint8_t>();
+    case 2: return visit.template operator()<std::uint16_t>();
+    case 4: return visit.template operator()<std::uint32_t>();
+    case 8: return visit.template operator()<std::uint64_t>();
+    default: return visit.template operator()<Element16>();
+  }
+}
+
+/// The elements as `T`, one of `visit_storage`'s types.
+template <class T>
+[[nodiscard]] const T* stored(const Tensor& tensor) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return tensor.data<std::string>().data();
+  } else {
+    return reinterpret_cast<const T*>(tensor.bytes().data());
+  }
+}
+template <class T>
+[[nodiscard]] T* stored_for_writing(Tensor& tensor) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return tensor.mutable_data<std::string>().data();
+  } else {
+    return reinterpret_cast<T*>(tensor.mutable_bytes().data());
+  }
+}
+
+/// Drops dimensions of extent 1 and merges those that both sides walk through as one.
+inline void simplify(Ints& dims, Ints& to, Ints& from) {
+  Ints kept;
+  Ints kept_to;
+  Ints kept_from;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 1) continue;
+    const std::size_t last = kept.size() - 1;
+    if (!kept.empty() && kept_to[last] == to[i] * dims[i] && kept_from[last] == from[i] * dims[i]) {
+      kept[last] *= dims[i];
+      kept_to[last] = to[i];
+      kept_from[last] = from[i];
+    } else {
+      kept.push_back(dims[i]);
+      kept_to.push_back(to[i]);
+      kept_from.push_back(from[i]);
+    }
+  }
+  dims = kept;
+  to = kept_to;
+  from = kept_from;
+}
+
+template <class T>
+void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, const Ints& from_strides, std::size_t axis) {
+  if (axis == dims.size()) {
+    *to = *from;
+  } else if (axis + 1 < dims.size()) {
+    for (std::int64_t i = 0; i < dims[axis]; ++i) {
+      copy_dims(to + i * to_strides[axis], from + i * from_strides[axis], dims, to_strides, from_strides, axis + 1);
+    }
+  } else if (to_strides[axis] == 1 && from_strides[axis] == 1) {
+    std::copy_n(from, dims[axis], to);
+  } else {
+    for (std::int64_t i = 0; i < dims[axis]; ++i) to[i * to_strides[axis]] = from[i * from_strides[axis]];
+  }
+}
+
+/// Copies an array of extents `dims`; both tensors have the same dtype and no index leaves them.
+inline void copy_strided(Tensor& out, StridedView to, const Tensor& in, StridedView from, Ints dims) {
+  if (std::ranges::any_of(dims, [](std::int64_t dim) { return dim == 0; })) return;
+  simplify(dims, to.strides, from.strides);
+  visit_storage(out.dtype(), [&]<class T>() {
+    copy_dims(stored_for_writing<T>(out) + to.offset, stored<T>(in) + from.offset, dims, to.strides, from.strides, 0);
+  });
+}
+
+/// Zeros, or empty strings, over all elements.
+inline void set_to_zero(Tensor& tensor) {
+  if (tensor.dtype() == DType::String) {
+    std::ranges::fill(tensor.overwrite_data<std::string>(), std::string());
+  } else {
+    std::ranges::fill(tensor.overwrite_bytes(), std::byte{0});
+  }
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of training a small classifier with all kernels.
+#include <trainhook/engine/eigen_session.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <allocations.hpp>
+#include <trainhook/data/iterator_resource.hpp>
+#include <trainhook/data/dataset.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/optimizers.hpp>
+#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+namespace {
+
+static_assert(SessionLike<EigenSession>);
+
+constexpr std::int64_t kBatch = 16;
+constexpr std::int64_t kFeatures = 20;
+
+Tensor features() {
+  Tensor x(DType::Float, Shape{kBatch, kFeatures});
+  float value = 0.1F;
+  for (float& element : x.overwrite_data<float>()) element = value = value > 1 ? value - 0.97F : value + 0.13F;
+  return x;
+}
+Tensor labels() {
+  Tensor y(DType::Int64, Shape{kBatch});
+  std::int64_t i = 0;
+  for (std::int64_t& element : y.overwrite_data<std::int64_t>()) element = i++ % 3;
+  return y;
+}
+
+class Classifier {
+ public:
+  Classifier() {
+    graph.set_random_seed(11);
+    x = placeholder(graph, DType::Float, {kUnknownDim, kFeatures}, "x");
+    y = placeholder(graph, DType::Int64, {kUnknownDim}, "y");
+    const Output hidden = relu(dense(x, 32, "hidden"));
+    loss = reduce_mean(sparse_softmax_cross_entropy_with_logits(y, dense(hidden, 3, "logits"))).named("loss");
+    train = AdamOptimizer({.learning_rate = 1e-2}).minimize(loss, get_or_create_global_step(graph));
+    init = global_variables_initializer(graph);
+  }
+
+  Graph graph;
+  Output x, y, loss;
+  Operation train, init;
+};
+
+std::vector<NamedTensor> everything(GraphSession& session) {
+  std::vector<std::string> names;
+  for (const StateSpec& spec : session.state()) names.push_back(spec.name);
+  return session.snapshot(names);
+}
+
+void expect_same(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].name, b[i].name);
+    EXPECT_EQ(a[i].tensor, b[i].tensor) << a[i].name;
+  }
+}
+
+TEST(EigenSession, LearnsItsBatch) {
+  Classifier model;
+  EigenSession session(model.graph);
+  session.run(model.init);
+  const FeedDict feeds{{model.x, features()}, {model.y, labels()}};
+  const float before = session.run(model.loss, feeds).scalar<float>();
+  for (int i = 0; i < 200; ++i) session.run(model.train, feeds);
+  EXPECT_LT(session.run(model.loss, feeds).scalar<float>(), 0.4F * before);
+  EXPECT_EQ(session.run("global_step").scalar<std::int64_t>(), 200);
+}
+
+TEST(EigenSession, AllocatesNothingInASteadyTrainingStep) {
+  Classifier model;
+  EigenSession session(model.graph);
+  session.run(model.init);
+  const std::array fetches{Fetch(model.train), Fetch(model.loss)};
+  const std::array feeds{Feed{model.x, features()}, Feed{model.y, labels()}};
+  std::array<Tensor, 2> results;
+  for (int i = 0; i < 3; ++i) session.execute({.fetches = fetches, .feeds = feeds}, results);
+  const support::AllocationCount count;
+  for (int i = 0; i < 10; ++i) session.execute({.fetches = fetches, .feeds = feeds}, results);
+  EXPECT_EQ(count.so_far(), 0U);
+}
+
+TEST(EigenSession, EndsWithTheSameBitsWhenItIsInterrupted) {
+  Classifier model;
+  const FeedDict feeds{{model.x, features()}, {model.y, labels()}};
+  EigenSession whole(model.graph);
+  whole.run(model.init);
+  for (int i = 0; i < 10; ++i) whole.run(model.train, feeds);
+  const std::vector<NamedTensor> saved = everything(whole);
+  for (int i = 0; i < 10; ++i) whole.run(model.train, feeds);
+
+  EigenSession resumed(model.graph);
+  resumed.load(saved);
+  for (int i = 0; i < 10; ++i) resumed.run(model.train, feeds);
+  expect_same(everything(whole), everything(resumed));
+}
+
+TEST(EigenSession, TakesElementsFromItsIteratorAndResumesIt) {
+  Graph graph;
+  const GraphIterator iterator = make_iterator(graph, Dataset::range(0, 6));
+  const Output next = iterator.get_next<1>()[0];
+  EigenSession session(graph);
+  EXPECT_EQ(session.run(next).scalar<std::int64_t>(), 0);
+  EXPECT_EQ(session.run(next).scalar<std::int64_t>(), 1);
+  const std::vector<StateSpec> state = session.state();
+  ASSERT_EQ(state.size(), 1U);
+  EXPECT_EQ(state[0].name, "IteratorV2-state");
+  EXPECT_EQ(state[0].kind, StateKind::Input);
+  const std::vector<NamedTensor> saved = everything(session);
+
+  EigenSession other(graph);
+  EXPECT_EQ(other.run(next).scalar<std::int64_t>(), 0);
+  other.load(saved);
+  for (std::int64_t i = 2; i < 6; ++i) EXPECT_EQ(other.run(next).scalar<std::int64_t>(), i);
+  EXPECT_THROW(other.run(next), OutOfRangeError);
+  const std::vector<NamedTensor> broken{{"IteratorV2-state", Tensor("nonsense")}};
+  EXPECT_THROW(session.load(broken), Error);
+  EXPECT_EQ(session.run(next).scalar<std::int64_t>(), 2);
+}
+
+TEST(EigenSession, UsesAKernelOfOnesOwn) {
+  static constexpr std::array kMine{KernelDef{.type = "Relu", .make = [](const Node&) -> Kernel {
+                                                return [](KernelContext& context) { context.set_output(0, Tensor(42.0F)); };
+                                              }}};
+  Graph graph;
+  const Output x = placeholder(graph, DType::Float, Shape{});
+  const Output y = relu(x);
+  EigenSession session(graph, {.kernels = {kMine}});
+  EXPECT_EQ(session.run(y, {{x, Tensor(1.0F)}}).scalar<float>(), 42.0F);
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of kernels, elementwise ops and their broadcasting.
+#include <trainhook/engine/kernels/math.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "run_op.hpp"
+
+namespace trainhook {
+namespace {
+
+Tensor binary(const std::string& type, const Tensor& x, const Tensor& y) {
+  return test::run_op(kernels::math(), type, {x, y}, {{"T", x.dtype()}}, x.dtype());
+}
+Tensor compared(const std::string& type, const Tensor& x, const Tensor& y) {
+  return test::run_op(kernels::math(), type, {x, y}, {{"T", x.dtype()}}, DType::Bool);
+}
+Tensor unary(const std::string& type, const Tensor& x) { return test::run_op(kernels::math(), type, {x}, {{"T", x.dtype()}}, x.dtype()); }
+
+TEST(MathKernels, WorkElementByElement) {
+  const Tensor x = Tensor::of<float>({1, -2, 3});
+  const Tensor y = Tensor::of<float>({4, 5, -2});
+  EXPECT_EQ(binary("AddV2", x, y), Tensor::of<float>({5, 3, 1}));
+  EXPECT_EQ(binary("Sub", x, y), Tensor::of<float>({-3, -7, 5}));
+  EXPECT_EQ(binary("Mul", x, y), Tensor::of<float>({4, -10, -6}));
+  EXPECT_EQ(binary("RealDiv", x, y), Tensor::of<float>({0.25F, -0.4F, -1.5F}));
+  EXPECT_EQ(binary("Maximum", x, y), Tensor::of<float>({4, 5, 3}));
+  EXPECT_EQ(binary("Minimum", x, y), Tensor::of<float>({1, -2, -2}));
+  EXPECT_EQ(binary("SquaredDifference", x, y), Tensor::of<float>({9, 49, 25}));
+}
+
+TEST(MathKernels, BroadcastAsNumPyDoes) {
+  const Tensor column = Tensor::of<float>({1, 2}, {2, 1});
+  const Tensor row = Tensor::of<float>({10, 20, 30});
+  EXPECT_EQ(binary("AddV2", column, row), Tensor::of<float>({11, 21, 31, 12, 22, 32}, {2, 3}));
+  EXPECT_EQ(binary("Sub", row, column), Tensor::of<float>({9, 19, 29, 8, 18, 28}, {2, 3}));
+  EXPECT_EQ(binary("Mul", Tensor(2.0F), row), Tensor::of<float>({20, 40, 60}));
+  EXPECT_EQ(binary("Sub", row, Tensor(1.0F)), Tensor::of<float>({9, 19, 29}));
+  EXPECT_EQ(binary("AddV2", Tensor(1.0F), Tensor(2.0F)), Tensor(3.0F));
+  EXPECT_EQ(binary("AddV2", Tensor::of<float>({1}, {1, 1}), Tensor(2.0F)), Tensor::of<float>({3}, {1, 1}));
+  EXPECT_EQ(binary("AddV2", Tensor(DType::Float, Shape{0, 3}), row).shape(), (Shape{0, 3}));
+  const Tensor cube = Tensor::of<std::int32_t>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2});
+  EXPECT_EQ(binary("AddV2", cube, Tensor::of<std::int32_t>({10, 20}, {2, 1})),
+            Tensor::of<std::int32_t>({11, 12, 23, 24, 15, 16, 27, 28}, {2, 2, 2}));
+}
+
+TEST(MathKernels, DivideIntegersTowardsMinusInfinity) {
+  const Tensor x = Tensor::of<std::int32_t>({7, -7, 7, -7});
+  const Tensor y = Tensor::of<std::int32_t>({2, 2, -2, -2});
+  EXPECT_EQ(binary("FloorDiv", x, y), Tensor::of<std::int32_t>({3, -4, -4, 3}));
+  EXPECT_EQ(binary("FloorMod", x, y), Tensor::of<std::int32_t>({1, 1, -1, -1}));
+  EXPECT_EQ(binary("FloorMod", Tensor::of<float>({-7}), Tensor::of<float>({2})), Tensor::of<float>({1}));
+  EXPECT_THROW(binary("FloorDiv", x, Tensor(std::int32_t{0})), InvalidArgumentError);
+  EXPECT_EQ(binary("FloorDiv", Tensor((std::numeric_limits<std::int32_t>::max)()), Tensor(std::int32_t{-1})).scalar<std::int32_t>(),
+            -(std::numeric_limits<std::int32_t>::max)());
+}
+
+TEST(MathKernels, RaiseToPowers) {
+  EXPECT_EQ(binary("Pow", Tensor::of<std::int64_t>({2, -3, 5}), Tensor::of<std::int64_t>({10, 3, 0})),
+            Tensor::of<std::int64_t>({1024, -27, 1}));
+  EXPECT_EQ(binary("Pow", Tensor::of<double>({4}), Tensor::of<double>({0.5})), Tensor::of<double>({2}));
+  EXPECT_THROW(binary("Pow", Tensor(std::int32_t{2}), Tensor(std::int32_t{-1})), InvalidArgumentError);
+}
+
+TEST(MathKernels, Compare) {
+  const Tensor x = Tensor::of<std::int32_t>({1, 2, 3});
+  EXPECT_EQ(compared("Less", x, Tensor(std::int32_t{2})), Tensor::of<bool>({true, false, false}));
+  EXPECT_EQ(compared("LessEqual", x, Tensor(std::int32_t{2})), Tensor::of<bool>({true, true, false}));
+  EXPECT_EQ(compared("Greater", x, Tensor(std::int32_t{2})), Tensor::of<bool>({false, false, true}));
+  EXPECT_EQ(compared("GreaterEqual", x, Tensor(std::int32_t{2})), Tensor::of<bool>({false, true, true}));
+  EXPECT_EQ(compared("Equal", Tensor::of<std::string>({"a", "b"}), Tensor("b")), Tensor::of<bool>({false, true}));
+  EXPECT_EQ(compared("NotEqual", Tensor::of<float>({1, NAN}), Tensor::of<float>({1, NAN})), Tensor::of<bool>({false, true}));
+}
+
+TEST(MathKernels, CombineTruthValues) {
+  const Tensor x = Tensor::of<bool>({false, false, true, true});
+  const Tensor y = Tensor::of<bool>({false, true, false, true});
+  EXPECT_EQ(test::run_op(kernels::math(), "LogicalAnd", {x, y}, {}, DType::Bool), Tensor::of<bool>({false, false, false, true}));
+  EXPECT_EQ(test::run_op(kernels::math(), "LogicalOr", {x, y}, {}, DType::Bool), Tensor::of<bool>({false, true, true, true}));
+  EXPECT_EQ(test::run_op(kernels::math(), "LogicalNot", {x}, {}, DType::Bool), Tensor::of<bool>({true, true, false, false}));
+}
+
+TEST(MathKernels, ApplyFunctions) {
+  const Tensor x = Tensor::of<double>({0.25, 1, 4});
+  const auto expect_near = [&](const std::string& type, double (*function)(double)) {
+    const Tensor result = unary(type, x);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(result.data<double>()[i], function(x.data<double>()[i]), 1e-14) << type;
+  };
+  expect_near("Exp", std::exp);
+  expect_near("Log", std::log);
+  expect_near("Log1p", std::log1p);
+  expect_near("Sqrt", std::sqrt);
+  expect_near("Sin", std::sin);
+  expect_near("Cos", std::cos);
+  expect_near("Floor", std::floor);
+  expect_near("Rsqrt", [](double v) { return 1 / std::sqrt(v); });
+  expect_near("Reciprocal", [](double v) { return 1 / v; });
+  const Tensor signs = Tensor::of<std::int32_t>({-3, 0, 5});
+  EXPECT_EQ(unary("Abs", signs), Tensor::of<std::int32_t>({3, 0, 5}));
+  EXPECT_EQ(unary("Neg", signs), Tensor::of<std::int32_t>({3, 0, -5}));
+  EXPECT_EQ(unary("Sign", signs), Tensor::of<std::int32_t>({-1, 0, 1}));
+  EXPECT_EQ(unary("Square", signs), Tensor::of<std::int32_t>({9, 0, 25}));
+}
+
+TEST(MathKernels, TellFiniteNumbersFromOthers) {
+  const Tensor x = Tensor::of<float>({1, NAN, -INFINITY});
+  const auto is = [&](const std::string& type) { return test::run_op(kernels::math(), type, {x}, {{"T", DType::Float}}, DType::Bool); };
+  EXPECT_EQ(is("IsFinite"), Tensor::of<bool>({true, false, false}));
+  EXPECT_EQ(is("IsNan"), Tensor::of<bool>({false, true, false}));
+  EXPECT_EQ(is("IsInf"), Tensor::of<bool>({false, false, true}));
+}
+
+TEST(MathKernels, CheckNumericsLetsFiniteNumbersPass) {
+  const Attrs attrs{{"T", DType::Float}, {"message", std::string("loss")}};
+  EXPECT_EQ(test::run_op(kernels::math(), "CheckNumerics", {Tensor::of<float>({1, 2})}, attrs, DType::Float), Tensor::of<float>({1, 2}));
+  try {
+    test::run_op(kernels::math(), "CheckNumerics", {Tensor::of<float>({1, NAN})}, attrs, DType::Float);
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_NE(std::string(error.what()).find("loss : Tensor had NaN values"), std::string::npos) << error.what();
+  }
+}
+
+TEST(MathKernels, AddManyTensors) {
+  const Tensor x = Tensor::of<float>({1, 2});
+  EXPECT_EQ(test::run_op(kernels::math(), "AddN", {x, x, x}, {{"T", DType::Float}, {"N", std::int64_t{3}}}, DType::Float),
+            Tensor::of<float>({3, 6}));
+}
+
+TEST(MathKernels, NameTheDtypeThatTheyLack) {
+  try {
+    binary("AddV2", Tensor("a"), Tensor("b"));
+    FAIL() << "no error";
+  } catch (const UnimplementedError& error) {
+    EXPECT_NE(std::string(error.what()).find("AddV2 of string (node 'tested')"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace trainhook

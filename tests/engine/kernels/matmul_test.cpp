@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of kernels, matrix products.
+#include <trainhook/engine/kernels/matmul.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+
+#include <gtest/gtest.h>
+
+#include "run_op.hpp"
+
+namespace trainhook {
+namespace {
+
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false) {
+  return test::run_op(kernels::matmul(), "MatMul", {a, b}, {{"T", a.dtype()}, {"transpose_a", transpose_a}, {"transpose_b", transpose_b}},
+                      a.dtype());
+}
+
+template <class T>
+Tensor random_matrix(std::int64_t rows, std::int64_t columns, std::mt19937& random) {
+  Tensor matrix(dtype_of<T>, Shape{rows, columns});
+  for (T& value : matrix.overwrite_data<T>())
+    value = static_cast<T>(static_cast<std::int64_t>(random() % 17) - 8);  // sums of products are exact
+  return matrix;
+}
+
+template <class T>
+Tensor product_by_definition(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
+  const std::int64_t rows = a.shape()[transpose_a ? 1 : 0];
+  const std::int64_t inner = a.shape()[transpose_a ? 0 : 1];
+  const std::int64_t columns = b.shape()[transpose_b ? 0 : 1];
+  Tensor product(dtype_of<T>, Shape{rows, columns});
+  const std::span<T> out = product.overwrite_data<T>();
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      for (std::int64_t k = 0; k < inner; ++k) {
+        out[static_cast<std::size_t>(i * columns + j)] +=
+            a.data<T>()[static_cast<std::size_t>(transpose_a ? k * rows + i : i * inner + k)] *
+            b.data<T>()[static_cast<std::size_t>(transpose_b ? j * inner + k : k * columns + j)];
+      }
+    }
+  }
+  return product;
+}
+
+template <class T>
+void expect_products_as_defined() {
+  std::mt19937 random(3);
+  for (const auto& [rows, inner, columns] :
+       {std::array<std::int64_t, 3>{1, 1, 1}, {1, 37, 20}, {5, 1, 7}, {3, 4, 5}, {33, 65, 17}, {4, 9, 1}, {64, 64, 64}}) {
+    for (const bool transpose_a : {false, true}) {
+      for (const bool transpose_b : {false, true}) {
+        const Tensor a = transpose_a ? random_matrix<T>(inner, rows, random) : random_matrix<T>(rows, inner, random);
+        const Tensor b = transpose_b ? random_matrix<T>(columns, inner, random) : random_matrix<T>(inner, columns, random);
+        const Tensor actual = matmul(a, b, transpose_a, transpose_b);
+        const Tensor expected = product_by_definition<T>(a, b, transpose_a, transpose_b);
+        EXPECT_EQ(actual.shape(), expected.shape());
+        EXPECT_TRUE(std::ranges::equal(actual.data<T>(), expected.data<T>()))  // 0 and -0 are one value
+            << rows << ' ' << inner << ' ' << columns << ' ' << transpose_a << transpose_b;
+      }
+    }
+  }
+}
+
+TEST(MatmulKernel, MultipliesFloats) { expect_products_as_defined<float>(); }
+TEST(MatmulKernel, MultipliesDoubles) { expect_products_as_defined<double>(); }
+TEST(MatmulKernel, MultipliesIntegers) { expect_products_as_defined<std::int32_t>(); }
+
+TEST(MatmulKernel, GivesZerosForNoInnerDimension) {
+  EXPECT_EQ(matmul(Tensor(DType::Float, Shape{2, 0}), Tensor(DType::Float, Shape{0, 3})), Tensor(DType::Float, Shape{2, 3}));
+  EXPECT_EQ(matmul(Tensor(DType::Float, Shape{0, 2}), Tensor(DType::Float, Shape{2, 3})).shape(), (Shape{0, 3}));
+}
+
+TEST(MatmulKernel, RefusesInnerDimensionsThatDiffer) {
+  EXPECT_THROW(matmul(Tensor(DType::Float, Shape{2, 3}), Tensor(DType::Float, Shape{2, 3})), InvalidArgumentError);
+  EXPECT_THROW(matmul(Tensor(DType::Float, Shape{2}), Tensor(DType::Float, Shape{2, 3})), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook

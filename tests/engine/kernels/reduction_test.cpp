@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of kernels, reductions over dimensions.
+#include <trainhook/engine/kernels/reduction.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "run_op.hpp"
+
+namespace trainhook {
+namespace {
+
+Tensor reduce(const std::string& type, const Tensor& x, const Tensor& axes, bool keep_dims = false) {
+  return test::run_op(kernels::reduction(), type, {x, axes}, {{"T", x.dtype()}, {"Tidx", axes.dtype()}, {"keep_dims", keep_dims}},
+                      x.dtype());
+}
+Tensor axes(std::initializer_list<std::int32_t> values) { return Tensor::of<std::int32_t>(values); }
+
+const Tensor& cube() {
+  static const Tensor tensor = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {2, 3, 2});
+  return tensor;
+}
+
+TEST(ReductionKernels, SumAlongAnyAxes) {
+  EXPECT_EQ(reduce("Sum", cube(), axes({0, 1, 2})), Tensor(78.0F));
+  EXPECT_EQ(reduce("Sum", cube(), axes({0})), Tensor::of<float>({8, 10, 12, 14, 16, 18}, {3, 2}));
+  EXPECT_EQ(reduce("Sum", cube(), axes({1})), Tensor::of<float>({9, 12, 27, 30}, {2, 2}));
+  EXPECT_EQ(reduce("Sum", cube(), axes({-1})), Tensor::of<float>({3, 7, 11, 15, 19, 23}, {2, 3}));
+  EXPECT_EQ(reduce("Sum", cube(), axes({0, 2})), Tensor::of<float>({18, 26, 34}));
+  EXPECT_EQ(reduce("Sum", cube(), axes({})), cube());
+  EXPECT_EQ(reduce("Sum", cube(), axes({0, 2}), true), Tensor::of<float>({18, 26, 34}, {1, 3, 1}));
+  EXPECT_THROW(reduce("Sum", cube(), axes({3})), InvalidArgumentError);
+}
+
+TEST(ReductionKernels, FindMeansProductsAndExtremes) {
+  EXPECT_EQ(reduce("Mean", cube(), axes({1})), Tensor::of<float>({3, 4, 9, 10}, {2, 2}));
+  EXPECT_EQ(reduce("Prod", cube(), axes({1, 2})), Tensor::of<float>({720, 665280}));
+  EXPECT_EQ(reduce("Max", cube(), axes({0, 1})), Tensor::of<float>({11, 12}));
+  EXPECT_EQ(reduce("Min", cube(), axes({1, 2})), Tensor::of<float>({1, 7}));
+  EXPECT_EQ(reduce("Mean", Tensor::of<std::int32_t>({1, 2, 4}), axes({0})), Tensor(std::int32_t{2}));
+  EXPECT_TRUE(std::isnan(reduce("Max", Tensor::of<float>({1, NAN, 2}), axes({0})).scalar<float>()));
+}
+
+TEST(ReductionKernels, ReduceNothingToTheNeutralElement) {
+  const Tensor empty(DType::Float, Shape{0, 2});
+  EXPECT_EQ(reduce("Sum", empty, axes({0})), Tensor::of<float>({0, 0}));
+  EXPECT_EQ(reduce("Prod", empty, axes({0})), Tensor::of<float>({1, 1}));
+  EXPECT_EQ(reduce("Max", empty, axes({0})), Tensor::of<float>({-INFINITY, -INFINITY}));
+  EXPECT_TRUE(std::isnan(reduce("Mean", empty, axes({0})).data<float>()[0]));
+}
+
+TEST(ReductionKernels, ReduceTruthValues) {
+  const Tensor x = Tensor::of<bool>({true, false, true, true}, {2, 2});
+  const auto logical = [&](const std::string& type) {
+    return test::run_op(kernels::reduction(), type, {x, axes({1})}, {{"keep_dims", false}}, DType::Bool);
+  };
+  EXPECT_EQ(logical("All"), Tensor::of<bool>({false, true}));
+  EXPECT_EQ(logical("Any"), Tensor::of<bool>({true, true}));
+}
+
+TEST(ReductionKernels, FindTheFirstLargestElement) {
+  const Tensor x = Tensor::of<float>({1, 5, 5, 7, 2, 0}, {2, 3});
+  const auto arg = [&](const std::string& type, std::int32_t axis, DType dtype) {
+    return test::run_op(kernels::reduction(), type, {x, Tensor(axis)},
+                        {{"T", DType::Float}, {"Tidx", DType::Int32}, {"output_type", dtype}}, dtype);
+  };
+  EXPECT_EQ(arg("ArgMax", 1, DType::Int64), Tensor::of<std::int64_t>({1, 0}));
+  EXPECT_EQ(arg("ArgMax", 0, DType::Int32), Tensor::of<std::int32_t>({1, 0, 0}));
+  EXPECT_EQ(arg("ArgMin", -1, DType::Int64), Tensor::of<std::int64_t>({0, 2}));
+}
+
+TEST(ReductionKernels, HalveTheSumOfSquares) {
+  EXPECT_EQ(test::run_op(kernels::reduction(), "L2Loss", {Tensor::of<float>({1, 2, 3})}, {{"T", DType::Float}}, DType::Float),
+            Tensor(7.0F));
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of which nodes run and in what order.
+#include <trainhook/engine/schedule.hpp>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/graph/variable.hpp>
+
+namespace trainhook {
+namespace {
+
+Kernel nothing(const Node&) {
+  return [](KernelContext&) {};
+}
+
+constexpr std::array kPlain{KernelDef{.type = "Plain", .make = nothing}};
+
+class SchedulerTest : public ::testing::Test {
+ protected:
+  Output constant(const std::string& name) {
+    return graph_
+        .add({.type = "Const",
+              .name = name,
+              .attrs = {{"dtype", DType::Float}, {"value", Tensor(1.0F)}},
+              .outputs = {{DType::Float, Shape{}}}})
+        .output();
+  }
+  Output node(const std::string& name, std::vector<Output> inputs, std::vector<Operation> after = {}) {
+    return graph_
+        .add({.type = "Plain",
+              .name = name,
+              .inputs = std::move(inputs),
+              .control_inputs = std::move(after),
+              .outputs = {{DType::Float, Shape{}}}})
+        .output();
+  }
+  Output write(const std::string& name, const Variable& variable, Output value, std::vector<Operation> after = {}) {
+    return graph_.add({.type = "AssignAdd", .name = name, .inputs = {variable.ref(), value}, .control_inputs = std::move(after),
+                       .attrs = {{"T", DType::Float}}, .outputs = {{DType::Float, Shape{}}}}).output();
+  }
+
+  std::string order_of(std::vector<Fetch> fetches, std::vector<Output> fed = {}) {
+    const std::array<KernelGroup, 2> groups{kPlain, kernels::state()};
+    const KernelTable kernels(groups);
+    std::string order;
+    const Scheduler scheduler(kernels, fetches, fed);
+    for (const Node* node : scheduler.order()) order += (order.empty() ? "" : " ") + node->name();
+    return order;
+  }
+
+  Graph graph_;
+};
+
+TEST_F(SchedulerTest, LeavesOutWhatNobodyNeeds) {
+  const Output a = constant("a");
+  const Output b = node("b", {a});
+  node("unwanted", {b});
+  EXPECT_EQ(order_of({b}), "a b");
+}
+
+TEST_F(SchedulerTest, StopsAtWhatIsFed) {
+  const Output a = constant("a");
+  const Output b = node("b", {a});
+  const Output c = node("c", {b, b});
+  EXPECT_EQ(order_of({c}, {b}), "c");
+  EXPECT_EQ(order_of({b}, {b}), "");
+}
+
+TEST_F(SchedulerTest, RunsControlInputsFirst) {
+  const Output a = constant("a");
+  const Output effect = node("effect", {});
+  const Output b = node("b", {a}, {effect.operation()});
+  EXPECT_EQ(order_of({b}), "a effect b");
+}
+
+TEST_F(SchedulerTest, PutsReadersOfAVariableBeforeItsWriter) {
+  const Variable v = make_variable("v", constant("zero"));
+  const Output update = write("update", v, constant("one"));
+  const Output late_reader = node("late_reader", {v.read});
+  EXPECT_EQ(order_of({update, late_reader}), "v v/read one late_reader update");
+}
+
+TEST_F(SchedulerTest, LetsDependenciesPutAReaderAfterTheWriter) {
+  const Variable v = make_variable("v", constant("zero"));
+  const Output update = write("update", v, constant("one"));
+  const Output after = node("after", {v.ref()}, {update.operation()});
+  EXPECT_EQ(order_of({after}), "v one update after");
+}
+
+TEST_F(SchedulerTest, RunsAWriterAsSoonAsNobodyReadsAnyMore) {
+  const Variable v = make_variable("v", constant("zero"));
+  const Output use = node("use", {v.read});
+  const Output other = node("other", {constant("one")});
+  const Output update = write("update", v, use);
+  const Output unrelated = node("unrelated", {other});
+  EXPECT_EQ(order_of({update, unrelated}), "v v/read use update one other unrelated");
+}
+
+TEST_F(SchedulerTest, FindsAnOrderWhereReadersAndWritersWaitForEachOther) {
+  const Variable a = make_variable("a", constant("a0"));
+  const Variable b = make_variable("b", constant("b0"));
+  const Output one = constant("one");
+  const Output write_a = write("write_a", a, one);
+  const Output write_b = write("write_b", b, one);
+  const Output read_a = node("read_a", {a.read}, {write_b.operation()});
+  const Output read_b = node("read_b", {b.read}, {write_a.operation()});
+  EXPECT_EQ(order_of({read_a, read_b}), "a a/read b b/read one write_a read_b write_b read_a");
+}
+
+}  // namespace
+}  // namespace trainhook
