@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Everything that tests of hooks, loops and files need: clocks set by hand, disks in memory, disks that fail, sessions by script, and
+/// recorders of callbacks, log lines and events.
+#pragma once
+
+#include <trainhook/testing/faulty_file_system.hpp>
+#include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_disk.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/recording_hook.hpp>
+#include <trainhook/testing/recording_listener.hpp>
+#include <trainhook/testing/recording_writer.hpp>
+#include <trainhook/testing/run_steps.hpp>
+#include <trainhook/testing/scripted_session.hpp>

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What a power cut leaves of a disk in memory.
+#include <trainhook/testing/memory_file_system.hpp>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/io/whole_file.hpp>
+
+namespace trainhook {
+namespace {
+
+using trainhook::testing::MemoryFileSystem;
+
+TEST(MemoryFileSystem, ACrashDropsBytesThatWereNotSynced) {
+  MemoryFileSystem disk;
+  const auto file = disk.create_writable("f", WriteMode::Exclusive);
+  file->append("safe");
+  file->sync();
+  disk.sync_directory(".");
+  file->append(" lost");
+  disk.crash();
+  EXPECT_EQ(disk.contents("f"), "safe");
+}
+
+TEST(MemoryFileSystem, ACrashDropsNamesThatWereNotSynced) {
+  MemoryFileSystem disk;
+  const auto file = disk.create_writable("f", WriteMode::Exclusive);
+  file->append("safe");
+  file->sync();
+  disk.crash();
+  EXPECT_FALSE(disk.exists("f"));
+}
+
+TEST(MemoryFileSystem, ACrashLeavesAnEmptyFileWhereOnlyTheNameWasSynced) {
+  MemoryFileSystem disk;
+  disk.create_writable("f", WriteMode::Exclusive)->append("lost");
+  disk.sync_directory(".");
+  disk.crash();
+  EXPECT_EQ(disk.contents("f"), "");
+}
+
+TEST(MemoryFileSystem, ACrashUndoesRenamesAndRemovalsThatWereNotSynced) {
+  MemoryFileSystem disk;
+  disk.write_file("d/a", "a");
+  disk.write_file("d/b", "b");
+  disk.rename("d/a", "d/c");
+  disk.remove_file("d/b");
+  disk.crash();
+  EXPECT_EQ(disk.files(), (std::vector<std::string>{"d/a", "d/b"}));
+  disk.rename("d/a", "d/c");
+  disk.remove_file("d/b");
+  disk.sync_directory("d");
+  disk.crash();
+  EXPECT_EQ(disk.files(), std::vector<std::string>{"d/c"});
+}
+
+TEST(MemoryFileSystem, MadeDirectoriesAreDurable) {
+  MemoryFileSystem disk;
+  disk.make_directories("a/b");
+  disk.crash();
+  EXPECT_TRUE(disk.is_directory("a/b"));
+}
+
+TEST(MemoryFileSystem, HandlesAndLocksDieInACrash) {
+  MemoryFileSystem disk;
+  const auto file = disk.create_writable("f", WriteMode::Exclusive);
+  const auto lock = disk.lock_file("lock");
+  disk.crash();
+  EXPECT_THROW(file->append("x"), FailedPreconditionError);
+  EXPECT_THROW(file->sync(), FailedPreconditionError);
+  EXPECT_NO_THROW(static_cast<void>(disk.lock_file("lock")));
+}
+
+TEST(MemoryFileSystem, AFullDiskTakesNothingAndLosesNothing) {
+  MemoryFileSystem disk;
+  disk.set_capacity(10);
+  const auto file = disk.create_writable("f", WriteMode::Exclusive);
+  file->append("12345678");
+  EXPECT_THROW(file->append("901"), ResourceExhaustedError);
+  EXPECT_EQ(disk.contents("f"), "12345678");
+  disk.remove_file("f");
+  EXPECT_NO_THROW(disk.create_writable("g", WriteMode::Exclusive)->append("1234567890"));
+}
+
+TEST(MemoryFileSystem, FilesKeepTheTimeTheyWereWrittenAt) {
+  MemoryFileSystem disk;
+  disk.set_time(100);
+  disk.write_file("a", "x");
+  const auto file = disk.create_writable("b", WriteMode::Exclusive);
+  disk.set_time(200);
+  file->append("y");
+  EXPECT_EQ(disk.modification_time("a"), 100);
+  EXPECT_EQ(disk.modification_time("b"), 200);
+}
+
+TEST(MemoryFileSystem, RelativeAndAbsolutePathsAreTheSame) {
+  MemoryFileSystem disk;
+  disk.write_file("run/f", "x");
+  EXPECT_EQ(read_file(disk, "/run//./f"), "x");
+}
+
+TEST(MemoryFileSystem, ServesSeveralThreads) {
+  MemoryFileSystem disk;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&disk, i] {
+      for (int round = 0; round < 50; ++round) write_file_atomically(disk, "f" + std::to_string(i), std::to_string(round));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(disk.files().size(), 4u);
+  EXPECT_EQ(disk.contents("f3"), "49");
+}
+
+}  // namespace
+}  // namespace trainhook
