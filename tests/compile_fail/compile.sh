@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# compile.sh <compiler> <include folder> <source>: right as it is, wrong with -DWRONG, and wrong for the reason given in the source.
+set -euo pipefail
+compile=("$1" -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I"$2" "$3")
+reason=$(sed -n 's|^// WRONG: ||p' "$3")
+[ -n "$reason" ] || { echo "$3 has no line '// WRONG: <words of the error>'"; exit 1; }
+"${compile[@]}"
+if said=$("${compile[@]}" -DWRONG 2>&1); then
+  echo "$3 compiles with -DWRONG"
+  exit 1
+fi
+grep -qF -- "$reason" <<<"$said" || { echo "$3 does not fail for '$reason' but: $said"; exit 1; }
