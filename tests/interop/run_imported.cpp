@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Runs a MetaGraphDef of anybody from a checkpoint of anybody, and writes what it gives.
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/trainhook.hpp>
+
+namespace th = trainhook;
+
+int main(int argc, char** argv) {
+  std::string meta;
+  std::string restore;
+  std::string feeds;
+  std::string results;
+  std::string train;
+  std::int64_t steps = 0;
+  std::vector<std::string> fetches;
+  CLI::App app("Restores a model, trains it where asked to, and writes the values of outputs.");
+  app.add_option("--meta", meta, "the MetaGraphDef, as bytes or, where its name ends in txt, as text")->required();
+  app.add_option("--restore", restore, "prefix of the checkpoint; without it the variables are initialized");
+  app.add_option("--feeds", feeds, "prefix of a bundle that holds, under the names of placeholders, what they are fed");
+  app.add_option("--train", train, "operation to run first");
+  app.add_option("--steps", steps, "how often");
+  app.add_option("--results", results, "prefix of the bundle to write, under the names of the outputs")->required();
+  app.add_option("fetches", fetches, "outputs, such as loss:0")->required();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    th::FileSystem& disk = th::posix_file_system();
+    th::Graph graph;
+    th::import_meta_graph(graph, th::read_meta_graph(disk, meta));
+    const th::Operation init = th::global_variables_initializer(graph);
+    th::EigenSession session(graph);
+    if (restore.empty()) {
+      session.run(init);
+    } else {
+      th::Saver().restore(session, restore);
+    }
+    th::FeedDict given;
+    if (!feeds.empty()) {
+      const th::CheckpointReader reader(feeds);
+      for (const th::Node& node : graph.nodes()) {
+        const std::string name = node.name() + ":0";
+        if (reader.has_tensor(name)) given.push_back({graph.output(name), reader.get_tensor(name)});
+      }
+    }
+    for (std::int64_t step = 0; step < steps; ++step) session.run(graph.operation(train), given);
+    th::BundleWriter writer(results);
+    for (const std::string& fetch : fetches) writer.add(fetch, session.run(graph.output(fetch), given));
+    writer.finish();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "run_imported: %s\n", error.what());
+    return 1;
+  }
+}

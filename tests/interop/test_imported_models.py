@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models cross over whole: six of ours run in TensorFlow, seven of TensorFlow's run here, from the same checkpoint to the same outputs, and
+trained for 50 steps to the same variables and slots, each optimizer in both directions."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from google.protobuf import text_format
+
+tf1 = tf.compat.v1
+STEPS = 50
+OURS = ["linear", "layers", "embedding", "convolution", "normalized", "averaged"]
+
+
+def one_thread(graph):
+    return tf1.Session(graph=graph, config=tf1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1))
+
+
+@pytest.fixture
+def assert_close(deviation):
+    def close(actual, expected, name):
+        deviation("models", actual, expected)
+        tolerance = 1e-12 if np.asarray(expected).dtype == np.float64 else 1e-5
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance, err_msg=name)
+
+    return close
+
+
+# What we wrote, run by TensorFlow.
+
+
+@pytest.fixture(scope="module")
+def ours(programs, run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    run(programs / "write_models", folder)
+    return folder
+
+
+def read_all(prefix):
+    reader = tf.train.load_checkpoint(str(prefix))
+    return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+
+
+def load(folder, name, as_text):
+    meta = tf1.MetaGraphDef()
+    if as_text:
+        text_format.Parse((folder / f"{name}.meta.txt").read_text(), meta)
+    else:
+        meta.ParseFromString((folder / f"{name}.meta").read_bytes())
+    with tf1.Graph().as_default() as graph:
+        saver = tf1.train.import_meta_graph(meta)
+    return graph, saver
+
+
+@pytest.mark.parametrize("as_text", [False, True], ids=["bytes", "text"])
+@pytest.mark.parametrize("name", OURS)
+def test_tensorflow_runs_ours(ours, assert_close, name, as_text):
+    graph, saver = load(ours, name, as_text)
+    feeds, results = read_all(ours / f"{name}-feeds"), read_all(ours / f"{name}-results")
+    outputs = graph.get_collection("outputs")
+    assert outputs
+    with one_thread(graph) as session:
+        saver.restore(session, str(ours / f"{name}-model"))
+        for output in outputs:
+            assert_close(session.run(output, feeds), results[output.name], output.name)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_tensorflow_trains_ours_as_we_do(ours, assert_close, name):
+    graph, saver = load(ours, name, False)
+    feeds, results = read_all(ours / f"{name}-feeds"), read_all(ours / f"{name}-results")
+    (train,) = graph.get_collection("train")
+    with graph.as_default():
+        variables = tf1.global_variables()
+    with one_thread(graph) as session:
+        saver.restore(session, str(ours / f"{name}-model"))
+        for _ in range(STEPS):
+            session.run(train, feeds)
+        for variable in variables:
+            assert_close(session.run(variable), results[f"trained/{variable.op.name}"], variable.op.name)
+
+
+# What TensorFlow wrote, run by us.
+
+
+def dense(x, units, name, activation=None, dtype=tf.float32):
+    with tf1.variable_scope(name):
+        kernel = tf1.get_variable("kernel", [x.shape[-1], units], dtype)
+        bias = tf1.get_variable("bias", [units], dtype, tf1.zeros_initializer())
+    y = tf.nn.bias_add(tf.matmul(x, kernel), bias)
+    return activation(y) if activation else y
+
+
+def linear(feed):
+    x, y = feed("x", [None, 5]), feed("y", [None, 1])
+    error = dense(x, 1, "out") - y
+    loss = tf.reduce_mean(tf.square(error))
+    return [error, loss], tf1.train.GradientDescentOptimizer(0.1), loss
+
+
+def layers(feed):
+    h = feed("x", [None, 6])
+    for name, activation in [("a", tf.nn.relu), ("b", tf.nn.tanh), ("c", tf.nn.elu), ("d", tf.sigmoid), ("e", tf.nn.softplus)]:
+        h = dense(h, 9, name, activation)
+    logits = dense(h, 3, "logits")
+    labels = feed("labels", [None], tf.int64, 3)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    return [tf.nn.softmax(logits), tf.argmax(logits, 1), loss], tf1.train.AdamOptimizer(0.01), loss
+
+
+def embedding(feed):
+    ids = feed("ids", [None, 4], tf.int32, 30)
+    table = tf1.get_variable("table", [30, 7])
+    words = tf.gather(tf.identity(table), ids)
+    mean = tf.reduce_mean(words, axis=1)
+    logits = dense(mean, 2, "logits")
+    loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.zeros_like(logits), logits=logits))
+    return [mean, logits, loss], tf1.train.GradientDescentOptimizer(0.1), loss  # the table changes row by row
+
+
+def words(feed):
+    ids = feed("ids", [None, 4], tf.int32, 30)
+    table = tf1.get_variable("table", [30, 7])
+    mean = tf.reduce_mean(tf.nn.embedding_lookup(table, ids), axis=1)
+    labels = feed("labels", [None], tf.int64, 3)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=dense(mean, 3, "logits")))
+    return [mean, loss], tf1.train.AdamOptimizer(0.01), loss  # rows that occur more than once are summed before they change
+
+
+def convolution(feed):
+    x = feed("image", [None, 12, 12, 2])
+    filters = tf1.get_variable("filters", [3, 3, 2, 4], initializer=tf1.truncated_normal_initializer(stddev=0.2))
+    pooled = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, filters, 1, "SAME")), 2, 2, "VALID")
+    pooled = tf.nn.avg_pool2d(tf.nn.leaky_relu(pooled), 3, 2, "SAME")
+    logits = dense(tf.reshape(pooled, [-1, 36]), 3, "logits")
+    labels = feed("labels", [None], tf.int32, 3)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    return [pooled, logits, loss], tf1.train.MomentumOptimizer(0.05, 0.9, use_nesterov=True), loss
+
+
+def normalized(feed):
+    x = feed("x", [None, 6], tf.float64)
+    mean = tf.reduce_mean(x, axis=0, keepdims=True)
+    variance = tf.reduce_mean(tf.math.squared_difference(x, mean), axis=0, keepdims=True)
+    rows = tf.concat([(x - mean) * tf.math.rsqrt(variance + 1e-3), tf.clip_by_value(x, -1.0, 1.0)], axis=1)
+    score = tf.squeeze(dense(rows, 1, "score", dtype=tf.float64), axis=1)
+    loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.cast(score > 0.5, tf.float64), logits=score))
+    return [rows, score, loss, tf.reduce_max(score)], tf1.train.RMSPropOptimizer(0.01, momentum=0.5), loss
+
+
+def stacked(feed):
+    x = feed("x", [None, 4])
+    rows = tf.cast(tf.range(tf.shape(x)[0]), tf.float32)  # by strided slice, range and rank, whose size only a run knows
+    x = x[:, ::-1] + 0.01 * tf.expand_dims(rows, 1) * tf.cast(tf.rank(x), tf.float32)
+    pair = tf.stack([dense(x, 3, "left", tf.nn.relu6), dense(x, 3, "right", tf.nn.log_softmax)], axis=1)
+    turned = tf.transpose(tf.pad(pair, [[0, 0], [1, 0], [0, 2]]), [0, 2, 1])
+    part = tf.slice(turned, [0, 1, 0], [-1, 3, 2])
+    loss = tf.reduce_sum(tf.abs(part)) + tf.nn.l2_loss(tf.expand_dims(x, 0))
+    return [turned, part, loss], tf1.train.AdagradOptimizer(0.01), loss
+
+
+THEIRS = [linear, layers, embedding, words, convolution, normalized, stacked]
+
+
+@pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])
+@pytest.mark.parametrize("as_text", [False, True], ids=["bytes", "text"])
+@pytest.mark.parametrize("build", THEIRS, ids=lambda build: build.__name__)
+def test_we_run_tensorflows(programs, run, assert_close, tmp_path, build, as_text, resources):
+    random = np.random.default_rng(5)
+    feeds = {}
+
+    def feed(name, shape, dtype=tf.float32, most=None):
+        values = random.uniform(-1, 1, [8] + shape[1:]) if most is None else random.integers(0, most, [8] + shape[1:])
+        placeholder = tf1.placeholder(dtype, shape, name)
+        feeds[placeholder] = values.astype(dtype.as_numpy_dtype)
+        return placeholder
+
+    with tf1.Graph().as_default() as graph:
+        (tf1.enable_resource_variables if resources else tf1.disable_resource_variables)()
+        tf1.set_random_seed(3)
+        step = tf1.train.get_or_create_global_step()
+        outputs, optimizer, loss = build(feed)
+        optimizer.minimize(loss, step, name="train")
+        saver = tf1.train.Saver()
+        variables = tf1.global_variables()
+        meta = tmp_path / ("model.meta.txt" if as_text else "model.meta")
+        with one_thread(graph) as session:
+            session.run(tf1.global_variables_initializer())
+            saver.save(session, str(tmp_path / "model"), write_meta_graph=False)
+            saver.export_meta_graph(str(meta), as_text=as_text, strip_default_attrs=as_text)
+            expected = {output.name: session.run(output, feeds) for output in outputs}
+            for _ in range(STEPS):
+                session.run(graph.get_operation_by_name("train"), feeds)
+            trained = {variable.op.name: session.run(variable) for variable in variables}
+
+    with tf1.Graph().as_default() as files, tf1.Session(graph=files) as session:  # the feeds as a bundle
+        constants = [tf.constant(value) for value in feeds.values()]
+        save = tf.raw_ops.SaveV2(prefix=str(tmp_path / "feeds"), tensor_names=[key.name for key in feeds],
+                                 shape_and_slices=[""] * len(feeds), tensors=constants)
+        session.run(save)
+
+    common = [programs / "run_imported", "--meta", meta, "--restore", tmp_path / "model", "--feeds", tmp_path / "feeds"]
+    run(*common, "--results", tmp_path / "results", *expected)
+    results = read_all(tmp_path / "results")
+    for name, value in expected.items():
+        assert_close(results[name], value, name)
+    run(*common, "--results", tmp_path / "trained", "--train", "train", "--steps", STEPS, *(f"{name}:0" for name in trained))
+    results = read_all(tmp_path / "trained")
+    for name, value in trained.items():
+        assert_close(results[f"{name}:0"], value, name)

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Runs every case of op_cases.hpp in every dtype, and writes graphs, inputs and results for test_ops.py. Fails where a kernel of the
+/// library or a gradient has no case, and where a gradient is not what finite differences say.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <trainhook/engine/eigen_session.hpp>
+
+#include "op_cases.hpp"
+
+namespace {
+
+namespace th = trainhook;
+using op_cases::Case;
+using op_cases::CaseDef;
+using op_cases::Mode;
+
+constexpr const char* kModes[] = {"values", "steps", "drawn", "summary", "import"};
+
+/// What the cases have had to do with so far.
+struct Coverage {
+  std::set<std::string> types{};           // computed and compared
+  std::set<std::string> differentiated{};  // op types whose gradient function was asked
+  std::set<std::pair<std::string, th::DType>> pairs{};
+  std::size_t cases = 0;
+  std::size_t gradients = 0;
+  double largest_difference = 0;  // between a gradient and finite differences
+};
+
+void mark_types(const std::vector<th::Output>& outputs, std::set<std::string>& types) {
+  std::set<const th::Node*> seen;
+  std::vector<const th::Node*> open;
+  const auto visit = [&](const th::Node& node) {
+    if (seen.insert(&node).second) open.push_back(&node);
+  };
+  for (const th::Output& output : outputs) visit(output.node());
+  while (!open.empty()) {
+    const th::Node& node = *open.back();
+    open.pop_back();
+    types.insert(node.type());
+    for (const th::Output& input : node.inputs()) visit(input.node());
+    for (const th::Operation& input : node.control_inputs()) visit(input.node());
+  }
+}
+
+/// The gradients of a case: of the sum of its outputs times fed weights, for each floating input.
+struct Gradients {
+  std::vector<th::Output> ys{};
+  std::vector<th::Output> weights{};
+  std::vector<th::Output> xs{};
+  std::vector<th::Output> grads{};
+};
+
+Gradients add_gradients(Case& c) {
+  Gradients result;
+  std::vector<th::Output> xs;
+  for (const th::Feed& feed : c.feeds) {
+    if (feed.key.dtype() == c.dtype) xs.push_back(feed.key);
+  }
+  for (const th::Output& y : c.outputs) {
+    if (y.dtype() == c.dtype) result.ys.push_back(y);
+  }
+  if (result.ys.empty() || xs.empty()) return {};
+  for (const th::Output& y : result.ys) result.weights.push_back(c.in(y.shape().is_fully_known() ? y.shape().known() : th::Shape{}));
+  const std::vector<th::Output> grads = th::gradients(result.ys, xs, {.grad_ys = result.weights});
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    if (!grads[i].has_value()) continue;
+    result.xs.push_back(xs[i]);
+    result.grads.push_back(grads[i]);
+  }
+  return result;
+}
+
+th::FeedDict feeds_of(const Case& c) {
+  th::FeedDict feeds;
+  for (const th::Feed& feed : c.feeds) feeds.push_back(feed);
+  return feeds;
+}
+
+double weighted_sum(th::EigenSession& session, const Gradients& gradients, const th::FeedDict& feeds) {
+  double sum = 0;
+  for (std::size_t i = 0; i < gradients.ys.size(); ++i) {
+    const th::Tensor y = session.run(gradients.ys[i], feeds);
+    const th::Tensor weight = session.run(gradients.weights[i], feeds);
+    for (std::size_t k = 0; k < y.data<double>().size(); ++k) sum += y.data<double>()[k] * weight.data<double>()[k];
+  }
+  return sum;
+}
+
+void compare_with_differences(const std::string& id, th::EigenSession& session, const Case& c, const Gradients& gradients,
+                              Coverage& coverage) {
+  for (std::size_t i = 0; i < gradients.xs.size(); ++i) {
+    const th::Tensor grad = session.run(gradients.grads[i], feeds_of(c));
+    for (std::size_t k = 0; k < grad.data<double>().size(); ++k) {
+      const auto at = [&](double by) {
+        th::FeedDict feeds = feeds_of(c);
+        for (th::Feed& feed : feeds) {
+          if (feed.key == gradients.xs[i]) feed.value.mutable_data<double>()[k] += by;
+        }
+        return weighted_sum(session, gradients, feeds);
+      };
+      constexpr double kStep = 1e-6;
+      const double expected = (at(kStep) - at(-kStep)) / (2 * kStep);
+      const double actual = grad.data<double>()[k];
+      const double difference = std::abs(actual - expected) / std::max(1.0, std::abs(expected));
+      coverage.largest_difference = std::max(coverage.largest_difference, difference);
+      if (!(difference < 1e-6)) {
+        throw th::InternalError(id, ": the gradient for ", gradients.xs[i].name(), "[", k, "] is ", actual, ", by differences ", expected);
+      }
+    }
+  }
+}
+
+std::string joined(const std::vector<th::Output>& first, const std::vector<th::Output>& second = {}) {
+  std::string text;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    text += th::str_cat(i > 0 ? "," : "", first[i].name());
+    if (!second.empty()) text += "=" + second[i].name();
+  }
+  return text;
+}
+
+class Writer {
+ public:
+  explicit Writer(std::string directory)
+      : directory_(std::move(directory)), values_(th::join_path(directory_, "values")), random_(20240229) {}
+
+  void write(const CaseDef& def, th::DType dtype) {
+    th::Graph graph;
+    Case c(graph, dtype, random_);
+    try {
+      def.build(c);
+    } catch (const th::InvalidArgumentError&) {  // the builder does not take the dtype
+      return;
+    } catch (const th::UnimplementedError&) { return; }
+    const bool differentiates =
+        def.mode == Mode::Values && (dtype == th::DType::Float || dtype == th::DType::Double) && registry_.contains(def.op);
+    const std::vector<th::Output> outputs = c.outputs;
+    const Gradients gradients = differentiates ? add_gradients(c) : Gradients();
+    const std::string id = th::str_cat(def.op, ".", th::dtype_name(dtype), ".", coverage.cases);
+    th::EigenSession session(graph);
+    std::vector<th::Tensor> results;
+    try {
+      results = run(session, def.mode, c, outputs, gradients);
+    } catch (const th::UnimplementedError&) {  // there is no kernel for the dtype
+      return;
+    }
+    if (dtype == th::DType::Double) compare_with_differences(id, session, c, gradients, coverage);
+    if (differentiates) coverage.differentiated.insert(def.op);
+    coverage.pairs.emplace(def.op, dtype);
+    coverage.gradients += gradients.grads.size();
+    ++coverage.cases;
+    std::vector<th::Output> all = outputs;
+    all.insert(all.end(), gradients.grads.begin(), gradients.grads.end());
+    mark_types(all, coverage.types);
+    th::write_graph(th::posix_file_system(), graph, directory_, id + ".pb", false);
+    std::vector<th::Output> fed;
+    for (const th::Feed& feed : c.feeds) {
+      fed.push_back(feed.key);
+      values_.add(id + "/" + feed.key.name(), feed.value);
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) values_.add(th::str_cat(id, "/result/", i), results[i]);
+    list_ += th::str_cat(id, "\t", def.op, "\t", kModes[static_cast<int>(def.mode)], "\t", c.init.has_value() ? c.init.name() : "", "\t",
+                         joined(fed), "\t", joined(all), "\t", joined(gradients.ys, gradients.weights), "\t",
+                         joined(gradients.xs, gradients.grads), "\n");
+  }
+
+  void finish() {
+    values_.finish();
+    th::write_file_atomically(th::posix_file_system(), th::join_path(directory_, "cases.tsv"), list_);
+  }
+
+  Coverage coverage{};
+
+ private:
+  static std::vector<th::Tensor> run(th::EigenSession& session, Mode mode, const Case& c, const std::vector<th::Output>& outputs,
+                                     const Gradients& gradients) {
+    std::vector<th::Fetch> fetches(outputs.begin(), outputs.end());
+    fetches.insert(fetches.end(), gradients.grads.begin(), gradients.grads.end());
+    if (mode == Mode::ImportOnly) return session.run(fetches);
+    if (c.init.has_value()) session.run(c.init);
+    if (mode != Mode::Steps) return session.run(fetches, feeds_of(c));
+    std::vector<th::Tensor> results;
+    for (const th::Fetch& fetch : fetches) results.push_back(session.run(std::span(&fetch, 1), feeds_of(c)).front());
+    return results;
+  }
+
+  std::string directory_;
+  th::BundleWriter values_;
+  std::mt19937_64 random_;
+  th::GradientRegistry registry_ = th::default_gradients();
+  std::string list_;
+};
+
+/// @throws NotFoundError, listing them, where op types or gradients have no case.
+void require_all(const Coverage& coverage) {
+  std::string missing;
+  std::set<std::string> types{"Const", "Identity", "NoOp", "Placeholder", "PlaceholderWithDefault", "StopGradient", "VariableV2"};
+  for (const th::KernelGroup group : th::kernels::all()) {
+    for (const th::KernelDef& def : group) types.insert(std::string(def.type));
+  }
+  for (const std::string& type : types) {
+    if (!coverage.types.contains(type)) missing += " " + type;
+    if (th::find_op_def(type) == nullptr) missing += th::str_cat(" ", type, "(OpDef)");
+  }
+  const std::set<std::string> effects{"Assign",     "AssignAdd",  "AssignSub",
+                                      "ScatterAdd", "ScatterSub", "ScatterUpdate"};  // whose inputs no gradient is asked for
+  for (const std::string& type : th::default_gradients().op_types()) {
+    if (!coverage.differentiated.contains(type) && !effects.contains(type)) missing += th::str_cat(" ", type, "(gradient)");
+  }
+  if (!missing.empty()) throw th::NotFoundError("there is no case for", missing);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc != 2) throw th::InvalidArgumentError("usage: write_op_cases <directory>");
+    th::posix_file_system().make_directories(argv[1]);
+    Writer writer(argv[1]);
+    std::string failures;
+    for (const CaseDef& def : op_cases::all_cases()) {
+      for (const th::detail::DTypeInfo& info : th::detail::kDTypes) {
+        if (!def.every_dtype && info.dtype != th::DType::Float) continue;
+        try {
+          writer.write(def, info.dtype);
+        } catch (const th::Error& error) { failures += th::str_cat("\n  ", def.op, " of ", info.name, ": ", error.what()); }
+      }
+    }
+    writer.finish();
+    if (!failures.empty()) throw th::InternalError("cases failed:", failures);
+    require_all(writer.coverage);
+    std::printf("%zu cases of %zu op types, %zu pairs of op type and dtype, %zu gradients of %zu op types, largest difference %g\n",
+                writer.coverage.cases, writer.coverage.types.size(), writer.coverage.pairs.size(), writer.coverage.gradients,
+                writer.coverage.differentiated.size(), writer.coverage.largest_difference);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "write_op_cases: %s\n", error.what());
+    return 1;
+  }
+}

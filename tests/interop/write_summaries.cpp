@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Writes every kind of summary and event for test_summaries.py, into `ours/old` as TensorFlow 1 encodes them and into `ours/new` as
+/// TensorFlow 2; prints what it reads in the event files that TensorFlow wrote, under `theirs`.
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <trainhook/events/event_reader.hpp>
+#include <trainhook/events/file_writer.hpp>
+#include <trainhook/events/tensor_summary.hpp>
+#include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
+
+namespace {
+
+namespace th = trainhook;
+
+constexpr std::int64_t kSteps = 3;
+
+/// What is counted under each tag, exact in binary so that both sides have the same numbers.
+struct Counted {
+  const char* tag;
+  std::vector<double> values;
+};
+
+std::vector<Counted> counted(std::int64_t step) {
+  std::vector<double> curve;
+  for (int i = 0; i < 50; ++i) curve.push_back(0.25 * i * i - 5 * static_cast<double>(step));
+  return {{"curve", curve}, {"equal", {2.5, 2.5, 2.5}}, {"none", {}}, {"far", {-1e30, -1.0, 0.0, 1e-15, 3.0, 1e30}}};
+}
+
+constexpr float kScalars[] = {0.1F, 0.0F, -1e30F};  // at each step
+
+struct Pictures {
+  std::string first;
+  std::string second;
+
+  explicit Pictures(const std::string& directory)
+      : first(th::read_file(th::posix_file_system(), th::join_path(directory, "first.png"))),
+        second(th::read_file(th::posix_file_system(), th::join_path(directory, "second.png"))) {}
+
+  [[nodiscard]] std::array<th::EncodedImage, 2> encoded() const {
+    return {th::EncodedImage{.height = 2, .width = 3, .channels = 3, .bytes = first},
+            th::EncodedImage{.height = 2, .width = 3, .channels = 3, .bytes = second}};
+  }
+};
+
+void write_old(const std::string& directory, const Pictures& pictures) {
+  th::FileWriter writer(th::join_path(directory, "ours/old"));
+  writer.add_session_log({th::SessionLog::Start}, 1);
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    writer.add_scalar("loss", static_cast<double>(kScalars[step - 1]), step);
+    for (const Counted& each : counted(step)) writer.add_histogram(each.tag, each.values, step);
+    writer.add_image("pictures/image/0", pictures.encoded()[0], step);
+    writer.add_image("pictures/image/1", pictures.encoded()[1], step);
+    writer.add_text("notes", th::str_cat("step *", step, "*"), step);
+  }
+  writer.add_session_log({th::SessionLog::Checkpoint, "model.ckpt"}, kSteps);
+  writer.close();
+}
+
+void write_new(const std::string& directory, const Pictures& pictures) {
+  th::FileWriter writer(th::join_path(directory, "ours/new"));
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    writer.add_summary(th::scalar_tensor_summary("loss", kScalars[step - 1]), step);
+    for (const Counted& each : counted(step)) {
+      writer.add_summary(th::histogram_tensor_summary(each.tag, std::span<const double>(each.values)), step);
+    }
+    writer.add_summary(th::image_tensor_summary("pictures", pictures.encoded()), step);
+    writer.add_text("notes", th::str_cat("step *", step, "*"), step);
+  }
+  writer.close();
+}
+
+/// The messages are TensorFlow's, out of files.
+void write_events(const std::string& directory) {
+  th::FileSystem& disk = th::posix_file_system();
+  const auto message = [&](const char* name) { return th::read_file(disk, th::join_path(directory, name)); };
+  th::FileWriter writer(th::join_path(directory, "ours/events"));
+  writer.add_graph(message("graph.pb"));
+  writer.add_meta_graph(message("meta_graph.pb"));
+  writer.add_run_metadata(message("run_metadata.pb"), "step_2", 2);
+  writer.add_session_log({th::SessionLog::Start}, 1);
+  for (std::int64_t step = 1; step <= 5; ++step) writer.add_scalar("loss", static_cast<double>(step), step);
+  writer.add_session_log({th::SessionLog::Checkpoint, "model.ckpt", "saved"}, 3);
+  writer.add_session_log({th::SessionLog::Start}, 4);  // restored at step 3: what came later is gone
+  for (std::int64_t step = 4; step <= 6; ++step) writer.add_scalar("loss", static_cast<double>(10 * step), step);
+  writer.add_session_log({th::SessionLog::Stop}, 6);
+  writer.close();
+}
+
+void print_value(std::int64_t step, const th::SummaryValue& value) {
+  std::printf("%lld\t%s\t%s", static_cast<long long>(step), value.tag.c_str(), value.plugin.c_str());
+  if (value.scalar) std::printf("\tscalar %a", static_cast<double>(*value.scalar));
+  if (value.histogram) {
+    std::printf("\thistogram %a %a %a %a %a", value.histogram->min, value.histogram->max, value.histogram->num, value.histogram->sum,
+                value.histogram->sum_squares);
+    for (const double limit : value.histogram->bucket_limit) std::printf(" %a", limit);
+    for (const double count : value.histogram->bucket) std::printf(" %a", count);
+  }
+  for (const th::SummaryImage& image : value.images) {
+    std::printf("\timage %d %d %d %u", image.height, image.width, image.channels, th::crc32c::value(image.bytes));
+  }
+  if (value.text) std::printf("\ttext %s", value.text->c_str());
+  std::printf("\n");
+}
+
+void print_event(const th::Event& event) {
+  const auto line = [&](const char* kind, const std::string& text) {
+    std::printf("%lld\t%s\t%s\n", static_cast<long long>(event.step), kind, text.c_str());
+  };
+  const auto checksum = [](const std::string& bytes) { return th::str_cat(bytes.size(), " ", th::crc32c::value(bytes)); };
+  if (!event.file_version.empty()) line("version", event.file_version);
+  if (!event.graph_def.empty()) line("graph", checksum(event.graph_def));
+  if (!event.meta_graph_def.empty()) line("meta graph", checksum(event.meta_graph_def));
+  if (event.run_metadata) line("run metadata", event.run_metadata->tag + " " + checksum(event.run_metadata->run_metadata));
+  if (event.session_log) {
+    line("session log", th::str_cat(static_cast<int>(event.session_log->status), " ", event.session_log->checkpoint_path));
+  }
+  for (const th::SummaryValue& value : event.values) print_value(event.step, value);
+}
+
+void print_events(const std::string& directory) {
+  for (const std::string& path : th::list_event_files(th::posix_file_system(), directory)) {
+    const th::EventFileContents contents = th::read_events(th::posix_file_system(), path);
+    if (!contents.problems.empty()) throw th::DataLossError(contents.problems.front());
+    for (const th::Event& event : contents.events) print_event(event);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc != 2) throw th::InvalidArgumentError("usage: write_summaries <directory>");
+    const std::string directory = argv[1];
+    const Pictures pictures(directory);
+    write_old(directory, pictures);
+    write_new(directory, pictures);
+    write_events(directory);
+    for (const char* part : {"theirs/old", "theirs/new", "theirs/events"}) print_events(th::join_path(directory, part));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "write_summaries: %s\n", error.what());
+    return 1;
+  }
+}
