@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Kills the quickstart with SIGKILL again and again: at moments that a clock picks, in the middle of writes, between the steps of a save, and
+# between those of removing an old checkpoint. What it ends with must be, byte for byte, what a run that was never killed ends with; the
+# checkpoint also holds a checksum over every batch that was trained on.
+# tests/kill/run.sh [quickstart] [custom_loop]: the programs; without arguments those of build/release.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+quickstart=${1:-$root/build/release/examples/quickstart}
+custom_loop=${2:-$root/build/release/examples/custom_loop}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/kills
+export KILL_LOG=$log
+: >"$log"
+cc -O1 -shared -fPIC -o "$work/kill_at.so" "$root/tests/kill/kill_at.c" -ldl
+
+fail() {
+  echo "kill: $*" >&2
+  exit 1
+}
+
+# runs_to_be_killed <what for> <command>...: 0 where it was killed, 1 where it came to its end before that.
+runs_to_be_killed() {
+  local what=$1 status=0
+  shift
+  { "$@" >"$work/output" 2>&1 </dev/null || status=$?; } 2>/dev/null
+  [ "$status" = 0 ] || [ "$status" = 137 ] || fail "a run ended $status instead of being killed $what: $(tail -n 3 "$work/output")"
+  [ "$status" = 137 ]
+}
+
+# killed_at <call:path:n> <directory> <program and arguments>
+killed_at() {
+  local at=$1 directory=$2
+  shift 2
+  runs_to_be_killed "at $at" env KILL_DIR="$directory" KILL_AT="$at" LD_PRELOAD="$work/kill_at.so" "$@"
+}
+
+# killed_after <seconds> <program and arguments>
+killed_after() {
+  runs_to_be_killed "after $1 s" timeout --signal=KILL "$@" && echo "killed after $1 s" >>"$log"
+}
+
+same_files() {  # <directory> <directory> <glob>...
+  local a=$1 b=$2 pattern file compared=0
+  shift 2
+  for pattern in "$@"; do
+    for file in "$a"/$pattern; do
+      [ -e "$file" ] || fail "there is no $pattern in $a"
+      cmp "$file" "$b/$(basename "$file")" || fail "$(basename "$file") differs from that of the run that was never killed"
+      compared=$((compared + 1))
+    done
+  done
+  echo "kill: $compared files are the same, byte for byte"
+}
+
+last=1200
+train=("$quickstart" --steps $last --save-steps 40 --seed 11 --data synthetic)
+"${train[@]}" --model-dir "$work/whole" >"$work/output" 2>&1 </dev/null || fail "the run that is not killed failed: $(tail -n 3 "$work/output")"
+
+# Saving: model and input pipeline, data, index, state file. Removing: what was pushed out by newer ones.
+saving=(write:model.ckpt:1 fsync:.data:2 rename:model.ckpt:1 rename:model.ckpt:2 rename:model.ckpt:3 fsync:model.ckpt:3 rename:checkpoint:2 write:input.ckpt:2
+  rename:input.ckpt:2 rename:checkpoint_input:1 write:.index:2 fsync:.index:2 write:checkpoint:3 write:events:3)
+removing=(unlink:model.ckpt:1 unlink:model.ckpt:2 unlink:model.ckpt:3 unlink:.index:1 unlink:.data:1 unlink:.meta:1 unlink:.index:2 unlink:.data:2)
+# A run that came to its end is compared, and the next one starts anew, so that how many kills there are does not depend on the machine's speed.
+compare_quickstart() {
+  same_files "$work/whole" "$work/killed" "model.ckpt-$last.index" "model.ckpt-$last.data-*" "input.ckpt-$last.index" "input.ckpt-$last.data-*"
+  rm -r "$work/killed"
+}
+RANDOM=${KILL_SEED:-7}
+round=0
+for mode in --sync ""; do
+  for at in "${saving[@]}" "${removing[@]}"; do
+    for attempt in 1 2; do
+      if killed_at "$at" "$work/killed" "${train[@]}" --model-dir "$work/killed" $mode; then break; fi
+      compare_quickstart
+    done
+    if [ $((round++ % 2)) = 0 ]; then
+      killed_after "0.$((RANDOM % 80 + 15))" "${train[@]}" --model-dir "$work/killed" $mode || compare_quickstart
+    fi
+  done
+done
+"${train[@]}" --model-dir "$work/killed" >"$work/output" 2>&1 </dev/null || fail "the last run failed: $(tail -n 3 "$work/output")"
+compare_quickstart
+
+[ -x "$custom_loop" ] || fail "there is no $custom_loop"
+loop=("$custom_loop" --steps 2000)
+"${loop[@]}" --dir "$work/loop-whole" >"$work/loop-whole.txt" </dev/null
+compare_loop() {
+  "${loop[@]}" --dir "$work/loop-killed" >"$work/loop-killed.txt" </dev/null
+  same_files "$work/loop-whole" "$work/loop-killed" "model.ckpt-2000.index" "model.ckpt-2000.data-*"
+  [ "$(tail -n 1 "$work/loop-whole.txt")" = "$(tail -n 1 "$work/loop-killed.txt")" ] || fail "the custom loop ends with other weights"
+  rm -r "$work/loop-killed"
+}
+for at in write:model.ckpt:3 rename:model.ckpt:4 unlink:.index:2 fsync:.data:5 rename:checkpoint:3 unlink:.data:1; do
+  killed_at "$at" "$work/loop-killed" "${loop[@]}" --dir "$work/loop-killed" || compare_loop
+done
+compare_loop
+
+all=$(wc -l <"$log")
+in_save=$(grep -cE 'in (write|fsync|rename) of .*(ckpt|checkpoint)' "$log" || true)
+in_removal=$(grep -c 'in unlink of' "$log" || true)
+sort "$log" | sed "s|$work/||" | uniq -c
+echo "kill: survived $all kills, $in_save of them inside a save, $in_removal inside the removal of an old checkpoint"
+[ "$all" -ge 40 ] && [ "$in_save" -ge 5 ] && [ "$in_removal" -ge 5 ] || fail "these are fewer kills than this script promises (40, 5, 5)"
