@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What a benchmark says: our figure beside a peer's, taken in the same run, and whether the ratio holds its goal.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace trainhook::bench {
+
+/// `ratio` is ours / peer; `goal` is the most it may be. Where more is better (GB/s), set `more_is_better`: then the least.
+/// Where the goal is a plain figure, the peer is that budget, and the goal 1.
+struct Record {
+  std::string name{};
+  double ours = 0;
+  double peer = 0;
+  std::string peer_name{};
+  std::string unit{};
+  double goal = 0;
+  bool more_is_better = false;
+};
+
+/// Writes one line of JSON to standard output, which tests/bench/run.sh collects, and a line of a table to standard error.
+inline void report(const Record& record) {
+  const double ratio = record.peer > 0 ? record.ours / record.peer : 0;
+  const bool holds = record.peer > 0 && (record.more_is_better ? ratio >= record.goal : ratio <= record.goal);
+  std::ostringstream json;
+  json << std::setprecision(6) << R"({"name": ")" << record.name << R"(", "ours": )" << record.ours << R"(, "peer": )" << record.peer
+       << R"(, "peer_name": ")" << record.peer_name << R"(", "unit": ")" << record.unit << R"(", "ratio": )" << ratio << R"(, "goal": )"
+       << record.goal << R"(, "holds": )" << (holds ? "true" : "false") << "}";
+  std::cout << json.str() << std::endl;
+  std::cerr << std::left << std::setw(28) << record.name << std::right << std::setprecision(4);
+  std::cerr << std::setw(10) << record.ours << std::setw(10) << record.peer << ' ' << std::left;
+  std::cerr << std::setw(12) << record.unit << std::setw(22) << record.peer_name << std::right << std::setw(10) << ratio;
+  std::cerr << (record.more_is_better ? "  >= " : "  <= ") << record.goal << (holds ? "" : "  MISSED") << std::endl;
+}
+
+[[nodiscard]] inline double median(std::vector<double> figures) {
+  if (figures.empty()) return 0;
+  const auto middle = figures.begin() + static_cast<std::ptrdiff_t>(figures.size() / 2);
+  std::ranges::nth_element(figures, middle);
+  return *middle;
+}
+
+/// Seconds that `work` takes.
+template <class Work>
+[[nodiscard]] double seconds(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  std::forward<Work>(work)();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// TensorFlow, in a process of its own that measures one figure for each question, so that rounds of ours and of theirs take turns.
+/// tests/bench/run.sh starts it (tensorflow_peers.py) and says where: the folder of two named pipes, `questions` and `answers`.
+class TensorFlow {
+ public:
+  explicit TensorFlow(std::string question) : question_(std::move(question)) {}
+
+  /// Measures once; without such a process nothing happens.
+  void measure() {
+    if (const std::optional<double> figure = ask()) figures_.push_back(*figure);
+  }
+
+  /// The record with the median of what was measured as its peer, or a line that it is missing.
+  void report(Record record) const {
+    record.peer_name = "TensorFlow 2.15";
+    record.peer = median(figures_);
+    if (!figures_.empty()) return bench::report(record);
+    std::cerr << std::left << std::setw(28) << record.name << std::right << std::setprecision(4) << std::setw(10) << record.ours;
+    std::cerr << std::setw(10) << "missing" << ' ' << std::left << std::setw(12) << record.unit << record.peer_name << std::endl;
+  }
+
+ private:
+  [[nodiscard]] std::optional<double> ask() const {
+    const char* folder = std::getenv("TRAINHOOK_BENCH_PEERS");
+    if (folder == nullptr) return std::nullopt;
+    const int questions = ::open((std::string(folder) + "/questions").c_str(), O_WRONLY | O_NONBLOCK);  // fails where nobody reads them
+    if (questions < 0) return std::nullopt;
+    const int answers = ::open((std::string(folder) + "/answers").c_str(), O_RDONLY);
+    const std::string line = question_ + '\n';
+    std::string answer;
+    if (answers >= 0 && ::write(questions, line.data(), line.size()) == static_cast<ssize_t>(line.size())) {
+      for (char letter = 0; ::read(answers, &letter, 1) == 1 && letter != '\n';) answer += letter;
+    }
+    ::close(answers);
+    ::close(questions);
+    char* end = nullptr;
+    const double figure = std::strtod(answer.c_str(), &end);
+    return end != answer.c_str() && figure > 0 ? std::optional(figure) : std::nullopt;
+  }
+
+  std::string question_;
+  std::vector<double> figures_;
+};
+
+}  // namespace trainhook::bench
