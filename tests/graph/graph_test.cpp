@@ -10,6 +10,7 @@
 
 #include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/control_flow_ops.hpp>
+#include <trainhook/graph/variable.hpp>
 
 #include "expect_error.hpp"
 
@@ -73,6 +74,18 @@ TEST(Graph, FindsOperationsAndOutputsByName) {
   expect_error<NotFoundError>({"'y'"}, [&] { static_cast<void>(graph.operation("y")); });
   expect_error<OutOfRangeError>({"x", "1 outputs"}, [&] { static_cast<void>(graph.output("x:1")); });
   expect_error({"'x:a'"}, [&] { static_cast<void>(graph.output("x:a")); });
+}
+
+TEST(Graph, HandlesOfNothingSaySo) {
+  const auto refused = [](const auto& ask) { expect_error<FailedPreconditionError>({"empty", "has_value()"}, ask); };
+  refused([] { static_cast<void>(Output().shape()); });
+  refused([] { static_cast<void>(Output().dtype()); });
+  refused([] { static_cast<void>(Output().name()); });
+  refused([] { static_cast<void>(Output().named("y")); });
+  refused([] { static_cast<void>(Operation().name()); });
+  refused([] { static_cast<void>(Operation().output()); });
+  refused([] { static_cast<void>(Variable().name()); });
+  refused([] { static_cast<void>(Variable().shape()); });
 }
 
 TEST(Graph, RefusesBadNamesForeignInputsAndAdditionsAfterFinalize) {

@@ -22,19 +22,26 @@ class GradientContext {
   GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed)
       : op_(op), grads_(std::move(grads)), needed_(std::move(needed)) {}
 
-  [[nodiscard]] Graph& graph() const noexcept { return op_.graph(); }
-  [[nodiscard]] const Node& node() const noexcept { return op_.node(); }
-  [[nodiscard]] Output input(std::size_t index) const noexcept { return op_.node().inputs()[index]; }
+  [[nodiscard]] Graph& graph() const { return op_.graph(); }
+  [[nodiscard]] const Node& node() const { return op_.node(); }
+  [[nodiscard]] Output input(std::size_t index) const { return at(op_.node().inputs(), index, "inputs"); }
   [[nodiscard]] Output output(std::size_t index = 0) const { return op_.output(index); }
   [[nodiscard]] std::size_t input_count() const noexcept { return needed_.size(); }
 
   /// The gradient for output `index`; without value where none flows.
-  [[nodiscard]] Output grad(std::size_t index = 0) const noexcept { return grads_[index]; }
+  [[nodiscard]] Output grad(std::size_t index = 0) const { return at(grads_, index, "outputs"); }
 
   /// Whether the gradient for input `index` is wanted. Adding nodes for others costs nothing at run time, but clutters the graph.
-  [[nodiscard]] bool needs(std::size_t index) const noexcept { return needed_[index]; }
+  [[nodiscard]] bool needs(std::size_t index) const { return at(needed_, index, "inputs"); }
 
  private:
+  template <class List>
+  [[nodiscard]] typename List::value_type at(const List& list, std::size_t index, std::string_view what) const {
+    if (index < list.size()) return list[index];
+    throw OutOfRangeError("the gradient of ", op_.name(), " (", op_.type(), ") asks for number ", index, " of its ", list.size(), " ",
+                          what);
+  }
+
   Operation op_;
   std::vector<Output> grads_;
   std::vector<bool> needed_;

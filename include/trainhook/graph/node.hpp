@@ -27,7 +27,17 @@ using AttrValue = std::variant<std::int64_t, float, bool, std::string, DType, Pa
                                std::vector<float>, std::vector<std::string>, std::vector<DType>, std::vector<PartialShape>>;
 using Attrs = std::map<std::string, AttrValue, std::less<>>;
 
-/// A handle of a node: what it does. Valid as long as its graph; a default one names nothing.
+namespace detail {
+
+inline Node& node_of(Node* node, std::string_view kind) {
+  if (node != nullptr) return *node;
+  throw FailedPreconditionError("an empty ", kind, " names no node; ask has_value() where one may be missing, as a gradient may");
+}
+
+}  // namespace detail
+
+/// A handle of a node: what it does. Valid as long as its graph; a default one names nothing, and throws FailedPreconditionError where it
+/// is asked for anything.
 class Operation {
  public:
   constexpr Operation() noexcept = default;
@@ -35,10 +45,10 @@ class Operation {
   inline Operation(const Output& output) noexcept;  ///< the one that the output is of
 
   [[nodiscard]] constexpr bool has_value() const noexcept { return node_ != nullptr; }
-  [[nodiscard]] Node& node() const noexcept { return *node_; }
-  [[nodiscard]] inline const std::string& name() const noexcept;
-  [[nodiscard]] inline const std::string& type() const noexcept;
-  [[nodiscard]] inline Graph& graph() const noexcept;
+  [[nodiscard]] Node& node() const { return detail::node_of(node_, "Operation"); }
+  [[nodiscard]] inline const std::string& name() const;
+  [[nodiscard]] inline const std::string& type() const;
+  [[nodiscard]] inline Graph& graph() const;
 
   /// The node's output `index`. @throws OutOfRangeError where it has no such output.
   [[nodiscard]] inline Output output(std::size_t index = 0) const;
@@ -48,19 +58,20 @@ class Operation {
   Node* node_ = nullptr;
 };
 
-/// A handle of one result of a node: `name:index`. Valid as long as its graph; a default one names nothing.
+/// A handle of one result of a node: `name:index`. Valid as long as its graph; a default one names nothing, and throws
+/// FailedPreconditionError where it is asked for anything.
 class Output {
  public:
   constexpr Output() noexcept = default;
   constexpr Output(Node* node, std::size_t index) noexcept : node_(node), index_(static_cast<std::uint32_t>(index)) {}
 
   [[nodiscard]] constexpr bool has_value() const noexcept { return node_ != nullptr; }
-  [[nodiscard]] Node& node() const noexcept { return *node_; }
+  [[nodiscard]] Node& node() const { return detail::node_of(node_, "Output"); }
   [[nodiscard]] Operation operation() const noexcept { return Operation(node_); }
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
-  [[nodiscard]] inline Graph& graph() const noexcept;
-  [[nodiscard]] inline DType dtype() const noexcept;
-  [[nodiscard]] inline const PartialShape& shape() const noexcept;
+  [[nodiscard]] inline Graph& graph() const;
+  [[nodiscard]] inline DType dtype() const;
+  [[nodiscard]] inline const PartialShape& shape() const;
 
   /// TensorFlow's tensor name, `dense/MatMul:0`.
   [[nodiscard]] inline std::string name() const;
@@ -125,19 +136,19 @@ class Node {
 };
 
 inline Operation::Operation(const Output& output) noexcept : Operation(output.operation()) {}
-inline const std::string& Operation::name() const noexcept { return node_->name(); }
-inline const std::string& Operation::type() const noexcept { return node_->type(); }
-inline Graph& Operation::graph() const noexcept { return node_->graph(); }
+inline const std::string& Operation::name() const { return node().name(); }
+inline const std::string& Operation::type() const { return node().type(); }
+inline Graph& Operation::graph() const { return node().graph(); }
 inline Output Operation::output(std::size_t index) const {
-  if (index >= node_->outputs().size()) {
-    throw OutOfRangeError("operation ", name(), " (", type(), ") has ", node_->outputs().size(), " outputs; there is no number ", index);
+  if (index >= node().outputs().size()) {
+    throw OutOfRangeError("operation ", name(), " (", type(), ") has ", node().outputs().size(), " outputs; there is no number ", index);
   }
   return Output(node_, index);
 }
 
-inline Graph& Output::graph() const noexcept { return node_->graph(); }
-inline DType Output::dtype() const noexcept { return node_->outputs()[index_].dtype; }
-inline const PartialShape& Output::shape() const noexcept { return node_->outputs()[index_].shape; }
-inline std::string Output::name() const { return str_cat(node_->name(), ":", index_); }
+inline Graph& Output::graph() const { return node().graph(); }
+inline DType Output::dtype() const { return node().outputs()[index_].dtype; }
+inline const PartialShape& Output::shape() const { return node().outputs()[index_].shape; }
+inline std::string Output::name() const { return str_cat(node().name(), ":", index_); }
 
 }  // namespace trainhook

@@ -102,7 +102,7 @@ class FIFOQueue {
 
  private:
   /// The node's output stands for TensorFlow's resource handle, a dtype that no tensor here can have.
-  [[nodiscard]] Output handle() const noexcept { return Output(&op_.node(), 0); }
+  [[nodiscard]] Output handle() const { return Output(&op_.node(), 0); }
 
   /// As TensorFlow names them: the queue's name without its scopes, and what is done.
   [[nodiscard]] std::string name_of(std::string_view wanted, std::string_view suffix) const {

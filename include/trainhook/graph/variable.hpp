@@ -22,10 +22,10 @@ struct Variable {
   bool trainable = false;
 
   operator Output() const noexcept { return read; }
-  [[nodiscard]] const std::string& name() const noexcept { return handle.name(); }
-  [[nodiscard]] Output ref() const noexcept { return Output(&handle.node(), 0); }
-  [[nodiscard]] DType dtype() const noexcept { return ref().dtype(); }
-  [[nodiscard]] const PartialShape& shape() const noexcept { return ref().shape(); }
+  [[nodiscard]] const std::string& name() const { return handle.name(); }
+  [[nodiscard]] Output ref() const { return Output(&handle.node(), 0); }
+  [[nodiscard]] DType dtype() const { return ref().dtype(); }
+  [[nodiscard]] const PartialShape& shape() const { return ref().shape(); }
   friend bool operator==(const Variable& a, const Variable& b) noexcept { return a.handle == b.handle; }
 };
 
