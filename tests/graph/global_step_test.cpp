@@ -4,6 +4,7 @@
 #include <trainhook/graph/global_step.hpp>
 
 #include <cstdint>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,19 @@ TEST(GlobalStep, StandsAtTopLevelWhereverItIsMade) {
   Graph graph;
   const Graph::Scope scope = graph.name_scope("inner");
   EXPECT_EQ(create_global_step(graph).name(), "global_step");
+}
+
+TEST(GlobalStep, IsFoundByItsNameWhereTheCollectionsAreMissing) {
+  Graph graph;
+  const Variable made = make_variable("global_step", constant(graph, Tensor(std::int64_t{0})), {.trainable = false, .collections = {}});
+  const std::optional<Variable> found = get_global_step(graph);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(*found, made);
+  EXPECT_EQ(found->read, made.read);
+  EXPECT_EQ(found->initializer, made.initializer);
+  Graph other;
+  constant(other, Tensor(std::int64_t{0}), "global_step");
+  EXPECT_FALSE(get_global_step(other).has_value()) << "no variable";
 }
 
 TEST(GlobalStep, HasToBeAnIntegerScalar) {

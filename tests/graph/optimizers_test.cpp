@@ -119,7 +119,7 @@ TEST_F(Optimizers, LearningRateMayBeATensor) {
 
 TEST_F(Optimizers, RefuseBadOptionsByName) {
   expect_error({"GradientDescent", "learning_rate"}, [] { GradientDescentOptimizer({}); });
-  expect_error({"hyper-parameter", "empty Output"}, [] { GradientDescentOptimizer({.learning_rate = Output()}); });
+  expect_error({"learning_rate", "empty Output"}, [] { GradientDescentOptimizer({.learning_rate = Output()}); });
   expect_error({"learning_rate", "-1"}, [] { AdamOptimizer({.learning_rate = -1}); });
   expect_error({"beta1", "[0, 1)"}, [] { AdamOptimizer({.beta1 = 1.0}); });
   expect_error({"Momentum", "momentum"}, [] { MomentumOptimizer({.learning_rate = 1}); });

@@ -58,6 +58,8 @@ TEST(RandomOps, DropoutOfNothingAddsNoNode) {
   EXPECT_EQ(dropout(x, 0), x);
   EXPECT_EQ(dropout(x, 0.5).shape(), PartialShape({-1, 3}));
   expect_error({"rate 1", "[0, 1)"}, [&] { dropout(x, 1); });
+  expect_error({"dropout", "float32[2]"}, [&] { dropout(x, placeholder(graph, DType::Float, {2})); });
+  expect_error({"dropout", "empty"}, [&] { dropout(x, Output()); });
 }
 
 }  // namespace

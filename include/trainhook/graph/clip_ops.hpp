@@ -40,8 +40,8 @@ inline ClippedByNorm clip_by_global_norm(const std::vector<Output>& tensors, dou
   ClippedByNorm result{.norm = global_norm(tensors)};
   const Output& norm = result.norm;
   const Graph::Scope scope = norm.graph().name_scope(name);
-  const Output factor = detail::scalar_like(norm, clip_norm, "clip_norm") * minimum(1.0 / norm, detail::scalar_like(norm, 1 / clip_norm));
-  const Output scale = where(is_finite(norm), factor, detail::scalar_like(norm, std::numeric_limits<double>::quiet_NaN(), "nan"));
+  const Output factor = clip_norm * minimum(1 / norm, 1 / clip_norm);
+  const Output scale = where(is_finite(norm), factor, std::numeric_limits<double>::quiet_NaN());
   for (const Output& tensor : tensors) result.tensors.push_back(tensor.has_value() ? mul(tensor, scale) : Output());
   return result;
 }

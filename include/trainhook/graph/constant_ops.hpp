@@ -3,8 +3,12 @@
 /// Where values enter a graph: constants and placeholders.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,31 +49,36 @@ Tensor filled_with(const Shape& shape, T value) {
   return tensor;
 }
 
-/// A tensor whose elements are all `value`, converted as C++ does. @throws UnimplementedError for strings and 16 bit floats.
-inline Tensor filled_tensor(DType dtype, const Shape& shape, double value) {
-  if (value == 0 && dtype != DType::String) return Tensor(dtype, shape);
-  switch (dtype) {
-    case DType::Float: return filled_with(shape, static_cast<float>(value));
-    case DType::Double: return filled_with(shape, value);
-    case DType::Int8: return filled_with(shape, static_cast<std::int8_t>(value));
-    case DType::Int16: return filled_with(shape, static_cast<std::int16_t>(value));
-    case DType::Int32: return filled_with(shape, static_cast<std::int32_t>(value));
-    case DType::Int64: return filled_with(shape, static_cast<std::int64_t>(value));
-    case DType::UInt8: return filled_with(shape, static_cast<std::uint8_t>(value));
-    case DType::UInt16: return filled_with(shape, static_cast<std::uint16_t>(value));
-    case DType::UInt32: return filled_with(shape, static_cast<std::uint32_t>(value));
-    case DType::UInt64: return filled_with(shape, static_cast<std::uint64_t>(value));
-    case DType::Bool: return filled_with(shape, value != 0);
-    case DType::Complex64: return filled_with(shape, std::complex<float>(static_cast<float>(value)));
-    case DType::Complex128: return filled_with(shape, std::complex<double>(value));
-    default: throw UnimplementedError("a tensor of ", dtype_name(dtype), " cannot be filled with a number");
+/// `value` as a T; floating types round it. @throws InvalidArgumentError where an integer type does not have it.
+template <class T>
+T number_as(long double value) {
+  if constexpr (std::integral<T>) {
+    const bool fits = value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max() && value == std::trunc(value);
+    if (!fits)
+      throw InvalidArgumentError(static_cast<double>(value), " is not a number of ", dtype_name(dtype_of<T>), "; cast() the tensor");
   }
+  return static_cast<T>(value);
 }
 
-/// A scalar constant that can stand beside `x` in a binary op.
-inline Output scalar_like(const Output& x, double value, std::string_view name = "Const") {
-  Graph& graph = graph_of(name, x);
-  return constant(graph, filled_tensor(x.dtype(), Shape{}, value), name);
+/// A tensor whose elements are all `value`. @throws UnimplementedError for strings and 16 bit floats, and what number_as throws.
+inline Tensor filled_tensor(DType dtype, const Shape& shape, long double value) {
+  if (value == 0 && dtype != DType::String) return Tensor(dtype, shape);
+  switch (dtype) {
+    case DType::Float: return filled_with(shape, number_as<float>(value));
+    case DType::Double: return filled_with(shape, number_as<double>(value));
+    case DType::Int8: return filled_with(shape, number_as<std::int8_t>(value));
+    case DType::Int16: return filled_with(shape, number_as<std::int16_t>(value));
+    case DType::Int32: return filled_with(shape, number_as<std::int32_t>(value));
+    case DType::Int64: return filled_with(shape, number_as<std::int64_t>(value));
+    case DType::UInt8: return filled_with(shape, number_as<std::uint8_t>(value));
+    case DType::UInt16: return filled_with(shape, number_as<std::uint16_t>(value));
+    case DType::UInt32: return filled_with(shape, number_as<std::uint32_t>(value));
+    case DType::UInt64: return filled_with(shape, number_as<std::uint64_t>(value));
+    case DType::Bool: return filled_with(shape, value != 0);
+    case DType::Complex64: return filled_with(shape, std::complex<float>(number_as<float>(value)));
+    case DType::Complex128: return filled_with(shape, std::complex<double>(number_as<double>(value)));
+    default: throw UnimplementedError("a tensor of ", dtype_name(dtype), " cannot be filled with a number");
+  }
 }
 
 inline Output constant_ints(Graph& graph, const std::vector<std::int64_t>& values, std::string_view name) {

@@ -15,11 +15,26 @@
 #include <trainhook/graph/state_ops.hpp>
 
 namespace trainhook {
+namespace detail {
 
-/// The graph's global step, or nothing where it has none. Source: `tf.compat.v1.train.get_global_step`.
+/// The variable `global_step`, for a graph that came without its collections.
+inline std::vector<Variable> variable_called_global_step(const Graph& graph) {
+  const Operation handle = graph.find_operation("global_step");
+  if (!handle.has_value() || handle.type() != "VariableV2") return {};
+  const Operation read = graph.find_operation("global_step/read");
+  return {{.handle = handle,
+           .initializer = graph.find_operation("global_step/Assign"),
+           .read = read.has_value() ? read.output() : handle.output()}};
+}
+
+}  // namespace detail
+
+/// The graph's global step, that of its collection or else the variable of that name; nothing where it has none.
+/// Source: `tf.compat.v1.train.get_global_step`.
 /// @throws InvalidArgumentError where it is not an integer scalar.
 [[nodiscard]] inline std::optional<Variable> get_global_step(const Graph& graph) {
-  const std::vector<Variable> found = graph.collection<Variable>(graph_keys::kGlobalStep);
+  std::vector<Variable> found = graph.collection<Variable>(graph_keys::kGlobalStep);
+  if (found.empty()) found = detail::variable_called_global_step(graph);
   if (found.empty()) return std::nullopt;
   if (found.size() > 1) {
     log_error("the graph has ", found.size(), " global steps, so none of them counts");
@@ -67,22 +82,19 @@ inline std::optional<Output> get_or_create_global_step_read(Graph& graph) {
   if (!step) return std::nullopt;
   const Graph::Scope top_level = graph.top_level();
   const Graph::Scope scope = graph.name_scope(step->name() + "/");
-  const Output read = add(*step, detail::scalar_like(*step, 0, "add/y"), "add");
+  const Output read = add(*step, Operand(0).beside(*step, "add/y"), "add");
   graph.add_to_collection(graph_keys::kGlobalStepRead, read);
   return read;
 }
 
 /// Adds `amount` to the step, after the value that hooks fetch has been read; the result is the new step.
-inline Output increment(const Variable& step, Output amount, std::string_view name = {}) {
+inline Output increment(const Variable& step, const Operand& amount = 1, std::string_view name = {}) {
   Graph& graph = step.handle.graph();
   const std::optional<Output> read = get_or_create_global_step_read(graph);
   std::vector<Operation> before;
   if (read) before.push_back(read->operation());
   const Graph::Scope after = graph.control_dependencies(std::move(before));
   return assign_add(step, amount, name);
-}
-inline Output increment(const Variable& step, std::int64_t amount = 1, std::string_view name = {}) {
-  return increment(step, detail::scalar_like(step.ref(), static_cast<double>(amount)), name);
 }
 
 }  // namespace trainhook

@@ -40,7 +40,7 @@ inline Output exponential_decay(double learning_rate, Output global_step, const 
   const Graph::Scope scope = detail::graph_of(name, global_step).name_scope(name);
   Output fraction = detail::step_fraction(name, global_step, options.decay_steps);
   if (options.staircase) fraction = floor(fraction);
-  return learning_rate * pow(detail::scalar_like(fraction, options.decay_rate), fraction);
+  return learning_rate * pow(options.decay_rate, fraction);
 }
 
 /// `learning_rate / (1 + decay_rate * step / decay_steps)`. Source: `tf.compat.v1.train.inverse_time_decay`.
@@ -62,8 +62,8 @@ inline Output polynomial_decay(double learning_rate, Output global_step, const P
                                std::string_view name = "PolynomialDecay") {
   const Graph::Scope scope = detail::graph_of(name, global_step).name_scope(name);
   const Output fraction = detail::step_fraction(name, global_step, options.decay_steps);
-  const Output left = 1 - minimum(fraction, detail::scalar_like(fraction, 1));
-  return (learning_rate - options.end_learning_rate) * pow(left, detail::scalar_like(left, options.power)) + options.end_learning_rate;
+  const Output left = 1 - minimum(fraction, 1);
+  return (learning_rate - options.end_learning_rate) * pow(left, options.power) + options.end_learning_rate;
 }
 
 /// Half a cosine from `learning_rate` down to `alpha` times it. Source: `tf.compat.v1.train.cosine_decay`.
@@ -71,7 +71,7 @@ inline Output cosine_decay(double learning_rate, Output global_step, double deca
                            std::string_view name = "CosineDecay") {
   const Graph::Scope scope = detail::graph_of(name, global_step).name_scope(name);
   const Output fraction = detail::step_fraction(name, global_step, decay_steps);
-  const Output wave = 0.5 * (1 + cos(std::numbers::pi * minimum(fraction, detail::scalar_like(fraction, 1))));
+  const Output wave = 0.5 * (1 + cos(std::numbers::pi * minimum(fraction, 1)));
   return learning_rate * ((1 - alpha) * wave + alpha);
 }
 
@@ -90,8 +90,8 @@ inline Output piecewise_constant(Output global_step, const std::vector<std::int6
     if (i > 0 && boundaries[i - 1] >= boundaries[i]) {
       throw InvalidArgumentError(name, ": boundary ", boundaries[i], " does not rise above ", boundaries[i - 1]);
     }
-    const Output is_before = less_equal(global_step, detail::scalar_like(global_step, static_cast<double>(boundaries[i])));
-    result = where(is_before, constant(graph, Tensor(static_cast<float>(values[i]))), result);
+    const Output is_before = less_equal(global_step, boundaries[i]);
+    result = where(is_before, values[i], result);
   }
   return result;
 }

@@ -132,11 +132,11 @@ inline Output mean_count(const GradientContext& context, const std::vector<std::
       known *= x.shape()[axis];
     }
   }
-  if (known != kUnknownDim) return scalar_like(x, static_cast<double>(known), "count");
+  if (known != kUnknownDim) return Operand(known).beside(x, "count");
   const bool over_all = axes.size() == x.shape().rank();
   if (over_all) return cast(size(x), x.dtype());
   const Output shrunk = cast(size(context.output()), x.dtype());
-  return div(cast(size(x), x.dtype()), maximum(shrunk, scalar_like(x, 1)));
+  return div(cast(size(x), x.dtype()), maximum(shrunk, 1));
 }
 
 inline Grads sum_grad(const GradientContext& context) { return {spread(context, context.grad(), reduction_axes(context)), Output()}; }
@@ -182,18 +182,17 @@ inline void add_binary_gradients(GradientRegistry& registry) {
   registry.add("Mul", broadcasting([](C c, O, O y) { return mul(c.grad(), y); }, [](C c, O x, O) { return mul(x, c.grad()); }));
   registry.add("RealDiv", broadcasting([](C c, O, O y) { return div(c.grad(), y); },
                                        [](C c, O x, O y) { return mul(c.grad(), div(div(neg(x), y), y)); }));
-  registry.add("Pow", broadcasting([](C c, O x, O y) { return mul(mul(c.grad(), y), pow(x, sub(y, scalar_like(y, 1)))); },
+  registry.add("Pow", broadcasting([](C c, O x, O y) { return mul(mul(c.grad(), y), pow(x, sub(y, 1))); },
                                    [](C c, O x, O) {  // the logarithm of what is not positive counts as zero
-                                     const Output is_positive = greater(x, scalar_like(x, 0));
+                                     const Output is_positive = greater(x, 0);
                                      const Output safe = log(where(is_positive, x, ones_like(x)));
                                      return mul(mul(c.grad(), c.output()), where(is_positive, safe, zeros_like(x)));
                                    }));
   registry.add("SquaredDifference",
-               broadcasting([](C c, O x, O y) { return mul(mul(scalar_like(x, 2), c.grad()), sub(x, y)); },
-                            [](C c, O x, O y) { return mul(mul(scalar_like(x, -2), c.grad()), sub(x, y)); }));
+               broadcasting([](C c, O x, O y) { return mul(mul(2, c.grad()), sub(x, y)); },
+                            [](C c, O x, O y) { return mul(mul(-2, c.grad()), sub(x, y)); }));
   const auto pick = [](C c, Output condition, bool where_true) {
-    const Output none = scalar_like(c.grad(), 0);
-    return where_true ? where(condition, c.grad(), none) : where(condition, none, c.grad());
+    return where_true ? where(condition, c.grad(), 0) : where(condition, 0, c.grad());
   };
   registry.add("Maximum", broadcasting([pick](C c, O x, O y) { return pick(c, greater_equal(x, y), true); },
                                        [pick](C c, O x, O y) { return pick(c, greater_equal(x, y), false); }));
@@ -202,10 +201,9 @@ inline void add_binary_gradients(GradientRegistry& registry) {
   for (const char* type : {"FloorDiv", "FloorMod", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
     registry.add_not_differentiable(type);
   registry.add("SelectV2", [](C c) {
-    const Output none = scalar_like(c.grad(), 0);
     Grads result(3);
-    if (c.needs(1)) result[1] = unbroadcast(where(c.input(0), c.grad(), none), c.input(1), c.output());
-    if (c.needs(2)) result[2] = unbroadcast(where(c.input(0), none, c.grad()), c.input(2), c.output());
+    if (c.needs(1)) result[1] = unbroadcast(where(c.input(0), c.grad(), 0), c.input(1), c.output());
+    if (c.needs(2)) result[2] = unbroadcast(where(c.input(0), 0, c.grad()), c.input(2), c.output());
     return result;
   });
 }
@@ -217,11 +215,11 @@ inline void add_unary_gradients(GradientRegistry& registry) {
   registry.add("Abs", elementwise([](C, O x, O g) { return mul(g, sign(x)); }));
   registry.add("Exp", elementwise([](C c, O, O g) { return mul(g, c.output()); }));
   registry.add("Log", elementwise([](C, O x, O g) { return div(g, x); }));
-  registry.add("Log1p", elementwise([](C, O x, O g) { return div(g, add(x, scalar_like(x, 1))); }));
-  registry.add("Sqrt", elementwise([](C c, O x, O g) { return div(mul(g, scalar_like(x, 0.5)), c.output()); }));
-  registry.add("Rsqrt", elementwise([](C c, O x, O g) { return mul(mul(g, scalar_like(x, -0.5)), div(c.output(), x)); }));
+  registry.add("Log1p", elementwise([](C, O x, O g) { return div(g, add(x, 1)); }));
+  registry.add("Sqrt", elementwise([](C c, O, O g) { return div(mul(g, 0.5), c.output()); }));
+  registry.add("Rsqrt", elementwise([](C c, O x, O g) { return mul(mul(g, -0.5), div(c.output(), x)); }));
   registry.add("Reciprocal", elementwise([](C c, O, O g) { return mul(neg(g), square(c.output())); }));
-  registry.add("Square", elementwise([](C, O x, O g) { return mul(g, mul(x, scalar_like(x, 2))); }));
+  registry.add("Square", elementwise([](C, O x, O g) { return mul(g, mul(x, 2)); }));
   registry.add("Sin", elementwise([](C, O x, O g) { return mul(g, cos(x)); }));
   registry.add("Cos", elementwise([](C, O x, O g) { return neg(mul(g, sin(x))); }));
   for (const char* type : {"Sign", "Floor", "IsFinite", "IsNan", "IsInf", "LogicalAnd", "LogicalOr", "LogicalNot"})

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include <trainhook/graph/array_ops.hpp>
+#include <trainhook/graph/operand.hpp>
 
 namespace trainhook {
 namespace detail {
@@ -21,12 +21,14 @@ inline Output floating_unary(std::string_view type, const Output& x, std::string
   require_dtype(type, x, is_floating(x.dtype()) || is_complex(x.dtype()), "a floating dtype; cast() it");
   return unary_op(type, x, name);
 }
-inline Output numeric_binary(std::string_view type, const Output& x, const Output& y, std::string_view name) {
+inline Output numeric_binary(std::string_view type, const Operand& left, const Operand& right, std::string_view name) {
+  const auto [x, y] = both(type, left, right);
   require_numeric(type, x);
   return binary_op(type, x, y, name);
 }
 
-inline Output comparison(std::string_view type, const Output& x, const Output& y, std::string_view name) {
+inline Output comparison(std::string_view type, const Operand& left, const Operand& right, std::string_view name) {
+  const auto [x, y] = both(type, left, right);
   Graph& graph = graph_of(type, x);
   require_same_dtype(type, x, y);
   const bool orders = type != "Equal" && type != "NotEqual";
@@ -50,23 +52,23 @@ inline Output logical(std::string_view type, const Output& x, const Output& y, s
 
 }  // namespace detail
 
-inline Output add(Output x, Output y, std::string_view name = {}) { return detail::numeric_binary("AddV2", x, y, name); }
-inline Output sub(Output x, Output y, std::string_view name = {}) { return detail::numeric_binary("Sub", x, y, name); }
-inline Output mul(Output x, Output y, std::string_view name = {}) { return detail::numeric_binary("Mul", x, y, name); }
+inline Output add(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("AddV2", x, y, name); }
+inline Output sub(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("Sub", x, y, name); }
+inline Output mul(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("Mul", x, y, name); }
 /// Source: `tf.realdiv`. Integers are to be cast first, or divided by `floordiv`.
-inline Output div(Output x, Output y, std::string_view name = {}) {
-  detail::graph_of("RealDiv", x);
-  detail::require_dtype("RealDiv", x, !is_integer(x.dtype()), "a floating dtype; cast() it or use floordiv()");
+inline Output div(const Operand& x, const Operand& y, std::string_view name = {}) {
+  const Output typed = detail::both("RealDiv", x, y).first;
+  detail::require_dtype("RealDiv", typed, !is_integer(typed.dtype()), "a floating dtype; cast() it or use floordiv()");
   return detail::numeric_binary("RealDiv", x, y, name);
 }
-inline Output floordiv(Output x, Output y, std::string_view name = {}) { return detail::numeric_binary("FloorDiv", x, y, name); }
-inline Output floormod(Output x, Output y, std::string_view name = {}) { return detail::numeric_binary("FloorMod", x, y, name); }
-inline Output pow(Output x, Output y, std::string_view name = {}) { return detail::numeric_binary("Pow", x, y, name); }
-inline Output squared_difference(Output x, Output y, std::string_view name = {}) {
+inline Output floordiv(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("FloorDiv", x, y, name); }
+inline Output floormod(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("FloorMod", x, y, name); }
+inline Output pow(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("Pow", x, y, name); }
+inline Output squared_difference(const Operand& x, const Operand& y, std::string_view name = {}) {
   return detail::numeric_binary("SquaredDifference", x, y, name);
 }
-inline Output maximum(Output x, Output y, std::string_view name = {}) { return detail::numeric_binary("Maximum", x, y, name); }
-inline Output minimum(Output x, Output y, std::string_view name = {}) { return detail::numeric_binary("Minimum", x, y, name); }
+inline Output maximum(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("Maximum", x, y, name); }
+inline Output minimum(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("Minimum", x, y, name); }
 
 inline Output neg(Output x, std::string_view name = {}) { return detail::numeric_unary("Neg", x, name); }
 inline Output abs(Output x, std::string_view name = {}) { return detail::numeric_unary("Abs", x, name); }
@@ -85,12 +87,12 @@ inline Output floor(Output x, std::string_view name = {}) {
   return detail::unary_op("Floor", x, name);
 }
 
-inline Output equal(Output x, Output y, std::string_view name = {}) { return detail::comparison("Equal", x, y, name); }
-inline Output not_equal(Output x, Output y, std::string_view name = {}) { return detail::comparison("NotEqual", x, y, name); }
-inline Output less(Output x, Output y, std::string_view name = {}) { return detail::comparison("Less", x, y, name); }
-inline Output less_equal(Output x, Output y, std::string_view name = {}) { return detail::comparison("LessEqual", x, y, name); }
-inline Output greater(Output x, Output y, std::string_view name = {}) { return detail::comparison("Greater", x, y, name); }
-inline Output greater_equal(Output x, Output y, std::string_view name = {}) { return detail::comparison("GreaterEqual", x, y, name); }
+inline Output equal(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::comparison("Equal", x, y, name); }
+inline Output not_equal(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::comparison("NotEqual", x, y, name); }
+inline Output less(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::comparison("Less", x, y, name); }
+inline Output less_equal(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::comparison("LessEqual", x, y, name); }
+inline Output greater(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::comparison("Greater", x, y, name); }
+inline Output greater_equal(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::comparison("GreaterEqual", x, y, name); }
 inline Output is_finite(Output x, std::string_view name = {}) { return detail::predicate("IsFinite", x, name); }
 inline Output is_nan(Output x, std::string_view name = {}) { return detail::predicate("IsNan", x, name); }
 inline Output is_inf(Output x, std::string_view name = {}) { return detail::predicate("IsInf", x, name); }
@@ -119,38 +121,17 @@ inline Output add_n(const std::vector<Output>& inputs, std::string_view name = {
 }
 
 /// `value` with its elements held between two bounds of its dtype. Source: `tf.clip_by_value`.
-inline Output clip_by_value(Output value, Output low, Output high, std::string_view name = "clip_by_value") {
+inline Output clip_by_value(Output value, const Operand& low, const Operand& high, std::string_view name = "clip_by_value") {
   Graph& graph = detail::graph_of("clip_by_value", value);
   const Graph::Scope scope = graph.name_scope(name);
   const std::string whole = graph.current_scope();
   return maximum(minimum(value, high), low, whole);
 }
 
-inline Output operator+(Output x, Output y) { return add(x, y); }
-inline Output operator-(Output x, Output y) { return sub(x, y); }
-inline Output operator*(Output x, Output y) { return mul(x, y); }
-inline Output operator/(Output x, Output y) { return div(x, y); }
+inline Output operator+(const Operand& x, const Operand& y) { return add(x, y); }
+inline Output operator-(const Operand& x, const Operand& y) { return sub(x, y); }
+inline Output operator*(const Operand& x, const Operand& y) { return mul(x, y); }
+inline Output operator/(const Operand& x, const Operand& y) { return div(x, y); }
 inline Output operator-(Output x) { return neg(x); }
-
-/// What stands beside an `Output` in an expression: a number, which becomes a constant of the output's dtype.
-template <class T>
-concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
-
-template <Number T>
-Output operator+(Output x, T y) { return add(x, detail::scalar_like(x, static_cast<double>(y))); }
-template <Number T>
-Output operator-(Output x, T y) { return sub(x, detail::scalar_like(x, static_cast<double>(y))); }
-template <Number T>
-Output operator*(Output x, T y) { return mul(x, detail::scalar_like(x, static_cast<double>(y))); }
-template <Number T>
-Output operator/(Output x, T y) { return div(x, detail::scalar_like(x, static_cast<double>(y))); }
-template <Number T>
-Output operator+(T x, Output y) { return add(detail::scalar_like(y, static_cast<double>(x)), y); }
-template <Number T>
-Output operator-(T x, Output y) { return sub(detail::scalar_like(y, static_cast<double>(x)), y); }
-template <Number T>
-Output operator*(T x, Output y) { return mul(detail::scalar_like(y, static_cast<double>(x)), y); }
-template <Number T>
-Output operator/(T x, Output y) { return div(detail::scalar_like(y, static_cast<double>(x)), y); }
 
 }  // namespace trainhook

@@ -17,32 +17,18 @@
 
 namespace trainhook {
 
-/// A number that an optimizer needs: a constant, or a scalar of the graph such as a schedule or a placeholder.
-class HyperParameter {
- public:
-  HyperParameter(double value) : value_(value) {}
-  /// @throws InvalidArgumentError for an empty handle.
-  HyperParameter(Output tensor) : tensor_(tensor) {
-    if (!tensor.has_value()) throw InvalidArgumentError("a hyper-parameter of an optimizer is an empty Output; give a number or a scalar");
-  }
-  HyperParameter(const Variable& variable) : HyperParameter(Output(variable)) {}
+namespace detail {
 
-  [[nodiscard]] bool is_constant() const noexcept { return !tensor_.has_value(); }
-  [[nodiscard]] double value() const noexcept { return value_; }
+/// A number that an optimizer needs as a scalar of the graph. Constants are float32, as TensorFlow has them whatever the variables are.
+inline Output hyper_parameter(Graph& graph, const Operand& value, std::string_view name) {
+  if (value.is_number()) return constant(graph, Tensor(static_cast<float>(value.number())), name);
+  graph.check_belongs(value.output(), name, "an optimizer");
+  require_floating(name, value.output());
+  require_rank(name, value.output(), 0);
+  return value.output();
+}
 
-  /// The scalar in the graph; constants are float32, as TensorFlow has them whatever the variables are.
-  [[nodiscard]] Output in(Graph& graph, std::string_view name) const {
-    if (is_constant()) return constant(graph, Tensor(static_cast<float>(value_)), name);
-    graph.check_belongs(tensor_, name, "an optimizer");
-    detail::require_floating(name, tensor_);
-    detail::require_rank(name, tensor_, 0);
-    return tensor_;
-  }
-
- private:
-  double value_ = 0;
-  Output tensor_{};
-};
+}  // namespace detail
 
 /// A gradient and the variable it is for; the gradient is without value where the loss does not depend on the variable.
 struct GradientAndVariable {
@@ -142,14 +128,23 @@ class Optimizer {
   }
   [[nodiscard]] Output slot_ref(const Variable& variable, std::string_view slot) const { return get_slot(variable, slot)->ref(); }
 
-  static void require(bool holds, std::string_view optimizer, std::string_view option, const HyperParameter& value, std::string_view rule) {
-    if (!holds) throw InvalidArgumentError(optimizer, ": ", option, " must be ", rule, ", not ", value.value());
+  /// Whether a number is what it may be; what a tensor holds is known only in a run. @throws InvalidArgumentError otherwise.
+  static void require(std::string_view optimizer, std::string_view option, const Operand& value, bool (*holds)(double),
+                      std::string_view rule) {
+    if (!value.is_number() && !value.output().has_value()) {
+      throw InvalidArgumentError(optimizer, ": ", option, " is an empty Output; give a number or a scalar of the graph");
+    }
+    if (value.is_number() && !holds(value.number())) {
+      throw InvalidArgumentError(optimizer, ": ", option, " must be ", rule, ", not ", value.number());
+    }
   }
-  static void require_learning_rate(std::string_view optimizer, const HyperParameter& rate) {
-    require(!rate.is_constant() || rate.value() >= 0, optimizer, "learning_rate", rate, "given and not negative");
+  static void require_not_negative(std::string_view optimizer, std::string_view option, const Operand& value) {
+    require(
+        optimizer, option, value, [](double number) { return number >= 0; }, "given and not negative");
   }
-  static void require_fraction(std::string_view optimizer, std::string_view option, const HyperParameter& value) {
-    require(!value.is_constant() || (value.value() >= 0 && value.value() < 1), optimizer, option, value, "in [0, 1)");
+  static void require_fraction(std::string_view optimizer, std::string_view option, const Operand& value) {
+    require(
+        optimizer, option, value, [](double number) { return number >= 0 && number < 1; }, "in [0, 1)");
   }
 
  private:
@@ -174,9 +169,8 @@ class Optimizer {
 
   static Operation step_after(Graph& graph, const std::vector<Operation>& updates, const Variable& step, const std::string& whole) {
     const Operation updated = group(graph, updates, "update");
-    const Output one = constant(graph, detail::filled_tensor(step.dtype(), Shape{}, 1), "value");
     const Graph::Scope after = graph.control_dependencies({updated});
-    return assign_add(step, one, whole).operation();
+    return assign_add(step, 1, whole).operation();
   }
 
   std::string name_;

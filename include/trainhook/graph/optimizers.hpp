@@ -30,29 +30,29 @@ inline constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 }  // namespace detail
 
 struct GradientDescentOptions {
-  HyperParameter learning_rate = detail::kNotGiven;
+  Operand learning_rate = detail::kNotGiven;
   std::string name = "GradientDescent";
 };
 /// `w -= learning_rate * g`. Source: `tf.compat.v1.train.GradientDescentOptimizer`.
 class GradientDescentOptimizer final : public Optimizer {
  public:
   explicit GradientDescentOptimizer(const GradientDescentOptions& options) : Optimizer(options.name), rate_(options.learning_rate) {
-    require_learning_rate(options.name, rate_);
+    require_not_negative(options.name, "learning_rate", rate_);
   }
 
  private:
-  void prepare(Graph& graph) override { rate_node_ = rate_.in(graph, "learning_rate"); }
+  void prepare(Graph& graph) override { rate_node_ = detail::hyper_parameter(graph, rate_, "learning_rate"); }
   Operation apply(Output gradient, const Variable& variable) override {
     return detail::apply_op("ApplyGradientDescent", variable, {}, {rate_node_, gradient}, {});
   }
 
-  HyperParameter rate_;
+  Operand rate_;
   Output rate_node_{};
 };
 
 struct MomentumOptions {
-  HyperParameter learning_rate = detail::kNotGiven;
-  HyperParameter momentum = detail::kNotGiven;
+  Operand learning_rate = detail::kNotGiven;
+  Operand momentum = detail::kNotGiven;
   bool use_nesterov = false;
   std::string name = "Momentum";
 };
@@ -60,16 +60,15 @@ struct MomentumOptions {
 class MomentumOptimizer final : public Optimizer {
  public:
   explicit MomentumOptimizer(const MomentumOptions& options) : Optimizer(options.name), options_(options) {
-    require_learning_rate(options.name, options.learning_rate);
-    require(!options.momentum.is_constant() || options.momentum.value() >= 0, options.name, "momentum", options.momentum,
-            "given and not negative");
+    require_not_negative(options.name, "learning_rate", options.learning_rate);
+    require_not_negative(options.name, "momentum", options.momentum);
   }
 
  private:
   void create_slots(const Variable& variable) override { add_slot(variable, "momentum", zeros_initializer()); }
   void prepare(Graph& graph) override {
-    rate_ = options_.learning_rate.in(graph, "learning_rate");
-    momentum_ = options_.momentum.in(graph, "momentum");
+    rate_ = detail::hyper_parameter(graph, options_.learning_rate, "learning_rate");
+    momentum_ = detail::hyper_parameter(graph, options_.momentum, "momentum");
   }
   Operation apply(Output gradient, const Variable& variable) override {
     return detail::apply_op("ApplyMomentum", variable, {slot_ref(variable, "momentum")}, {rate_, gradient, momentum_},
@@ -82,7 +81,7 @@ class MomentumOptimizer final : public Optimizer {
 };
 
 struct AdagradOptions {
-  HyperParameter learning_rate = detail::kNotGiven;
+  Operand learning_rate = detail::kNotGiven;
   double initial_accumulator_value = 0.1;
   std::string name = "Adagrad";
 };
@@ -90,16 +89,16 @@ struct AdagradOptions {
 class AdagradOptimizer final : public Optimizer {
  public:
   explicit AdagradOptimizer(const AdagradOptions& options) : Optimizer(options.name), options_(options) {
-    require_learning_rate(options.name, options.learning_rate);
-    require(options.initial_accumulator_value > 0, options.name, "initial_accumulator_value", options.initial_accumulator_value,
-            "positive");
+    require_not_negative(options.name, "learning_rate", options.learning_rate);
+    require(
+        options.name, "initial_accumulator_value", options.initial_accumulator_value, [](double value) { return value > 0; }, "positive");
   }
 
  private:
   void create_slots(const Variable& variable) override {
     add_slot(variable, "accumulator", constant_initializer(options_.initial_accumulator_value));
   }
-  void prepare(Graph& graph) override { rate_ = options_.learning_rate.in(graph, "learning_rate"); }
+  void prepare(Graph& graph) override { rate_ = detail::hyper_parameter(graph, options_.learning_rate, "learning_rate"); }
   Operation apply(Output gradient, const Variable& variable) override {
     return detail::apply_op("ApplyAdagrad", variable, {slot_ref(variable, "accumulator")}, {rate_, gradient}, {{"update_slots", true}});
   }
@@ -109,10 +108,10 @@ class AdagradOptimizer final : public Optimizer {
 };
 
 struct RMSPropOptions {
-  HyperParameter learning_rate = detail::kNotGiven;
-  HyperParameter decay = 0.9;
-  HyperParameter momentum = 0.0;
-  HyperParameter epsilon = 1e-10;
+  Operand learning_rate = detail::kNotGiven;
+  Operand decay = 0.9;
+  Operand momentum = 0.0;
+  Operand epsilon = 1e-10;
   bool centered = false;  ///< divide by the variance of the gradient instead of its mean square; costs another slot
   std::string name = "RMSProp";
 };
@@ -120,10 +119,10 @@ struct RMSPropOptions {
 class RMSPropOptimizer final : public Optimizer {
  public:
   explicit RMSPropOptimizer(const RMSPropOptions& options) : Optimizer(options.name), options_(options) {
-    require_learning_rate(options.name, options.learning_rate);
+    require_not_negative(options.name, "learning_rate", options.learning_rate);
     require_fraction(options.name, "decay", options.decay);
-    require(!options.momentum.is_constant() || options.momentum.value() >= 0, options.name, "momentum", options.momentum, "not negative");
-    require(!options.epsilon.is_constant() || options.epsilon.value() >= 0, options.name, "epsilon", options.epsilon, "not negative");
+    require_not_negative(options.name, "momentum", options.momentum);
+    require_not_negative(options.name, "epsilon", options.epsilon);
   }
 
  private:
@@ -133,8 +132,9 @@ class RMSPropOptimizer final : public Optimizer {
     add_slot(variable, "momentum", zeros_initializer());
   }
   void prepare(Graph& graph) override {
-    numbers_ = {options_.learning_rate.in(graph, "learning_rate"), options_.decay.in(graph, "decay"),
-                options_.momentum.in(graph, "momentum"), options_.epsilon.in(graph, "epsilon")};
+    numbers_ = {detail::hyper_parameter(graph, options_.learning_rate, "learning_rate"),
+                detail::hyper_parameter(graph, options_.decay, "decay"), detail::hyper_parameter(graph, options_.momentum, "momentum"),
+                detail::hyper_parameter(graph, options_.epsilon, "epsilon")};
   }
   Operation apply(Output gradient, const Variable& variable) override {
     std::vector<Output> numbers = numbers_;
@@ -150,10 +150,10 @@ class RMSPropOptimizer final : public Optimizer {
 };
 
 struct AdamOptions {
-  HyperParameter learning_rate = 0.001;
-  HyperParameter beta1 = 0.9;
-  HyperParameter beta2 = 0.999;
-  HyperParameter epsilon = 1e-8;
+  Operand learning_rate = 0.001;
+  Operand beta1 = 0.9;
+  Operand beta2 = 0.999;
+  Operand epsilon = 1e-8;
   std::string name = "Adam";
 };
 /// Slots `m` and `v`, and the scalar variables `beta1_power`, `beta2_power`. Source: `tf.compat.v1.train.AdamOptimizer`; Kingma and Ba,
@@ -162,10 +162,10 @@ class AdamOptimizer final : public Optimizer {
  public:
   AdamOptimizer() : AdamOptimizer(AdamOptions()) {}
   explicit AdamOptimizer(const AdamOptions& options) : Optimizer(options.name), options_(options) {
-    require_learning_rate(options.name, options.learning_rate);
+    require_not_negative(options.name, "learning_rate", options.learning_rate);
     require_fraction(options.name, "beta1", options.beta1);
     require_fraction(options.name, "beta2", options.beta2);
-    require(!options.epsilon.is_constant() || options.epsilon.value() >= 0, options.name, "epsilon", options.epsilon, "not negative");
+    require_not_negative(options.name, "epsilon", options.epsilon);
   }
 
  private:
@@ -179,10 +179,10 @@ class AdamOptimizer final : public Optimizer {
     add_slot(variable, "v", zeros_initializer());
   }
   void prepare(Graph& graph) override {
-    rate_ = options_.learning_rate.in(graph, "learning_rate");
-    beta1_ = options_.beta1.in(graph, "beta1");
-    beta2_ = options_.beta2.in(graph, "beta2");
-    epsilon_ = options_.epsilon.in(graph, "epsilon");
+    rate_ = detail::hyper_parameter(graph, options_.learning_rate, "learning_rate");
+    beta1_ = detail::hyper_parameter(graph, options_.beta1, "beta1");
+    beta2_ = detail::hyper_parameter(graph, options_.beta2, "beta2");
+    epsilon_ = detail::hyper_parameter(graph, options_.epsilon, "epsilon");
   }
   Operation apply(Output gradient, const Variable& variable) override {
     return detail::apply_op("ApplyAdam", variable, {slot_ref(variable, "m"), slot_ref(variable, "v")},
@@ -194,11 +194,11 @@ class AdamOptimizer final : public Optimizer {
     updates.push_back(assign(powers_[1], mul(powers_[1], beta2_)).operation());
   }
 
-  static Variable power_variable(Graph& graph, std::string_view name, const HyperParameter& beta) {
-    if (!beta.is_constant()) throw InvalidArgumentError("Adam: ", name, " cannot start from a tensor; give the betas as numbers");
+  static Variable power_variable(Graph& graph, std::string_view name, const Operand& beta) {
+    if (!beta.is_number()) throw InvalidArgumentError("Adam: ", name, " cannot start from a tensor; give the betas as numbers");
     const std::string full = graph.current_scope() + std::string(name);
     const Graph::Scope top_level = graph.top_level();
-    return make_variable(full, constant(graph, Tensor(static_cast<float>(beta.value())), full + "/initial_value"), {.trainable = false});
+    return make_variable(full, constant(graph, Tensor(static_cast<float>(beta.number())), full + "/initial_value"), {.trainable = false});
   }
 
   AdamOptions options_;

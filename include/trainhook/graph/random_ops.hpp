@@ -42,8 +42,8 @@ inline Output random_node(std::string_view type, Graph& graph, const Shape& shap
 inline Output scaled(Graph& graph, const Output& x, double factor, double offset, std::string_view factor_name,
                      std::string_view offset_name) {
   const std::string& whole = graph.current_scope();
-  const Output product = mul(x, scalar_like(x, factor, factor_name));
-  return add(product, scalar_like(x, offset, offset_name), whole);
+  const Output product = mul(x, Operand(factor).beside(x, factor_name));
+  return add(product, Operand(offset).beside(x, offset_name), whole);
 }
 
 }  // namespace detail
@@ -94,12 +94,19 @@ inline Output truncated_normal(Graph& graph, const Shape& shape, const RandomNor
   return detail::normal("TruncatedNormal", graph, shape, options, name);
 }
 
-/// `x` with each element dropped with probability `rate`, the others scaled by 1 / (1 - rate). Source: `tf.nn.dropout`.
-/// @throws InvalidArgumentError for a rate outside [0, 1).
-inline Output dropout(Output x, double rate, std::optional<std::int64_t> seed = std::nullopt, std::string_view name = "dropout") {
+/// `x` with each element dropped with probability `rate`, the others scaled by 1 / (1 - rate). The rate may be a scalar of the graph, such
+/// as a placeholder that is 0 where nothing is to be dropped. Source: `tf.nn.dropout`.
+/// @throws InvalidArgumentError for a number outside [0, 1), or a tensor that is no scalar of the dtype of `x`.
+inline Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed = std::nullopt, std::string_view name = "dropout") {
   detail::require_floating("dropout", x);
-  if (!(rate >= 0 && rate < 1)) throw InvalidArgumentError("dropout ", name, ": rate ", rate, " must lie in [0, 1)");
-  if (rate == 0) return x;
+  if (rate.is_number()) {
+    if (!(rate.number() >= 0 && rate.number() < 1))
+      throw InvalidArgumentError("dropout ", name, ": rate ", rate.number(), " must lie in [0, 1)");
+    if (rate.number() == 0) return x;
+  } else {
+    detail::graph_of("dropout", rate.output());
+    detail::require_rank("dropout", rate.output(), 0);
+  }
   Graph& graph = x.graph();
   const Graph::Scope scope = graph.name_scope(name);
   const OpSeeds seeds = get_seed(graph, seed);
@@ -107,8 +114,9 @@ inline Output dropout(Output x, double rate, std::optional<std::int64_t> seed = 
   const Output drawn =
       detail::add_op(graph, "RandomUniform", "RandomUniform", {extents},
                      {{"T", DType::Int32}, {"dtype", x.dtype()}, {"seed", seeds.seed}, {"seed2", seeds.seed2}}, x.dtype(), x.shape());
-  const Output kept = cast(greater_equal(drawn, detail::scalar_like(x, rate, "rate")), x.dtype());
-  return mul(mul(x, detail::scalar_like(x, 1 / (1 - rate), "scale")), kept);
+  const Output kept = cast(greater_equal(drawn, rate.beside(x, "rate")), x.dtype());
+  const Output scale = rate.is_number() ? Operand(1 / (1 - rate.number())).beside(x, "scale") : 1 / (1 - rate.output());
+  return mul(mul(x, scale), kept);
 }
 
 }  // namespace trainhook

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <trainhook/graph/array_ops.hpp>
+#include <trainhook/graph/operand.hpp>
 
 namespace trainhook {
 namespace detail {
@@ -113,10 +114,10 @@ inline Output broadcast_to(Output x, Output dims, std::string_view name = {}) {
 }
 
 /// Elements of `x` where `condition` holds, of `y` elsewhere; all three broadcast. Source: `tf.where` with three arguments.
-inline Output where(Output condition, Output x, Output y, std::string_view name = {}) {
+inline Output where(Output condition, const Operand& if_true, const Operand& if_false, std::string_view name = {}) {
   Graph& graph = detail::graph_of("SelectV2", condition);
   detail::require_dtype("SelectV2", condition, condition.dtype() == DType::Bool, "bool");
-  detail::graph_of("SelectV2", x);
+  const auto [x, y] = detail::both("SelectV2", if_true, if_false);
   detail::require_same_dtype("SelectV2", x, y);
   PartialShape result = detail::broadcast_shape("SelectV2", x, y);
   const PartialShape with_x = detail::broadcast_shape("SelectV2", condition, x);

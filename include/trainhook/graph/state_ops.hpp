@@ -6,15 +6,16 @@
 #include <string>
 #include <string_view>
 
-#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/operand.hpp>
 #include <trainhook/graph/variable.hpp>
 
 namespace trainhook {
 namespace detail {
 
-inline Output assign_op(std::string_view type, const Variable& variable, Output value, Attrs attrs, std::string_view name) {
+inline Output assign_op(std::string_view type, const Variable& variable, const Operand& operand, Attrs attrs, std::string_view name) {
   if (!variable.handle.has_value()) throw InvalidArgumentError(type, ": the variable is empty, it names no node");
   Graph& graph = variable.handle.graph();
+  const Output value = operand.beside(variable.ref(), "value");
   require_same_dtype(type, variable.ref(), value);
   if (!variable.shape().compatible_with(value.shape())) {
     throw InvalidArgumentError(type, ": ", spelled(value), " does not fit the variable ", spelled(variable.ref()));
@@ -27,15 +28,15 @@ inline Output assign_op(std::string_view type, const Variable& variable, Output 
 
 /// Sets a variable; the result is its new value. Source: `tf.compat.v1.assign`.
 /// @throws InvalidArgumentError where dtype or shape do not fit.
-inline Output assign(const Variable& variable, Output value, std::string_view name = {}) {
+inline Output assign(const Variable& variable, const Operand& value, std::string_view name = {}) {
   return detail::assign_op("Assign", variable, value, {{"use_locking", false}, {"validate_shape", true}}, name);
 }
 /// Adds to a variable; the result is its new value. Source: `tf.compat.v1.assign_add`.
-inline Output assign_add(const Variable& variable, Output value, std::string_view name = {}) {
+inline Output assign_add(const Variable& variable, const Operand& value, std::string_view name = {}) {
   return detail::assign_op("AssignAdd", variable, value, {{"use_locking", false}}, name);
 }
 /// Subtracts from a variable; the result is its new value. Source: `tf.compat.v1.assign_sub`.
-inline Output assign_sub(const Variable& variable, Output value, std::string_view name = {}) {
+inline Output assign_sub(const Variable& variable, const Operand& value, std::string_view name = {}) {
   return detail::assign_op("AssignSub", variable, value, {{"use_locking", false}}, name);
 }
 

@@ -12,7 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/engine/graph_session.hpp>
+#include <trainhook/engine/kernels/array.hpp>
+#include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/random_ops.hpp>
 
 namespace trainhook {
 namespace {
@@ -76,6 +79,16 @@ TEST_F(RandomKernelsTest, TakeTheSessionsSeedWhereTheyHaveNone) {
   const Tensor first = seeded.run(uniform);
   EXPECT_EQ(again.run(uniform), first);
   EXPECT_NE(any.run(uniform), first);
+}
+
+TEST_F(RandomKernelsTest, DropAtTheRateThatARunIsFed) {
+  const Output rate = placeholder(graph_, DType::Float, Shape{}, "rate");
+  const Output kept = dropout(ones(graph_, Shape{10'000}), rate, 1);
+  GraphSession session(graph_, {.kernels = {kernels::random(), kernels::math(), kernels::array()}});
+  EXPECT_EQ(session.run(kept, {{rate, Tensor(0.0F)}}), session.run(ones(graph_, Shape{10'000})));
+  const Tensor fewer = session.run(kept, {{rate, Tensor(0.75F)}});
+  EXPECT_NEAR(static_cast<double>(std::ranges::count(fewer.data<float>(), 0.0F)), 7'500, 200);
+  EXPECT_EQ(*std::ranges::max_element(fewer.data<float>()), 4.0F);
 }
 
 TEST_F(RandomKernelsTest, RefuseAStateOfAnotherKind) {

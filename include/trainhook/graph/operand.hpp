@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Operand: what an op takes beside an output.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <trainhook/graph/constant_ops.hpp>
+
+namespace trainhook {
+
+/// An output, or a number, which becomes a constant of the dtype of what it stands beside: `maximum(x, 0)`, `2 * x`, `assign(w, 0.5)`.
+class Operand {
+ public:
+  template <std::convertible_to<Output> T>
+  Operand(const T& output) noexcept : output_(output) {}
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+  Operand(T number) noexcept : is_number_(true), number_(number) {}
+
+  [[nodiscard]] bool is_number() const noexcept { return is_number_; }
+  [[nodiscard]] double number() const noexcept { return static_cast<double>(number_); }
+  [[nodiscard]] const Output& output() const noexcept { return output_; }  ///< without value where it is a number
+
+  /// As an output that can stand beside `other`. @throws InvalidArgumentError for a number that the dtype of `other` does not have.
+  [[nodiscard]] Output beside(const Output& other, std::string_view name = "Const") const {
+    if (!is_number_) return output_;
+    Graph& graph = detail::graph_of(name, other);
+    return constant(graph, detail::filled_tensor(other.dtype(), Shape{}, number_), name);
+  }
+
+ private:
+  Output output_{};
+  bool is_number_ = false;
+  long double number_ = 0;  // holds every double and every integer of 64 bits as it is
+};
+
+namespace detail {
+
+/// The operands of an op of two. @throws InvalidArgumentError where both are numbers: those have no graph.
+inline std::pair<Output, Output> both(std::string_view type, const Operand& x, const Operand& y) {
+  if (x.is_number() && y.is_number()) {
+    throw InvalidArgumentError(type, ": ", x.number(), " and ", y.number(), " are both numbers; make one of them a constant() of the graph");
+  }
+  graph_of(type, x.is_number() ? y.output() : x.output());
+  return {x.beside(y.output()), y.beside(x.output())};
+}
+
+}  // namespace detail
+}  // namespace trainhook
