@@ -80,6 +80,15 @@ inline void add_queue_runner(Graph& graph, QueueRunnerOptions options) {
   graph.add_to_collection(graph_keys::kQueueRunners, std::make_shared<QueueRunner>(std::move(options)));
 }
 
+/// As TensorFlow's `QueueRunner(queue, enqueue_ops)`: the queue is closed when they come to their end, and a stop wakes what waits at it.
+/// @param queue a FIFOQueue
+template <class Queue>
+  requires requires(const Queue& queue) { Operation(queue.close(true)).graph(); }
+void add_queue_runner(const Queue& queue, std::vector<Operation> enqueue_ops) {
+  const Operation close = queue.close();
+  add_queue_runner(close.graph(), {.enqueue_ops = std::move(enqueue_ops), .close_op = close, .cancel_op = queue.close(true)});
+}
+
 /// Starts the threads of all runners of the session's graph. Source: `tf.compat.v1.train.start_queue_runners`.
 inline void start_queue_runners(SessionRef session, Coordinator& coordinator, const std::shared_ptr<void>& keep_alive = nullptr) {
   for (const auto& runner : session.graph().collection<std::shared_ptr<QueueRunner>>(graph_keys::kQueueRunners))

@@ -283,7 +283,7 @@ class QueueRunnerOnAQueue : public ::testing::Test {
   void fill_from(const Dataset& dataset) {
     const Output source = make_iterator(graph, dataset).get_next<1>()[0];
     const Operation enqueue = queue.enqueue({source});
-    add_queue_runner(graph, {.enqueue_ops = {enqueue, enqueue}, .close_op = queue.close(), .cancel_op = queue.close(true)});
+    add_queue_runner(queue, {enqueue, enqueue});
   }
 
   Graph graph;
