@@ -177,7 +177,7 @@ TEST_F(CheckpointStateTest, K07_RelativePathsAreInTheFileAndAbsoluteOnesAreReadF
 TEST_F(CheckpointStateTest, RefusesWhatWouldNotBeRead) {
   disk_.make_directories("run");
   EXPECT_THROW(update_checkpoint_state(disk_, "run", {}), InvalidArgumentError);
-  EXPECT_THROW(update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/checkpoint"}), InvalidArgumentError);
+  EXPECT_THROW(update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/checkpoint"}), FailedPreconditionError);
   EXPECT_THROW(update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/m"}, "a/b"), InvalidArgumentError);
   const CheckpointState one_stamp_too_many{
       .model_checkpoint_path = "run/m", .all_model_checkpoint_paths = {"run/m"}, .all_model_checkpoint_timestamps = {1, 2}};

@@ -185,14 +185,14 @@ TEST_F(HookedSessionTest, M057_S26_TwoHooksCannotFeedOneTensorHoweverTheyCallIt)
   a->request = {.feed_dict = {{zero, 5.0F}}};
   b->request = {.feed_dict = {{script.graph().output("zero"), 10.0F}}};  // by name: the same key
   HookedSession session(inner, hooks, environment);
-  EXPECT_EQ(message_of_run(session, zero), "InvalidArgument: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
+  EXPECT_EQ(message_of_run(session, zero), "FailedPrecondition: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
 }
 
 TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
   HookedSession session(inner, hooks, environment);
   EXPECT_EQ(message_of_run(session, zero, {{zero, 3.0F}}),
-            "InvalidArgument: Same tensor is fed by a SessionRunHook and user: 'zero:0'; leave it to one of them");
+            "FailedPrecondition: Same tensor is fed by a SessionRunHook and user: 'zero:0'; leave it to one of them");
   EXPECT_EQ(b->befores, 1);  // every hook was asked first
 }
 

@@ -104,10 +104,10 @@ TEST_F(MonitoredSessionTest, RefusesTwoFeedsOfOneTensorWhoeverGivesThem) {
   const Output x = script.value("x", [] { return 1.0F; });
   {
     Session session(creator(), options({hook("a", {.args = {.feed_dict = {{x, 1.0F}}}}), hook("b", {.args = {.feed_dict = {{x, 2.0F}}}})}));
-    EXPECT_THROW(session.run(x), InvalidArgumentError);
+    EXPECT_THROW(session.run(x), FailedPreconditionError);
   }
   Session session(creator(), options({hook("a", {.args = {.feed_dict = {{x, 1.0F}}}})}));
-  EXPECT_THROW(session.run(x, {{x, 3.0F}}), InvalidArgumentError);
+  EXPECT_THROW(session.run(x, {{x, 3.0F}}), FailedPreconditionError);
   EXPECT_EQ(session.run(x).scalar<float>(), 1.0F);
 }
 
@@ -703,7 +703,7 @@ TEST_F(MonitoredSessionTest, S43_RecoveringWithoutACheckpointIsWarnedOfAndReport
   std::optional<Recovery> reported;
   Session session(creator(), options({}, {.on_recovery = [&](const Recovery& recovery) { reported = recovery; }}));
   for (int i = 0; i < 3; ++i) session.run(script.train());
-  EXPECT_NE(log.find("there is no checkpoint directory: training starts again from initial values"), std::string::npos);
+  EXPECT_NE(log.find("there was no checkpoint to go on from: training starts again from initial values"), std::string::npos);
   EXPECT_NE(log.find("recovered at step 0; 2 steps are lost"), std::string::npos);
   ASSERT_TRUE(reported);
   EXPECT_EQ(describe(reported->cause), "Aborted: gone");

@@ -157,7 +157,8 @@ inline std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_sys
 
 /// Replaces the state file, durably. The newest path is added to the list where it is not the last of it. Paths are stored relative to the
 /// directory, so that it can be moved; without `save_relative_paths`, absolute ones stay as they are, which is TensorFlow's default.
-/// @throws InvalidArgumentError where the newest path is empty or is the state file itself, or the timestamps do not go with the paths.
+/// @throws InvalidArgumentError where the newest path is empty, or the timestamps do not go with the paths; FailedPreconditionError where
+/// the newest path is the state file itself.
 inline void update_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
                                     const std::string& latest_filename = kLatestFilename, bool save_relative_paths = true) {
   const std::string path = detail::state_file_path(directory, latest_filename);
@@ -172,7 +173,7 @@ inline void update_checkpoint_state(FileSystem& file_system, const std::string& 
     stamps.clear();  // the new one's is not known, and half a list says nothing
   }
   if (detail::plain_path(state.model_checkpoint_path) == detail::plain_path(path) && !file_system.exists(path + ".index")) {
-    throw InvalidArgumentError("checkpoint ", path, " has the path of its state file; choose another name for one of them");
+    throw FailedPreconditionError("checkpoint ", path, " has the path of its state file; choose another name for one of them");
   }
   const auto stored = [&](const std::string& prefix) {
     return is_absolute_path(prefix) && !save_relative_paths ? prefix : detail::path_from(directory, prefix);
@@ -217,6 +218,19 @@ inline void update_checkpoint_state(FileSystem& file_system, const std::string& 
   std::vector<std::string> prefixes;
   for (auto& [step, prefix] : found) prefixes.push_back(std::move(prefix));
   return prefixes;
+}
+
+/// Whether `prefix` is a directory's checkpoint of that step, under whatever path: then the bytes of its index are the same.
+[[nodiscard]] inline bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
+                                           const std::string& basename, std::int64_t step) {
+  if (prefix.empty() || step_of_checkpoint(prefix) != step) return false;
+  for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
+    if (step_of_checkpoint(found) != step) continue;
+    if (detail::plain_path(found) == detail::plain_path(prefix)) return true;
+    const std::string index = prefix + ".index";
+    return file_system.exists(index) && read_file(file_system, found + ".index") == read_file(file_system, index);
+  }
+  return false;
 }
 
 /// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that it lists or that are

@@ -36,7 +36,7 @@ class HookedSession {
   void request_stop() noexcept { stop_ = true; }
 
   /// before_run of each hook, one merged run, after_run of each hook; then the user's share of the results.
-  /// @throws FailedPreconditionError when a stop was requested before; InvalidArgumentError where two parties feed the same tensor.
+  /// @throws FailedPreconditionError when a stop was requested before, or where two parties feed the same tensor.
   void run(const RunRequest& request, std::span<Tensor> results) {
     if (stop_) throw FailedPreconditionError("Run called even after should_stop requested; ask should_stop() before each step");
     SessionRunContext context(session_, request, environment_->clock(), global_step_ ? &*global_step_ : nullptr);
@@ -82,7 +82,7 @@ class HookedSession {
     for (const Feed& feed : args.feed_dict) {
       for (const Feed& earlier : feeds_) {
         if (earlier.key == feed.key)
-          throw InvalidArgumentError("Same tensor is fed by two hooks: '", feed.key.name(), "'; leave it to one of them");
+          throw FailedPreconditionError("Same tensor is fed by two hooks: '", feed.key.name(), "'; leave it to one of them");
       }
       feeds_.push_back(feed);
     }
@@ -97,7 +97,7 @@ class HookedSession {
     for (const Feed& feed : request.feeds) {
       for (std::size_t i = 0; i < from_hooks; ++i) {
         if (feeds_[i].key == feed.key) {
-          throw InvalidArgumentError("Same tensor is fed by a SessionRunHook and user: '", feed.key.name(), "'; leave it to one of them");
+          throw FailedPreconditionError("Same tensor is fed by a SessionRunHook and user: '", feed.key.name(), "'; leave it to one of them");
         }
       }
       feeds_.push_back(feed);
