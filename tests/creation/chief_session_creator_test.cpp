@@ -43,7 +43,7 @@ TEST(ChiefSessionCreator, InitializesGlobalThenLocalVariablesInTheDocumentedOrde
     EXPECT_EQ(SessionRef(owned.session).run(w.read).scalar<float>(), 9);        // then local_init_op
   }
   EXPECT_EQ(creator->report().prefix, "");
-  EXPECT_FALSE(creator->restores_checkpoints());
+  EXPECT_FALSE(creator->has_checkpoint());
 }
 
 TEST(ChiefSessionCreator, ACheckpointGoesBeforeAnyInitialization) {
@@ -60,7 +60,7 @@ TEST(ChiefSessionCreator, ACheckpointGoesBeforeAnyInitialization) {
   const OwnedSession owned = creator->create_session();
   EXPECT_EQ(calls, 0);
   EXPECT_EQ(creator->report().prefix, "run/model.ckpt-3");
-  EXPECT_TRUE(creator->restores_checkpoints());
+  EXPECT_TRUE(creator->has_checkpoint());
 }
 
 TEST(ChiefSessionCreator, NamesAVariableThatNothingGivesAValue) {

@@ -58,8 +58,9 @@ struct Fed : support::TrainingDouble {
     scaffold.finalize(graph);
     saver->use(environment.file_system(), environment.clock());
     SessionManager manager({.file_system = &environment.file_system()});
-    static_cast<void>(
-        manager.prepare_session([this] { return OwnedSession{.session = model}; }, {.saver = saver, .checkpoint_dir = "run"}));
+    environment.set_restored_from(
+        manager.prepare_session([this] { return OwnedSession{.session = model}; }, {.saver = saver, .checkpoint_dir = "run"})
+            .restored_from);
     report = manager.report();
   }
   void train_steps(int steps) {
@@ -254,21 +255,17 @@ TEST(CheckpointInputPipelineHook, S29_FailsWhereTheModelWasRestoredWithoutItsInp
   support::Outside outside;
   {
     Fed training(outside);
-    training.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .saver = training.saver}));
-    training.start();
-    training.train_steps(2);
-    training.end();
+    training.start_training(2);
+    training.train_steps(3);
   }
-  {
-    Fed asked(outside);
-    EXPECT_THROW(asked.start_training(), DataLossError) << "the session manager says that nothing can be restored";
-  }
+  remove_checkpoint(outside.disk, "run/input.ckpt-2");
   Fed resumed(outside);
   resumed.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .saver = resumed.saver}));
   resumed.add(CheckpointInputPipelineHook());
   resumed.begin();
   resumed.saver->use(outside.disk, outside.clock);
   resumed.saver->restore(resumed.model, "run/model.ckpt-2");
+  resumed.environment.set_restored_from("run/model.ckpt-2");
   resumed.create();
   try {
     resumed.train_steps(1);
@@ -277,6 +274,31 @@ TEST(CheckpointInputPipelineHook, S29_FailsWhereTheModelWasRestoredWithoutItsInp
     EXPECT_NE(std::string(error.what()).find("'run'"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("run/input.ckpt-2 is missing"), std::string::npos);
   }
+}
+
+TEST(CheckpointInputPipelineHook, IsAddedToATrainingThatWentWithoutIt) {
+  support::LogLines log;
+  support::Outside outside;
+  {
+    Fed training(outside);
+    training.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .saver = training.saver}));
+    training.start();
+    training.train_steps(2);
+    training.end();
+  }
+  {
+    Fed first(outside);
+    first.start_training(2);
+    EXPECT_EQ(first.step(), 2);
+    first.train_steps(2);
+    EXPECT_EQ(first.latest(), 1) << "the input starts anew";
+    EXPECT_EQ(log.count("W 'run' was trained without input checkpoints until step 2: the input starts anew."), 1U);
+  }
+  Fed second(outside);
+  second.start_training(2);
+  EXPECT_EQ(second.step(), 4);
+  second.train_steps(1);
+  EXPECT_EQ(second.latest(), 2) << "and goes on from there";
 }
 
 TEST(CheckpointInputPipelineHook, S29_RestoresAfterARecoveryToo) {

@@ -45,6 +45,7 @@ struct Saved : support::TrainingDouble {
     Saver saver;
     saver.use(environment.file_system(), environment.clock());
     saver.restore(model, prefix);
+    environment.set_restored_from(prefix);
     create();
   }
   [[nodiscard]] std::int64_t saved() { return support::newest_saved_step(saved_on, "run"); }

@@ -309,7 +309,12 @@ TEST_F(MonitoredTrainingSessionTest, S15_APeriodOfZeroIsOffAndTheOtherCounts) {
   Program both(disk, clock);
   auto two_periods = both.options({});
   two_periods.save_checkpoint_secs = std::chrono::seconds(5);
-  EXPECT_THROW((void)monitored_training_session(both.loop, std::move(two_periods)), InvalidArgumentError);
+  try {
+    (void)monitored_training_session(both.loop, std::move(two_periods));
+    ADD_FAILURE() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_STREQ(error.what(), "monitored_training_session: save_checkpoint_secs and save_checkpoint_steps are both given; give one, or 0 for the other");
+  }
 }
 
 TEST_F(MonitoredTrainingSessionTest, TheChiefsOwnHooksComeFirst) {
@@ -384,6 +389,30 @@ TEST_F(MonitoredTrainingSessionTest, AFinishedRunThatIsStartedAgainTrainsNothing
   clock.advance(std::chrono::hours(1));
   run_to_20();
   EXPECT_EQ(files(), before);
+}
+
+TEST_F(MonitoredTrainingSessionTest, S43_ADirectoryWithoutACheckpointIsNoneToGoOnFrom) {
+  for (const bool require_checkpoint : {true, false}) {
+    Program program(disk, clock);
+    auto options = program.options({});
+    options.save_checkpoint_steps = 0;  // the directory stays without one
+    program.loop.init([&] { program.weights = {0, 0}; });
+    options.retry.require_checkpoint = require_checkpoint;
+    auto session = monitored_training_session(program.loop, std::move(options));
+    int runs = 0;
+    const auto lose_the_third = [&] {
+      program.step();
+      if (++runs == 3) throw UnavailableError("gone");
+    };
+    for (int i = 0; i < 2; ++i) session.run(lose_the_third);
+    if (require_checkpoint) {
+      EXPECT_THROW(session.run(lose_the_third), UnavailableError);
+      EXPECT_NE(log.find("the retry policy requires one"), std::string::npos);
+    } else {
+      EXPECT_NO_THROW(session.run(lose_the_third));
+      EXPECT_NE(log.find("there was no checkpoint to go on from: training starts again from initial values"), std::string::npos);
+    }
+  }
 }
 
 TEST_F(MonitoredTrainingSessionTest, S2_ALostLoopGoesOnFromItsCheckpointAndReportsTheStepsLost) {

@@ -77,7 +77,7 @@ class CountingCreator final : public SessionCreator {
     if (failures-- > 0) throw UnavailableError("not yet");
     return OwnedSession::make<SmallEngine>(*graph_);
   }
-  [[nodiscard]] bool restores_checkpoints() const noexcept override { return true; }
+  [[nodiscard]] bool has_checkpoint() const noexcept override { return true; }
   int calls = 0;
   int failures = 0;
 

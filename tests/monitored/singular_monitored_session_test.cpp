@@ -15,9 +15,11 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
+#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_hook.hpp>
@@ -127,6 +129,30 @@ TEST_F(SingularMonitoredSessionTest, RestoresFromADirectoryOrAFile) {
   of_file.checkpoint_filename_with_path = "run/model.ckpt-1";
   Session from_file(graph, of_file);
   EXPECT_EQ(now(from_file), 1);
+}
+
+TEST_F(SingularMonitoredSessionTest, S17_AModelFromElsewhereIsSavedOverOneOfTheSameStep) {
+  testing::LogLines log;
+  const auto saved_weight = [&] { return BundleReader("a/model.ckpt-0", {.file_system = &disk}).get_tensor("w").scalar<float>(); };
+  const auto saves = [&](float weight, const std::string& into, SingularMonitoredSessionOptions from) {
+    LoopSession loop;
+    loop.variable("w", weight);
+    from.hooks = {CheckpointSaverHook({.checkpoint_dir = into, .save_steps = 10})};
+    static_cast<void>(log.take());
+    SingularMonitoredSession<LoopSession>(loop, std::move(from)).close();
+    return log.count("Saving checkpoints");
+  };
+  EXPECT_EQ(saves(1, "a", options({})), 1U);
+  EXPECT_EQ(saves(2, "b", options({})), 1U);
+  EXPECT_EQ(saves(3, "a", options({}, "a")), 0U) << "restored, so there is nothing to save";
+  EXPECT_EQ(saves(3, "./a/", options({}, "a")), 0U) << "the same directory, whatever it is called";
+  EXPECT_EQ(saved_weight(), 1);
+  SingularMonitoredSessionOptions other = options({});
+  other.checkpoint_filename_with_path = "b/model.ckpt-0";
+  EXPECT_EQ(saves(3, "a", other), 1U);
+  EXPECT_EQ(saved_weight(), 2);
+  EXPECT_EQ(saves(4, "a", options({})), 1U) << "initialized anew";
+  EXPECT_EQ(saved_weight(), 4);
 }
 
 TEST_F(SingularMonitoredSessionTest, GoesAroundALoopOfOnesOwn) {

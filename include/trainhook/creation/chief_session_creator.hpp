@@ -3,6 +3,7 @@
 /// ChiefSessionCreator: restores or initializes the model, as the one process that is in charge of it.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,8 +40,7 @@ class ChiefSessionCreator final : public SessionCreator {
     if (options_.master != nullptr) options_.master->withdraw();
     Scaffold& scaffold = *options_.scaffold;
     scaffold.finalize(*graph_);
-    scaffold.saver()->use(options_.file_system != nullptr ? *options_.file_system : posix_file_system(),
-                          options_.clock != nullptr ? *options_.clock : system_clock());
+    scaffold.saver()->use(file_system(), options_.clock != nullptr ? *options_.clock : system_clock());
     if (!manager_) manager_.emplace(manager_options());
     InitOptions init{.init_op = scaffold.init_op(), .init_feed_dict = scaffold.init_feed_dict()};
     if (scaffold.has_init_fn()) init.init_fn = [&scaffold](SessionRef session) { scaffold.init_fn(session); };
@@ -52,14 +52,25 @@ class ChiefSessionCreator final : public SessionCreator {
     return options_.master != nullptr ? options_.master->publish(std::move(ready)) : ready;
   }
 
-  [[nodiscard]] bool restores_checkpoints() const noexcept override {
-    return !options_.checkpoint_dir.empty() || !options_.checkpoint_filename_with_path.empty();
+  [[nodiscard]] bool has_checkpoint() const noexcept override {
+    if (!options_.checkpoint_filename_with_path.empty()) return true;
+    if (options_.checkpoint_dir.empty()) return false;
+    try {
+      return !checkpoint_candidates(file_system(), options_.checkpoint_dir).empty();
+    } catch (...) {
+      log_warning("checkpoints cannot be looked for in ", options_.checkpoint_dir, ": ", describe(std::current_exception()));
+      return false;
+    }
   }
 
   /// What the last session was restored from.
   [[nodiscard]] RestoreReport report() const { return manager_ ? manager_->report() : RestoreReport{}; }
 
  private:
+  [[nodiscard]] FileSystem& file_system() const noexcept {
+    return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
+  }
+
   SessionManagerOptions manager_options() const {
     const Scaffold& scaffold = *options_.scaffold;
     return {.local_init_op = scaffold.local_init_op(),

@@ -81,7 +81,7 @@ class LocalMaster {
   };
 
   static OwnedSession share(const std::shared_ptr<Shared>& shared) {
-    return {.owner = shared, .session = shared->session.session, .lost = {shared, &shared->lost}};
+    return {.owner = shared, .session = shared->session.session, .restored_from = shared->session.restored_from, .lost = {shared, &shared->lost}};
   }
 
   Clock* clock_;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <trainhook/session/session_ref.hpp>
@@ -15,6 +16,7 @@ namespace trainhook {
 struct OwnedSession {
   std::shared_ptr<void> owner{};  ///< empty where the session is the caller's own object
   SessionRef session{};
+  std::string restored_from{};                      ///< the checkpoint that its values came from; empty: none did
   std::shared_ptr<const std::atomic<bool>> lost{};  ///< only where others share it: whether it was given up for all of them
 
   template <SessionLike S, class... Args>
@@ -49,8 +51,8 @@ class SessionCreator {
   /// A session, ready to run. Called once at the start and again after every loss.
   [[nodiscard]] virtual OwnedSession create_session() = 0;
 
-  /// Whether a lost session comes back with what it had learned, rather than with initial values.
-  [[nodiscard]] virtual bool restores_checkpoints() const noexcept { return false; }
+  /// Whether a session made now would come back with what was learned, rather than with initial values.
+  [[nodiscard]] virtual bool has_checkpoint() const noexcept { return false; }
 
   /// Whether the graph and what is saved are this session's to arrange; a worker shares those of its chief.
   [[nodiscard]] virtual bool is_chief() const noexcept { return true; }

@@ -166,6 +166,7 @@ class SessionManager {
     OwnedSession owned = open();
     try {
       restore(owned.session, from);
+      owned.restored_from = report_.prefix;
       then(owned.session, !report_.prefix.empty());
     } catch (...) {
       close_quietly(owned);

@@ -45,7 +45,7 @@ class WorkerSessionCreator final : public SessionCreator {
   [[nodiscard]] OwnedSession create_session() override { return options_.master->wait_for_session(options_.max_wait_secs); }
 
   /// What comes back after a loss is the chief's affair.
-  [[nodiscard]] bool restores_checkpoints() const noexcept override { return true; }
+  [[nodiscard]] bool has_checkpoint() const noexcept override { return true; }
   [[nodiscard]] bool is_chief() const noexcept override { return false; }
 
  private:

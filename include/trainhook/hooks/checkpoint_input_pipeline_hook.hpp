@@ -58,10 +58,10 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
     restore_pending_ = true;
   }
 
-  /// @throws FailedPreconditionError where the model was restored from a checkpoint without input state.
+  /// @throws FailedPreconditionError where the model was restored from a checkpoint without input state, and others have it.
   SessionRunArgs before_run(SessionRunContext& context) override {
     if (restore_pending_) {
-      files_->restore(context.session(), context.global_step());
+      files_->restore(context.session(), context.global_step(), environment().restored_from());
       restore_pending_ = false;
     }
     return {};

@@ -72,7 +72,7 @@ class CheckpointSaverHook : public SessionRunHook {
 
   void after_create_session(SessionRef session, Coordinator& coordinator) override {
     const std::int64_t step = read_global_step(session, global_step_);
-    if (is_on_disk(step)) {  // restored: there is nothing to save, and what describes the graph waits for the first run
+    if (is_restored(step)) {  // there is nothing to save, and what describes the graph waits for the first run
       last_saved_ = step;
       timer_.update_last_triggered_step(step, environment().clock());
       return;
@@ -250,9 +250,10 @@ class CheckpointSaverHook : public SessionRunHook {
     }
   }
 
-  [[nodiscard]] bool is_on_disk(std::int64_t step) const {
-    const auto prefixes = checkpoints_on_disk(environment().file_system(), options_.checkpoint_dir, options_.checkpoint_basename);
-    return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return step_of_checkpoint(prefix) == step; });
+  // Whether the model is that of a checkpoint of this hook, as it stands on disk.
+  [[nodiscard]] bool is_restored(std::int64_t step) const {
+    return is_checkpoint_of(environment().file_system(), environment().restored_from(), options_.checkpoint_dir,
+                            options_.checkpoint_basename, step);
   }
 
   // Once a graph: it is final, and a recovery does not change it.

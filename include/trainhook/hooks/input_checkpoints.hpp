@@ -48,16 +48,20 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
             .after_model = [self, global_step] { self->remove_obsolete(global_step); }};
   }
 
-  /// Brings the iterators to where they were at `step`. Nothing to do where that is now, or where the model did not come from a checkpoint.
-  void restore(SessionRef session, std::int64_t step) {
-    if (taken_ == step) return;
+  /// Brings the iterators to where they were at `step`, where the model was restored from this directory's checkpoint of that step.
+  /// @throws FailedPreconditionError where other checkpoints have the input's state and this one does not.
+  void restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
+    if (taken_ == step || !is_checkpoint_of(*file_system_, restored_from, directory_, model_basename_, step)) return;
     const std::string prefix = prefix_of(step);
     if (file_system_->exists(prefix + ".index")) {
       saver_.restore(session, prefix);
       log_info("Restored the input pipeline from ", prefix, ".");
       return;
     }
-    if (!model_exists(step)) return;
+    if (!any_in(directory_)) {
+      log_warning("'", directory_, "' was trained without input checkpoints until step ", step, ": the input starts anew.");
+      return;
+    }
     throw FailedPreconditionError("the model was restored at step ", step, " from '", directory_,
                                   "', which has no state of the input pipeline for that step (", prefix,
                                   " is missing), so the input would start anew; restore a checkpoint that has it, train into another "
@@ -84,10 +88,13 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
   [[nodiscard]] bool is_mine(std::string_view prefix) const { return base_name(prefix).starts_with(basename_ + "-"); }
 
+  // Whether a directory holds input checkpoints at all. Where it does not, the hook is new there and takes the models as they are.
+  [[nodiscard]] bool any_in(const std::string& directory) const { return !checkpoints_on_disk(*file_system_, directory, basename_).empty(); }
+
   // Reads all of it: a damaged one is no better than none.
   [[nodiscard]] std::optional<std::string> why_not(const std::string& prefix) const {
     const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
-    if (!step) return std::nullopt;
+    if (!step || !any_in(parent_path(prefix))) return std::nullopt;
     const std::string mine = str_cat(join_path(parent_path(prefix), basename_), "-", *step);
     try {
       const BundleReader reader(mine, {.file_system = file_system_});
@@ -97,11 +104,6 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
       return str_cat("the input pipeline's state of its step cannot be had: ", error.what(),
                      " (without the CheckpointInputPipelineHook the model alone is restored)");
     }
-  }
-
-  [[nodiscard]] bool model_exists(std::int64_t step) const {
-    const auto models = checkpoints_on_disk(*file_system_, directory_, model_basename_);
-    return std::ranges::any_of(models, [step](const std::string& prefix) { return step_of_checkpoint(prefix) == step; });
   }
 
   void write(const Snapshot& snapshot, std::int64_t step) const {

@@ -30,6 +30,7 @@ class CoordinatedSession {
         coordinator_(environment.clock()),
         hooked_(owned_.session, hooks, environment),
         stop_grace_period_secs_(stop_grace_period_secs) {
+    environment.set_restored_from(owned_.restored_from);
     try {
       start_queue_runners(owned_.session, coordinator_, owned_.owner);
       for (const std::shared_ptr<SessionRunHook>& hook : hooks) hook->after_create_session(owned_.session, coordinator_);

@@ -3,10 +3,13 @@
 /// monitored_training_session: a MonitoredSession with the hooks that nearly every training loop wants.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <trainhook/creation/chief_session_creator.hpp>
@@ -50,6 +53,12 @@ template <class Period>
   return period && *period > Period{} ? period : std::nullopt;
 }
 
+// One hook has one period.
+inline void require_one_period(std::string_view option, bool secs, bool steps) {
+  if (!secs || !steps) return;
+  throw InvalidArgumentError("monitored_training_session: ", option, "_secs and ", option, "_steps are both given; give one, or 0 for the other");
+}
+
 [[nodiscard]] inline bool has_checkpoint_saver(const HookList& hooks) {
   return std::ranges::any_of(hooks,
                              [](const HookEntry& hook) { return dynamic_cast<const CheckpointSaverHook*>(hook.get().get()) != nullptr; });
@@ -66,6 +75,7 @@ template <class Period>
   auto summary_secs = if_positive(options.save_summaries_secs);
   auto summary_steps = if_positive(options.save_summaries_steps);
   if (!options.save_summaries_secs && !options.save_summaries_steps) summary_steps = 100;
+  require_one_period("save_summaries", summary_secs.has_value(), summary_steps.has_value());
   if (!summary_dir.empty() && (summary_secs || summary_steps)) {
     hooks.emplace_back(SummarySaverHook(
         {.save_steps = summary_steps, .save_secs = summary_secs, .output_dir = summary_dir, .scaffold = options.scaffold}));
@@ -75,6 +85,7 @@ template <class Period>
   if (!options.save_checkpoint_secs && !options.save_checkpoint_steps && !has_checkpoint_saver(options.hooks) &&
       !has_checkpoint_saver(options.chief_only_hooks))
     checkpoint_secs = std::chrono::seconds(600);
+  require_one_period("save_checkpoint", checkpoint_secs.has_value(), checkpoint_steps.has_value());
   if (!options.checkpoint_dir.empty() && (checkpoint_secs || checkpoint_steps)) {
     hooks.emplace_back(CheckpointSaverHook({.checkpoint_dir = options.checkpoint_dir,
                                             .save_secs = checkpoint_secs,

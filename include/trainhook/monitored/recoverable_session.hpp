@@ -202,7 +202,7 @@ class RecoverableSession {
                 " recoveries within the window of the retry policy, which allows ", policy_.max_attempts);
       std::rethrow_exception(error);
     }
-    if (policy_.require_checkpoint && !creator_->restores_checkpoints()) {
+    if (policy_.require_checkpoint && !creator_->has_checkpoint()) {
       log_error("the session is lost, and there is no checkpoint to go on from; the retry policy requires one");
       std::rethrow_exception(error);
     }
@@ -231,7 +231,9 @@ class RecoverableSession {
       log_warning("recovered");
     }
     if (stop_requested_) log_warning("a hook had requested a stop before the session was lost: the loop ends here");
-    if (!creator_->restores_checkpoints()) log_warning("there is no checkpoint directory: training starts again from initial values");
+    if (creator_->is_chief() && environment_->restored_from().empty()) {
+      log_warning("there was no checkpoint to go on from: training starts again from initial values");
+    }
     if (policy_.on_recovery) policy_.on_recovery(recovery);
   }
 

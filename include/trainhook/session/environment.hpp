@@ -27,6 +27,10 @@ class Environment {
   /// One writer a directory, closed with the session.
   [[nodiscard]] FileWriters& writers() const noexcept { return *writers_; }
 
+  /// The checkpoint that the model of the session at hand was restored from; empty: it has initial values.
+  [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
+  void set_restored_from(std::string prefix) noexcept { restored_from_ = std::move(prefix); }
+
   /// Why the model must not be saved right now, or nothing: asks every hook of the session. Whatever saves asks first.
   [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
   void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
@@ -35,6 +39,7 @@ class Environment {
   FileSystem* file_system_;
   Clock* clock_;
   FileWriters* writers_;
+  std::string restored_from_;
   std::function<std::optional<std::string>()> save_veto_;
 };
 
