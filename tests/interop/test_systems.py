@@ -146,6 +146,17 @@ def failure(twin):
     twin.train(lambda: twin.session([twin.recorder("a"), thrower, twin.recorder("b")]))
 
 
+def singular(twin):
+    thrower = twin.recorder("thrower")
+
+    def throw():
+        raise tf.errors.AbortedError(None, None, "preempted")
+
+    thrower.act["before_run 2"] = throw
+    hooks = [twin.recorder("a"), thrower, twin.recorder("b"), twin.saver()]
+    twin.train(lambda: train.SingularMonitoredSession(hooks, checkpoint_dir=twin.directory))
+
+
 def closed_twice(twin):
     session = twin.session([twin.recorder("a"), twin.recorder("b")])
     session.run(twin.train_op)
@@ -404,6 +415,20 @@ def test_a_failing_hook_ends_the_session_by_its_error(both):
         ("S7", "+ thrower.abort InvalidArgument: broken"),
         ("S7", "+ a.abort InvalidArgument: broken"),
     )
+
+
+def test_a_singular_session_does_not_recover_and_goes_on_from_its_checkpoint(both, tmp_path):
+    failed = [
+        ("S6", "+ a.on_run_failed 2: Aborted: preempted"),
+        ("S7", "+ b.abort Aborted: preempted"),
+        ("S7", "+ thrower.abort Aborted: preempted"),
+        ("S7", "+ a.abort Aborted: preempted"),
+    ]
+    assert_differs_by(both(singular, 0), *failed)
+    assert_same_checkpoints(tmp_path)
+    assert_differs_by(both(singular, 0), ("S17", "- log saving 2 into DIR/model.ckpt"), *failed)
+    assert_same_checkpoints(tmp_path)
+    assert names(tmp_path / OURS)[-1] == "model.ckpt-4"
 
 
 def test_closing_ends_every_hook_in_the_same_order(both):

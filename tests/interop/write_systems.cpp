@@ -73,7 +73,7 @@ struct Program {
     session.run([this] { w += 1; });
   }
   /// To the end, or to the error that ends it.
-  void train(Session session) {
+  void train(Session&& session) {
     try {
       th::run_until_stop(session, [&] { step(session); });
     } catch (const th::Error& error) { trace->add(th::str_cat("raised ", th::error_code_name(error.code()))); }
@@ -107,6 +107,14 @@ void failure(Program& program) {
   const auto thrower = program.recorder("thrower");
   thrower->act["before_run 2"] = [](th::SessionRunContext*) { throw th::InvalidArgumentError("broken"); };
   program.train(program.session({program.recorder("a"), thrower, program.recorder("b")}));
+}
+
+void singular(Program& program) {
+  const auto thrower = program.recorder("thrower");
+  thrower->act["before_run 2"] = [](th::SessionRunContext*) { throw th::AbortedError("preempted"); };
+  program.train(th::SingularMonitoredSession<th::LoopSession>(
+      program.loop,
+      {.hooks = {program.recorder("a"), thrower, program.recorder("b"), program.saver()}, .checkpoint_dir = program.directory}));
 }
 
 void closed_twice(Program& program) {
@@ -200,6 +208,7 @@ void input_pipeline(Program& program) {
 const std::map<std::string_view, void (*)(Program&)> kPrograms{{"training", training},
                                                                {"recovery", recovery},
                                                                {"failure", failure},
+                                                               {"singular", singular},
                                                                {"closed_twice", closed_twice},
                                                                {"step_function", step_function},
                                                                {"summaries", summaries},
