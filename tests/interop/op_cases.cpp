@@ -69,7 +69,7 @@ void add_unary(Cases& cases) {
 }
 
 void add_binary(Cases& cases) {
-  using Build = Output (*)(Output, Output, std::string_view);
+  using Build = Output (*)(const th::Operand&, const th::Operand&, std::string_view);
   struct Row {
     const char* op;
     Build build;
@@ -98,7 +98,7 @@ void add_binary(Cases& cases) {
     }
   }
   cases.push_back({"Pow", [](Case& c) { c.out(th::pow(c.in({3, 4}, 0.5, 3), c.in({4}, 0, 3))); }});
-  for (const auto& [op, build] : {std::pair<const char*, Build>{"LogicalAnd", th::logical_and}, {"LogicalOr", th::logical_or}}) {
+  for (const auto& [op, build] : {std::pair{"LogicalAnd", &th::logical_and}, {"LogicalOr", &th::logical_or}}) {
     cases.push_back({op,
                      [build = build](Case& c) {
                        c.out(build(c.in_as(DType::Bool, {3, 4}), c.in_as(DType::Bool, {4}), {}));
