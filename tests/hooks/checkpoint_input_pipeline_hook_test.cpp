@@ -287,6 +287,13 @@ TEST(CheckpointInputPipelineHook, IsAddedToATrainingThatWentWithoutIt) {
     training.end();
   }
   {
+    Fed killed(outside);
+    killed.start_training(2);
+    killed.train_steps(2);
+  }
+  remove_checkpoint(outside.disk, "run/model.ckpt-4");  // as if it was killed between the commits of input and model
+  static_cast<void>(log.take());
+  {
     Fed first(outside);
     first.start_training(2);
     EXPECT_EQ(first.step(), 2);

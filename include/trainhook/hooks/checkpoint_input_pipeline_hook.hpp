@@ -20,8 +20,8 @@ namespace trainhook {
 /// Saves the state of all iterators of the graph whenever the hook that saves the model does, into files of its own, `input.ckpt-<step>`,
 /// which are committed before the model's of the same step and removed with them. A model is restored only from a checkpoint whose input
 /// state is there and whole, and at the first run of each session, when initializers have had their turn, the iterators go where they were
-/// at that step. Source: TensorFlow's `CheckpointInputPipelineHook`, which has periods of its own and restores its newest file whatever the
-/// model's step.
+/// at that step; where the model was trained without this hook until then, they start anew, with a warning. Source: TensorFlow's
+/// `CheckpointInputPipelineHook`, which has periods of its own and restores its newest file whatever the model's step.
 class CheckpointInputPipelineHook final : public SessionRunHook {
  public:
   struct Options {
@@ -58,7 +58,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
     restore_pending_ = true;
   }
 
-  /// @throws FailedPreconditionError where the model was restored from a checkpoint without input state, and others have it.
+  /// @throws FailedPreconditionError where the model was restored from a checkpoint without input state, and an earlier one has it.
   SessionRunArgs before_run(SessionRunContext& context) override {
     if (restore_pending_) {
       files_->restore(context.session(), context.global_step(), environment().restored_from());

@@ -49,7 +49,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   }
 
   /// Brings the iterators to where they were at `step`, where the model was restored from this directory's checkpoint of that step.
-  /// @throws FailedPreconditionError where other checkpoints have the input's state and this one does not.
+  /// @throws FailedPreconditionError where an earlier checkpoint has the input's state and this one does not.
   void restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
     if (taken_ == step || !is_checkpoint_of(*file_system_, restored_from, directory_, model_basename_, step)) return;
     const std::string prefix = prefix_of(step);
@@ -58,7 +58,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
       log_info("Restored the input pipeline from ", prefix, ".");
       return;
     }
-    if (!any_in(directory_)) {
+    if (!was_there(directory_, step)) {
       log_warning("'", directory_, "' was trained without input checkpoints until step ", step, ": the input starts anew.");
       return;
     }
@@ -88,13 +88,16 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
   [[nodiscard]] bool is_mine(std::string_view prefix) const { return base_name(prefix).starts_with(basename_ + "-"); }
 
-  // Whether a directory holds input checkpoints at all. Where it does not, the hook is new there and takes the models as they are.
-  [[nodiscard]] bool any_in(const std::string& directory) const { return !checkpoints_on_disk(*file_system_, directory, basename_).empty(); }
+  // Whether the input was saved at that step or before. Where it was not, the hook is new there and takes the model as it is.
+  [[nodiscard]] bool was_there(const std::string& directory, std::int64_t step) const {
+    const std::vector<std::string> saved = checkpoints_on_disk(*file_system_, directory, basename_);
+    return !saved.empty() && step_of_checkpoint(saved.front()) <= step;
+  }
 
   // Reads all of it: a damaged one is no better than none.
   [[nodiscard]] std::optional<std::string> why_not(const std::string& prefix) const {
     const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
-    if (!step || !any_in(parent_path(prefix))) return std::nullopt;
+    if (!step || !was_there(parent_path(prefix), *step)) return std::nullopt;
     const std::string mine = str_cat(join_path(parent_path(prefix), basename_), "-", *step);
     try {
       const BundleReader reader(mine, {.file_system = file_system_});
