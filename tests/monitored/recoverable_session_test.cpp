@@ -77,7 +77,8 @@ class CountingCreator final : public SessionCreator {
     if (failures-- > 0) throw UnavailableError("not yet");
     return OwnedSession::make<SmallEngine>(*graph_);
   }
-  [[nodiscard]] bool has_checkpoint() const noexcept override { return true; }
+  [[nodiscard]] bool has_checkpoint() const noexcept override { return keeps_checkpoints; }
+  bool keeps_checkpoints = true;
   int calls = 0;
   int failures = 0;
 
@@ -170,6 +171,14 @@ TEST_F(RecoverableSessionTest, M026_M029_IsOverOnceItIsClosed) {
   EXPECT_TRUE(session.should_stop());
   session.close();
   EXPECT_TRUE(session.should_stop());
+}
+
+TEST_F(RecoverableSessionTest, S43_NeedsNoCheckpointBeforeThereWasASession) {
+  counting->keeps_checkpoints = false;
+  counting->failures = 1;
+  Session session(counting, options({}, {.require_checkpoint = true}));
+  EXPECT_EQ(counting->calls, 2);
+  EXPECT_EQ(log.find("initial values"), std::string::npos) << "nothing is lost";
 }
 
 TEST_F(RecoverableSessionTest, M027_AsksAnewEachTimeWhetherToStop) {

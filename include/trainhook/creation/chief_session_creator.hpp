@@ -56,7 +56,7 @@ class ChiefSessionCreator final : public SessionCreator {
     if (!options_.checkpoint_filename_with_path.empty()) return true;
     if (options_.checkpoint_dir.empty()) return false;
     try {
-      return !checkpoint_candidates(file_system(), options_.checkpoint_dir).empty();
+      return !detail::restorable_checkpoints(file_system(), *graph_, options_.checkpoint_dir).empty();
     } catch (...) {
       log_warning("checkpoints cannot be looked for in ", options_.checkpoint_dir, ": ", describe(std::current_exception()));
       return false;

@@ -48,7 +48,8 @@ class SessionCreator {
   /// The graph of the sessions.
   [[nodiscard]] virtual Graph& graph() = 0;
 
-  /// A session, ready to run. Called once at the start and again after every loss.
+  /// A session, ready to run. Called once at the start and again after every loss. One that restores says so in `restored_from`: savers
+  /// do not write that checkpoint again, and what goes with it, such as the input's position, is restored as well.
   [[nodiscard]] virtual OwnedSession create_session() = 0;
 
   /// Whether a session made now would come back with what was learned, rather than with initial values.

@@ -75,6 +75,21 @@ struct SessionManagerOptions {
   return names;
 }
 
+namespace detail {
+
+/// The checkpoints of a directory that a model of `graph` can come from, best first.
+inline std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph, const std::string& directory) {
+  std::vector<std::string> candidates = checkpoint_candidates(file_system, directory);
+  const auto conditions = graph.collection<RestoreCondition>(kRestoreConditions);
+  std::erase_if(candidates, [&](const std::string& prefix) {
+    return std::ranges::any_of(conditions,
+                               [&](const RestoreCondition& condition) { return condition.is_other && condition.is_other(prefix); });
+  });
+  return candidates;
+}
+
+}  // namespace detail
+
 /// Prepares sessions for running. Source: TensorFlow's `SessionManager`; a damaged checkpoint makes it step back to an older one, waiting
 /// ends at the deadline, and a session that comes to nothing is closed.
 class SessionManager {
@@ -229,8 +244,7 @@ class SessionManager {
   std::vector<std::string> candidates_of(const Graph& graph, const RestoreOptions& from) const {
     const Duration begin = clock().monotonic_now();
     for (;;) {
-      std::vector<std::string> candidates = checkpoint_candidates(file_system(), from.checkpoint_dir);
-      std::erase_if(candidates, [&](const std::string& prefix) { return is_other(graph, prefix); });
+      std::vector<std::string> candidates = detail::restorable_checkpoints(file_system(), graph, from.checkpoint_dir);
       if (!candidates.empty() || !from.wait_for_checkpoint || !pause(begin, from.max_wait_secs)) return candidates;
       log_info("waiting for a checkpoint in ", from.checkpoint_dir);
     }
@@ -241,12 +255,6 @@ class SessionManager {
       if (std::optional<std::string> reason = condition.why_not(prefix)) return reason;
     }
     return std::nullopt;
-  }
-
-  static bool is_other(const Graph& graph, const std::string& prefix) {
-    const auto conditions = graph.collection<RestoreCondition>(kRestoreConditions);
-    return std::ranges::any_of(conditions,
-                               [&](const RestoreCondition& condition) { return condition.is_other && condition.is_other(prefix); });
   }
 
   void initialize(SessionRef session, const InitOptions& init) const {

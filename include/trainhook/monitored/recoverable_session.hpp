@@ -151,6 +151,7 @@ class RecoverableSession {
     session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *environment_, stop_grace_period_secs_);
     if (stop_requested_) session_->request_stop();
     if (pending_) report();
+    was_made_ = true;
   }
 
   // A hook asked for the end, before the loss or of the new session. What a thread reports is no such thing: the run hears of it.
@@ -202,7 +203,7 @@ class RecoverableSession {
                 " recoveries within the window of the retry policy, which allows ", policy_.max_attempts);
       std::rethrow_exception(error);
     }
-    if (policy_.require_checkpoint && !creator_->has_checkpoint()) {
+    if (policy_.require_checkpoint && was_made_ && !creator_->has_checkpoint()) {
       log_error("the session is lost, and there is no checkpoint to go on from; the retry policy requires one");
       std::rethrow_exception(error);
     }
@@ -231,7 +232,7 @@ class RecoverableSession {
       log_warning("recovered");
     }
     if (stop_requested_) log_warning("a hook had requested a stop before the session was lost: the loop ends here");
-    if (creator_->is_chief() && environment_->restored_from().empty()) {
+    if (was_made_ && creator_->is_chief() && environment_->restored_from().empty()) {
       log_warning("there was no checkpoint to go on from: training starts again from initial values");
     }
     if (policy_.on_recovery) policy_.on_recovery(recovery);
@@ -255,6 +256,7 @@ class RecoverableSession {
   std::deque<Duration> recent_;
   std::minstd_rand jitter_{std::random_device{}()};  // every process waits another while
   bool stop_requested_ = false;                      // by a hook, of a session that was lost
+  bool was_made_ = false;                            // before that there is nothing to lose
   std::exception_ptr loss_;
 };
 
