@@ -3,6 +3,8 @@
 /// Broadcasting, dtypes and operators of elementwise ops.
 #include <trainhook/graph/math_ops.hpp>
 
+#include <cstddef>
+
 #include <gtest/gtest.h>
 
 #include "expect_error.hpp"
@@ -34,6 +36,9 @@ TEST_F(MathOps, OperatorsTakeNumbersInTheDtypeOfTheOutput) {
   EXPECT_EQ(y.node().inputs()[0].node().attr<Tensor>("value"), Tensor(1.0));
   EXPECT_EQ((-x).node().type(), "Neg");
   EXPECT_EQ((x / 2).node().type(), "RealDiv");
+  const std::size_t before = graph.size();
+  2 / x;
+  EXPECT_EQ(graph.size(), before + 2) << "the op and one constant";
 }
 
 TEST_F(MathOps, RefusesMixedAndUnfitDtypes) {

@@ -44,7 +44,7 @@ class GraphIterator {
   GraphIterator(Operation op, ElementSpec spec) : op_(op), spec_(std::move(spec)) {}
 
   [[nodiscard]] Operation op() const noexcept { return op_; }
-  [[nodiscard]] const std::string& name() const noexcept { return op_.name(); }
+  [[nodiscard]] const std::string& name() const { return op_.name(); }
   [[nodiscard]] const ElementSpec& element_spec() const noexcept { return spec_; }
 
   /// The components of the next element. Each call adds a node that takes an element of its own whenever it runs: call it once.

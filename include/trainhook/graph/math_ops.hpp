@@ -57,9 +57,9 @@ inline Output sub(const Operand& x, const Operand& y, std::string_view name = {}
 inline Output mul(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("Mul", x, y, name); }
 /// Source: `tf.realdiv`. Integers are to be cast first, or divided by `floordiv`.
 inline Output div(const Operand& x, const Operand& y, std::string_view name = {}) {
-  const Output typed = detail::both("RealDiv", x, y).first;
-  detail::require_dtype("RealDiv", typed, !is_integer(typed.dtype()), "a floating dtype; cast() it or use floordiv()");
-  return detail::numeric_binary("RealDiv", x, y, name);
+  const auto [left, right] = detail::both("RealDiv", x, y);
+  detail::require_dtype("RealDiv", left, !is_integer(left.dtype()), "a floating dtype; cast() it or use floordiv()");
+  return detail::numeric_binary("RealDiv", left, right, name);
 }
 inline Output floordiv(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("FloorDiv", x, y, name); }
 inline Output floormod(const Operand& x, const Operand& y, std::string_view name = {}) { return detail::numeric_binary("FloorMod", x, y, name); }

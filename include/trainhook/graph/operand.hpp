@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -35,7 +36,8 @@ class Operand {
  private:
   Output output_{};
   bool is_number_ = false;
-  long double number_ = 0;  // holds every double and every integer of 64 bits as it is
+  long double number_ = 0;
+  static_assert(std::numeric_limits<long double>::digits >= 64, "it has to hold every double and every integer of 64 bits as it is");
 };
 
 namespace detail {

@@ -50,7 +50,7 @@ class FIFOQueue {
   }
 
   [[nodiscard]] Operation op() const noexcept { return op_; }
-  [[nodiscard]] const std::string& name() const noexcept { return op_.name(); }
+  [[nodiscard]] const std::string& name() const { return op_.name(); }
 
   /// Puts one element in. @throws InvalidArgumentError for components of another number, dtype or shape. A run of it throws CancelledError
   /// once the queue is closed.

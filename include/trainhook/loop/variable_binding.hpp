@@ -151,9 +151,9 @@ class VariableBinding {
   VariableBinding(const Variable& variable, ExternalVariable external)
       : variable_(variable), shape_(variable.shape().known()), external_(std::move(external)) {}
 
-  [[nodiscard]] const std::string& name() const noexcept { return variable_.name(); }
+  [[nodiscard]] const std::string& name() const { return variable_.name(); }
   [[nodiscard]] const Variable& variable() const noexcept { return variable_; }
-  [[nodiscard]] DType dtype() const noexcept { return variable_.dtype(); }
+  [[nodiscard]] DType dtype() const { return variable_.dtype(); }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
 
   /// Whether writing is code of the user's, which may throw.
