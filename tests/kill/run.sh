@@ -83,19 +83,19 @@ done
 "${train[@]}" --model-dir "$work/killed" >"$work/output" 2>&1 </dev/null || fail "the last run failed: $(tail -n 3 "$work/output")"
 compare_quickstart
 
-[ -x "$custom_loop" ] || fail "there is no $custom_loop"
 # Started once more when it is finished, the quickstart trains nothing, touches nothing and says so; what it cannot do is one line and status 1.
 (cd "$work/whole" && sha256sum -- *) >"$work/files"
 "${train[@]}" --model-dir "$work/whole" >"$work/output" 2>&1 </dev/null || fail "the finished run failed when started again"
 (cd "$work/whole" && sha256sum -- *) | diff "$work/files" - || fail "a finished run changed files when started again"
 grep -q "test accuracy .* at step $last" "$work/output" || fail "a finished run does not tell its accuracy: $(tail -n 3 "$work/output")"
-for wrong in "--steps no" "--no-such-option" "--model-dir /proc/nowhere"; do
+for wrong in "--steps no" "--no-such-option" "--data synthetic --model-dir /proc/nowhere"; do
   status=0
   # shellcheck disable=SC2086  # an option and its value
   "$quickstart" $wrong >/dev/null 2>"$work/said" </dev/null || status=$?
   [ "$status" = 1 ] && [ "$(wc -l <"$work/said")" = 1 ] || fail "$wrong ended $status and said: $(cat "$work/said")"
 done
 
+[ -x "$custom_loop" ] || fail "there is no $custom_loop"
 loop=("$custom_loop" --steps 2000)
 "${loop[@]}" --dir "$work/loop-whole" >"$work/loop-whole.txt" </dev/null
 compare_loop() {
