@@ -167,6 +167,7 @@
 #include <trainhook/hooks/input_checkpoints.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
+#include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
 #include <trainhook/hooks/progress_line.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
@@ -174,6 +175,7 @@
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/timeline.hpp>
 
 #include <trainhook/monitored/coordinated_session.hpp>
 #include <trainhook/monitored/hook_states.hpp>

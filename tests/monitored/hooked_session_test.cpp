@@ -32,7 +32,6 @@ class Inner {
     options = request.options == nullptr ? std::nullopt : std::optional(*request.options);
     options_object = request.options;
     metadata = request.metadata;
-    if (metadata != nullptr) metadata->node_stats.push_back({.node_name = "train"});
     session_.execute(request, results);
   }
   [[nodiscard]] std::vector<StateSpec> state() const { return session_.state(); }

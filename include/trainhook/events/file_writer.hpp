@@ -151,6 +151,10 @@ class FileWriter {
       run_metadata_tags_.emplace(tag);
     });
   }
+  [[nodiscard]] bool has_run_metadata(std::string_view tag) {
+    const std::scoped_lock lock(mutex_);
+    return run_metadata_tags_.contains(tag);
+  }
 
   /// Returns when all events added before have been handed to the system: they survive the end of this process. Throws where that failed.
   void flush() {

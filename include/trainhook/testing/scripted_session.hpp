@@ -117,7 +117,8 @@ class Script {
   Operation train_;
 };
 
-/// One session of a script: variables are a map, the train operation counts, values are the test's functions.
+/// One session of a script: variables are a map, the train operation counts, values are the test's functions. A traced run tells of what
+/// was fetched, at time 0.
 class ScriptedSession : public RunForms<ScriptedSession, true> {
  public:
   static constexpr bool kRunsUserCode = true;
@@ -149,6 +150,11 @@ class ScriptedSession : public RunForms<ScriptedSession, true> {
     if (trains) {
       Tensor& step = variable(script_->global_step.name());
       step = Tensor(step.scalar<std::int64_t>() + script_->step_by);
+    }
+    if (request.metadata != nullptr && request.options != nullptr && request.options->trace_level == TraceLevel::Full) {
+      for (const Fetch& fetch : request.fetches) {
+        request.metadata->node_stats.push_back({.node_name = fetch.node().name(), .op_type = fetch.node().type()});
+      }
     }
   }
   [[nodiscard]] std::vector<StateSpec> state() const {
