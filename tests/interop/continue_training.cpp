@@ -20,6 +20,7 @@ namespace th = trainhook;
 int main(int argc, char** argv) {
   std::string restore;
   std::string save;
+  std::string profile;
   std::int64_t first_step = 0;
   std::int64_t steps = 100;
   CLI::App app("Step s trains on rows 128 s to 128 s + 127 of Fashion-MNIST's training images.");
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   app.add_option("--save", save, "path of the checkpoint to end with, without step")->required();
   app.add_option("--first-step", first_step, "steps that the checkpoint has behind it");
   app.add_option("--steps", steps, "steps to train");
+  app.add_option("--profile", profile, "directory for a profile of every second step");
   CLI11_PARSE(app, argc, argv);
   try {
     th::Graph graph;
@@ -40,7 +42,9 @@ int main(int argc, char** argv) {
     auto creator = std::make_shared<th::ChiefSessionCreator>(
         graph, [&] { return th::OwnedSession::make<th::EigenSession>(graph); },
         th::ChiefSessionCreatorOptions{.checkpoint_filename_with_path = restore});
-    th::MonitoredSession<th::EigenSession> session(std::move(creator));
+    th::HookList hooks;
+    if (!profile.empty()) hooks.push_back(th::ProfilerHook({.save_steps = 2, .output_dir = profile}));
+    th::MonitoredSession<th::EigenSession> session(std::move(creator), {.hooks = std::move(hooks)});
     for (std::int64_t i = 0; i < steps; ++i) session.run(train);
     th::Saver().save(session.raw_session(), {.save_path = save, .global_step = first_step + steps});
     session.close();
