@@ -15,6 +15,7 @@
 
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/data/iterator_resource.hpp>
+#include <trainhook/engine/denormals.hpp>
 #include <trainhook/engine/kernel.hpp>
 
 namespace trainhook::kernels {
@@ -82,7 +83,10 @@ inline Kernel make_get_next(const Node& node) {
     IteratorState& state = context.input_state<IteratorState>(0);
     Element element = state.take_element(context.num_outputs());
     for (std::size_t i = 0; i < context.num_outputs(); ++i) std::swap(element[i], context.raw_output(i));
-    state.iterator()->get_next(element);
+    {  // as in the threads of a pipeline: an element does not depend on who makes it
+      const trainhook::detail::ScopedDenormals kept(trainhook::detail::Denormals::Keep);
+      state.iterator()->get_next(element);
+    }
     for (std::size_t i = 0; i < context.num_outputs(); ++i) std::swap(element.at(i), context.raw_output(i));
     state.give_element(std::move(element));
   };

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// How the processor treats denormal floats, the ones too small for a full mantissa.
+#pragma once
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+namespace trainhook {
+namespace detail {
+
+enum class Denormals { Keep, Flush };
+
+/// Sets it for this thread while it lives; the former way is back afterwards. A session flushes: denormals count as zero and results that
+/// small become zero. As in TensorFlow, whose `ScopedFlushDenormal` this follows; moments of gradients that stay at zero decay into
+/// denormals and never leave them, and there a step takes ten times as long. Does nothing on processors without SSE.
+class ScopedDenormals {
+ public:
+#if defined(__SSE2__)
+  explicit ScopedDenormals(Denormals how) noexcept : before_(_mm_getcsr()) {
+    _mm_setcsr(how == Denormals::Flush ? before_ | kFlush : before_ & ~kFlush);
+  }
+  ~ScopedDenormals() { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before_ & kFlush)); }
+#else
+  explicit ScopedDenormals(Denormals /*how*/) noexcept {}
+#endif
+  ScopedDenormals(const ScopedDenormals&) = delete;
+  ScopedDenormals& operator=(const ScopedDenormals&) = delete;
+
+ private:
+#if defined(__SSE2__)
+  static constexpr unsigned kFlush = 0x8040;  // flush to zero, and denormals are zeros
+  unsigned before_;
+#endif
+};
+
+}  // namespace detail
+}  // namespace trainhook
