@@ -10,6 +10,7 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/random.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
@@ -136,7 +137,6 @@
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
-#include <trainhook/checkpoint/name_suggestion.hpp>
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/retention.hpp>

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include <trainhook/checkpoint/name_suggestion.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/checkpoint/tensor_slice.hpp>
+#include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/table_reader.hpp>
@@ -61,7 +61,7 @@ class BundleReader {
   [[nodiscard]] const BundleEntry& entry(std::string_view name) const {
     const auto found = entries_.find(name);
     if (found == entries_.end()) {
-      throw NotFoundError("checkpoint ", prefix_, " has no tensor ", name, "; ", detail::suggest_names(entries_, name));
+      throw NotFoundError("checkpoint ", prefix_, " has no tensor ", name, "; ", detail::suggest_keys(entries_, name));
     }
     return found->second;
   }

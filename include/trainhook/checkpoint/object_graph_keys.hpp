@@ -10,8 +10,8 @@
 #include <utility>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/name_suggestion.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/io/wire.hpp>
 
 namespace trainhook {
@@ -47,7 +47,7 @@ class ObjectGraphKeys {
     const auto found = keys_.find(full_name);
     if (found == keys_.end()) {
       throw NotFoundError("object-based checkpoint ", prefix_, " has no variable ", full_name, "; ",
-                          detail::suggest_names(keys_, full_name));
+                          detail::suggest_keys(keys_, full_name));
     }
     if (const auto other = others_.find(full_name); other != others_.end()) {
       throw InvalidArgumentError("object-based checkpoint ", prefix_, " has several variables called ", full_name, ": ", found->second,

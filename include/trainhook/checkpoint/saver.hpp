@@ -207,7 +207,7 @@ class Saver {
       const bool has_full_name = full_names && full_names->keys().contains(spec.name);
       if (spec.kind == StateKind::Input && !has_full_name) {
         throw NotFoundError("checkpoint ", reader.prefix(), " has no position of the input '", spec.name, "'; ",
-                            detail::suggest_names(reader.entries(), spec.name),
+                            detail::suggest_keys(reader.entries(), spec.name),
                             " (give the iterator the name that it had, or train into another directory)");
       }
       if (spec.kind != StateKind::Variable && !has_full_name) {

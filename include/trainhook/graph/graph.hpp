@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook {
@@ -85,10 +86,14 @@ class Graph {
     return found == by_name_.end() ? Operation() : Operation(found->second);
   }
 
-  /// The operation called `name`. @throws NotFoundError where there is none.
+  /// The operation called `name`. @throws NotFoundError where there is none, naming some that are like it.
   [[nodiscard]] Operation operation(std::string_view name) const {
     const Operation found = find_operation(name);
-    if (!found.has_value()) throw NotFoundError("the graph has no operation '", name, "'");
+    if (!found.has_value()) {
+      std::vector<std::string_view> names;
+      for (const Node& node : nodes_) names.push_back(node.name());
+      throw NotFoundError("the graph has no operation '", name, "'; ", detail::suggest_names(std::move(names), name));
+    }
     return found;
   }
 

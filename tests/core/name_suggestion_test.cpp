@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What is said about a name that is not there.
+#include <trainhook/core/name_suggestion.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace trainhook::detail {
+namespace {
+
+TEST(SuggestNames, NamesThoseWithTheSameLastPart) {
+  EXPECT_EQ(suggest_names({"dense/kernel", "dense/bias", "out/kernel/Adam"}, "hidden/kernel"),
+            "names like it are: dense/kernel, out/kernel/Adam");
+}
+
+TEST(SuggestNames, NamesTheFirstOnesWhereNoneIsLikeIt) {
+  EXPECT_EQ(suggest_names({"b", "a"}, "x"), "it holds: b, a");
+  EXPECT_EQ(suggest_names({"b", "a"}, "scope/"), "it holds: b, a");
+}
+
+TEST(SuggestNames, NamesEightAtMostAndSaysHowManyThereAre) {
+  const std::vector<std::string_view> nine = {"w0", "w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8"};
+  EXPECT_EQ(suggest_names(nine, "w"), "names like it are: w0, w1, w2, w3, w4, w5, w6, w7, ... (9 in all)");
+  EXPECT_EQ(suggest_names(nine, "x"), "it holds: w0, w1, w2, w3, w4, w5, w6, w7, ... (9 in all)");
+}
+
+TEST(SuggestNames, OfNoneSaysSo) { EXPECT_EQ(suggest_names({}, "x"), "it holds none"); }
+
+TEST(SuggestNames, TakesTheKeysOfAMap) { EXPECT_EQ(suggest_keys(std::map<std::string, int>{{"a", 1}, {"b", 2}}, "x"), "it holds: a, b"); }
+
+}  // namespace
+}  // namespace trainhook::detail
