@@ -4,8 +4,7 @@
 #include <trainhook/engine/denormals.hpp>
 
 #include <limits>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -13,9 +12,8 @@
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
 
 namespace trainhook {
 namespace {
@@ -91,6 +89,19 @@ TEST_F(ScopedDenormals, AreKeptInInputPipelinesWhicheverThreadRunsThem) {
     GraphSession session(graph, {.kernels = {kernels::data()}});
     for (int i = 0; i < 2; ++i) EXPECT_GT(session.run(next).scalar<float>(), 0);
   }
+}
+
+TEST_F(ScopedDenormals, AreKeptWhereAPipelineBegins) {
+  const Dataset made = Dataset::from_generator({{DType::Float, Shape{}}}, [] {
+    return Generator{.next = [first = halved(kSmallest), given = false](Element& element) mutable {
+      element.assign(1, Tensor(first));
+      return !std::exchange(given, true);
+    }};
+  });
+  Graph graph;
+  const Output next = make_iterator(graph, made).get_next<1>()[0];
+  GraphSession session(graph, {.kernels = {kernels::data()}});
+  EXPECT_GT(session.run(next).scalar<float>(), 0);
 }
 
 }  // namespace

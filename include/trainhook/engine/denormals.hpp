@@ -12,8 +12,8 @@ namespace detail {
 
 enum class Denormals { Keep, Flush };
 
-/// Sets it for this thread while it lives; the former way is back afterwards. A session flushes: denormals count as zero and results that
-/// small become zero. As in TensorFlow, whose `ScopedFlushDenormal` this follows; moments of gradients that stay at zero decay into
+/// Sets it for this thread while it lives; the former way is back afterwards. A GraphSession flushes: denormals count as zero and results
+/// that small become zero. As in TensorFlow, whose `ScopedFlushDenormal` this follows; moments of gradients that stay at zero decay into
 /// denormals and never leave them, and there a step takes ten times as long. Does nothing on processors without SSE.
 class ScopedDenormals {
  public:

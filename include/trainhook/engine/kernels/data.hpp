@@ -21,6 +21,8 @@
 namespace trainhook::kernels {
 namespace detail {
 
+using namespace trainhook::detail;
+
 /// The live iterator of an IteratorV2 node. One that came with an imported graph has no dataset: it may stand there, but not run.
 class IteratorState final : public NodeState {
  public:
@@ -75,7 +77,11 @@ class IteratorState final : public NodeState {
   std::vector<Element> spare_;
 };
 
-inline std::unique_ptr<NodeState> make_iterator_state(const Node& node, std::uint64_t) { return std::make_unique<IteratorState>(node); }
+// A pipeline's code keeps denormals, here and below, as threads of its own do: an element does not depend on who makes it.
+inline std::unique_ptr<NodeState> make_iterator_state(const Node& node, std::uint64_t) {
+  const ScopedDenormals kept(Denormals::Keep);
+  return std::make_unique<IteratorState>(node);
+}
 
 inline Kernel make_get_next(const Node& node) {
   expect_resource(node, "IteratorV2");
@@ -83,8 +89,8 @@ inline Kernel make_get_next(const Node& node) {
     IteratorState& state = context.input_state<IteratorState>(0);
     Element element = state.take_element(context.num_outputs());
     for (std::size_t i = 0; i < context.num_outputs(); ++i) std::swap(element[i], context.raw_output(i));
-    {  // as in the threads of a pipeline: an element does not depend on who makes it
-      const trainhook::detail::ScopedDenormals kept(trainhook::detail::Denormals::Keep);
+    {
+      const ScopedDenormals kept(Denormals::Keep);
       state.iterator()->get_next(element);
     }
     for (std::size_t i = 0; i < context.num_outputs(); ++i) std::swap(element.at(i), context.raw_output(i));
