@@ -217,6 +217,15 @@ TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
   EXPECT_EQ(a->metadata, inner.metadata);
 }
 
+TEST_F(HookedSessionTest, MetadataThatIsGivenAgainTellsOfTheLastRunOnly) {
+  a->request.options = RunOptions{.trace_level = TraceLevel::Full};
+  HookedSession session(inner, hooks, environment);
+  RunMetadata metadata;
+  for (int i = 0; i < 2; ++i) (void)run(session, zero, {}, nullptr, &metadata);
+  EXPECT_EQ(a->metadata, &metadata);
+  EXPECT_EQ(a->metadata_nodes, 1U);
+}
+
 TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
   a->request.options = RunOptions{.trace_level = TraceLevel::Full, .debug_tensor_watch_opts = {"A"}};
   HookedSession session(inner, hooks, environment);

@@ -194,6 +194,7 @@ class PlanRun {
 
   void run_watched(bool traced) {
     const auto micros = [this] { return static_cast<std::int64_t>(clock_.wall_seconds() * 1e6); };
+    if (traced) request_.metadata->node_stats.clear();
     for (const PlanStep& step : plan_.steps) {
       const std::int64_t start = traced ? micros() : 0;
       try {

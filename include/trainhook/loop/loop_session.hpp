@@ -283,8 +283,8 @@ class LoopSession : public RunForms<LoopSession, true> {
     ++step_;
     if (!traced) return;
     const auto micros = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e6); };
-    request.metadata->node_stats.push_back(
-        {.node_name = "step", .op_type = "UserCode", .start_micros = micros(start), .end_micros = micros(system_clock().wall_seconds())});
+    request.metadata->node_stats = {
+        {.node_name = "step", .op_type = "UserCode", .start_micros = micros(start), .end_micros = micros(system_clock().wall_seconds())}};
   }
 
   void run_operation(const Node& node) {

@@ -105,8 +105,8 @@ class HookedSession {
   }
 
   void execute(const RunRequest& request) {
-    metadata_.node_stats.clear();
     used_metadata_ = request.metadata != nullptr ? request.metadata : &metadata_;
+    used_metadata_->node_stats.clear();
     results_.resize(fetches_.size());
     session_.execute({.fetches = fetches_,
                       .feeds = feeds_,

@@ -98,7 +98,7 @@ struct NodeStats {
   std::int64_t end_micros = 0;
 };
 
-/// What a traced run tells about itself.
+/// What a traced run tells about itself; one that is given again is overwritten.
 struct RunMetadata {
   std::vector<NodeStats> node_stats{};
 };
