@@ -4,9 +4,10 @@
 #include <trainhook/hooks/profiler_hook.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,12 +52,10 @@ class ProfilerHook final : public SessionRunHook {
   void after_run(SessionRunContext& context, const SessionRunValues& values) override {
     const std::int64_t step = context.global_step();
     next_step_ = step + 1;
-    if (!std::exchange(due_, false)) return;
+    if (!due_) return;
     timer_.update_last_triggered_step(step, context);
     write(step, *values.run_metadata);
   }
-
-  void on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) override { due_ = false; }
 
   void end(SessionRef /*session*/) override { writer_->flush(); }
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <trainhook/core/str_cat.hpp>
@@ -96,42 +95,22 @@ inline std::string json_string(std::string_view text) {
   return json += '"';
 }
 
-/// `"ph":<kind>` and where the event stands, as the head of an object that the caller goes on with.
-inline std::string trace_event(std::string_view kind, const TracedNode& node, std::int64_t micros, std::string_view category,
-                               std::string_view name) {
-  return str_cat(",{\"ph\":\"", kind, "\",\"cat\":\"", category, "\",\"name\":", json_string(name), ",\"pid\":1,\"tid\":", node.lane,
-                 ",\"ts\":", micros);
-}
-
 }  // namespace detail
 
-/// A traced run as JSON that chrome://tracing and ui.perfetto.dev open: a bar for each node that was executed, with its inputs, and an
-/// arrow along each tensor. Times are microseconds since the Unix epoch.
+/// A traced run as JSON that chrome://tracing and ui.perfetto.dev open: a bar for each node that was executed, with its inputs. Times are
+/// microseconds since the Unix epoch.
 [[nodiscard]] inline std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph) {
-  const std::vector<detail::TracedNode> nodes = detail::traced_nodes(metadata, graph);
-  std::unordered_map<std::string_view, const detail::TracedNode*> producers;
-  std::size_t arrows = 0;
   std::string json =
       str_cat(R"({"traceEvents":[{"name":"process_name","ph":"M","pid":1,"args":{"name":")", detail::kTracedDevice, " Compute\"}}");
-  for (const detail::TracedNode& node : nodes) {
+  for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
     const NodeStats& stats = *node.stats;
-    json += detail::trace_event("X", node, stats.start_micros, "Op", stats.op_type);
-    json += str_cat(",\"dur\":", node.duration, ",\"args\":{\"name\":", detail::json_string(stats.node_name),
-                    ",\"op\":", detail::json_string(stats.op_type));
+    const std::string type = detail::json_string(stats.op_type);
+    json += str_cat(R"(,{"ph":"X","cat":"Op","name":)", type, ",\"pid\":1,\"tid\":", node.lane, ",\"ts\":", stats.start_micros,
+                    ",\"dur\":", node.duration, ",\"args\":{\"name\":", detail::json_string(stats.node_name), ",\"op\":", type);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       json += str_cat(",\"input", i, "\":", detail::json_string(detail::input_text(node.inputs[i])));
     }
     json += "}}";
-    for (const Output input : node.inputs) {
-      const auto found = producers.find(input.node().name());
-      if (found == producers.end()) continue;  // fed, folded into another node, or a variable's memory
-      const detail::TracedNode& from = *found->second;
-      const std::string name = detail::input_text(input);
-      json += str_cat(detail::trace_event("s", from, from.stats->start_micros + from.duration, "DataFlow", name), ",\"id\":", arrows, "}");
-      json += str_cat(detail::trace_event("t", node, stats.start_micros, "DataFlow", name), ",\"id\":", arrows, "}");
-      ++arrows;
-    }
-    producers.insert_or_assign(stats.node_name, &node);
   }
   return json += "]}\n";
 }
@@ -139,22 +118,24 @@ inline std::string trace_event(std::string_view kind, const TracedNode& node, st
 /// A traced run as a serialized RunMetadata, for `FileWriter::add_run_metadata`.
 [[nodiscard]] inline std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
   std::string bytes;
-  WireWriter message(bytes);
-  WireWriter step_stats(message, detail::RunMetadataField::kStepStats);
-  WireWriter device(step_stats, detail::StepStatsField::kDevStats);
-  device.add_string(detail::DeviceStepStatsField::kDevice, detail::kTracedDevice.data(), detail::kTracedDevice.size());
-  for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
-    using Field = detail::NodeExecStatsField;
-    WireWriter stats(device, detail::DeviceStepStatsField::kNodeStats);
-    stats.add_string(Field::kNodeName, node.stats->node_name);
-    stats.add_int64(Field::kAllStartMicros, node.stats->start_micros);
-    if (node.duration != 0) {
-      stats.add_int64(Field::kOpEndRelMicros, node.duration);
-      stats.add_int64(Field::kAllEndRelMicros, node.duration);
+  {  // a message is complete when its writer is gone
+    WireWriter message(bytes);
+    WireWriter step_stats(message, detail::RunMetadataField::kStepStats);
+    WireWriter device(step_stats, detail::StepStatsField::kDevStats);
+    device.add_string(detail::DeviceStepStatsField::kDevice, detail::kTracedDevice.data(), detail::kTracedDevice.size());
+    for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
+      using Field = detail::NodeExecStatsField;
+      WireWriter stats(device, detail::DeviceStepStatsField::kNodeStats);
+      stats.add_string(Field::kNodeName, node.stats->node_name);
+      stats.add_int64(Field::kAllStartMicros, node.stats->start_micros);
+      if (node.duration != 0) {
+        stats.add_int64(Field::kOpEndRelMicros, node.duration);
+        stats.add_int64(Field::kAllEndRelMicros, node.duration);
+      }
+      stats.add_string(Field::kTimelineLabel, detail::timeline_label(node));
+      stats.add_int64(Field::kScheduledMicros, node.stats->start_micros);
+      if (node.lane != 0) stats.add_uint32(Field::kThreadId, static_cast<std::uint32_t>(node.lane));
     }
-    stats.add_string(Field::kTimelineLabel, detail::timeline_label(node));
-    stats.add_int64(Field::kScheduledMicros, node.stats->start_micros);
-    if (node.lane != 0) stats.add_uint32(Field::kThreadId, static_cast<std::uint32_t>(node.lane));
   }
   return bytes;
 }
