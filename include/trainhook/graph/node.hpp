@@ -151,4 +151,11 @@ inline DType Output::dtype() const { return node().outputs()[index_].dtype; }
 inline const PartialShape& Output::shape() const { return node().outputs()[index_].shape; }
 inline std::string Output::name() const { return str_cat(node().name(), ":", index_); }
 
+namespace detail {
+
+/// An output as nodes name their inputs in a GraphDef: `node` for output 0, `node:k` for output k.
+[[nodiscard]] inline std::string input_name(const Output& output) { return output.index() == 0 ? output.node().name() : output.name(); }
+
+}  // namespace detail
+
 }  // namespace trainhook

@@ -26,9 +26,7 @@ struct NodeDef {
 /// The node of a graph in that form.
 [[nodiscard]] inline NodeDef node_def_of(const Node& node) {
   NodeDef def{.name = node.name(), .op = node.type(), .attrs = node.attrs()};
-  for (const Output& input : node.inputs()) {
-    def.inputs.push_back(input.index() == 0 ? input.node().name() : input.name());
-  }
+  for (const Output& input : node.inputs()) def.inputs.push_back(detail::input_name(input));
   for (const Operation& input : node.control_inputs()) def.inputs.push_back("^" + input.name());
   for (const OutputSpec& output : node.outputs()) def.output_shapes.push_back(output.shape);
   return def;

@@ -69,13 +69,10 @@ inline std::vector<TracedNode> traced_nodes(const RunMetadata& metadata, const G
   return nodes;
 }
 
-/// As a NodeDef names it: without the `:0` of a first output.
-inline std::string input_text(Output input) { return input.index() == 0 ? std::string(input.node().name()) : std::string(input.name()); }
-
 /// `sum = AddV2(a, b)`
 inline std::string timeline_label(const TracedNode& node) {
   std::string label = str_cat(node.stats->node_name, " = ", node.stats->op_type, "(");
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) label += str_cat(i == 0 ? "" : ", ", input_text(node.inputs[i]));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) label += str_cat(i == 0 ? "" : ", ", input_name(node.inputs[i]));
   return label += ')';
 }
 
@@ -108,7 +105,7 @@ inline std::string json_string(std::string_view text) {
     json += str_cat(R"(,{"ph":"X","cat":"Op","name":)", type, ",\"pid\":1,\"tid\":", node.lane, ",\"ts\":", stats.start_micros,
                     ",\"dur\":", node.duration, ",\"args\":{\"name\":", detail::json_string(stats.node_name), ",\"op\":", type);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      json += str_cat(",\"input", i, "\":", detail::json_string(detail::input_text(node.inputs[i])));
+      json += str_cat(",\"input", i, "\":", detail::json_string(detail::input_name(node.inputs[i])));
     }
     json += "}}";
   }
