@@ -174,7 +174,7 @@ class PlanRun {
     for (std::size_t i = 0; i < plan_.feeds.size(); ++i) {
       if (plan_.feeds[i].slot != kNoSlot) frame_->slots[plan_.feeds[i].slot] = request_.feeds[i].value;
     }
-    const bool traced = request_.options != nullptr && request_.metadata != nullptr && request_.options->trace_level == TraceLevel::Full;
+    const bool traced = request_.is_traced();
     const bool limited = request_.options != nullptr && request_.options->timeout.count() > 0;
     if (limited) deadline_ = RunDeadline{&clock_, deadline_after(clock_, request_.options->timeout), request_.options->timeout};
     traced || limited ? run_watched(traced) : run_steps();

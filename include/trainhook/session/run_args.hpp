@@ -126,6 +126,11 @@ struct RunRequest {
   RunMetadata* metadata = nullptr;      ///< null: nobody asks
   FunctionRef<void()> step{};           ///< the user's own code as the step, where the engine runs such
   bool step_gives_result = false;       ///< whether the caller waits for what `step` leaves behind
+
+  /// Whether an engine is to fill `metadata->node_stats`.
+  [[nodiscard]] bool is_traced() const noexcept {
+    return metadata != nullptr && options != nullptr && options->trace_level == TraceLevel::Full;
+  }
 };
 
 }  // namespace trainhook

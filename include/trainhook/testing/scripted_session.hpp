@@ -151,7 +151,7 @@ class ScriptedSession : public RunForms<ScriptedSession, true> {
       Tensor& step = variable(script_->global_step.name());
       step = Tensor(step.scalar<std::int64_t>() + script_->step_by);
     }
-    if (request.metadata != nullptr && request.options != nullptr && request.options->trace_level == TraceLevel::Full) {
+    if (request.is_traced()) {
       for (const Fetch& fetch : request.fetches) {
         request.metadata->node_stats.push_back({.node_name = fetch.node().name(), .op_type = fetch.node().type()});
       }
