@@ -69,9 +69,9 @@ TEST_F(KernelContextTest, SharesAnInputThatOthersStillWant) {
 }
 
 TEST_F(KernelContextTest, GivesAlignedScratchMemory) {
-  std::byte* memory = context({}).scratch(1000);
+  std::byte* memory = context({}).scratch<std::byte>(1000);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
-  EXPECT_EQ(context({}).scratch(10), memory);
+  EXPECT_EQ(context({}).scratch<std::byte>(10), memory);
 }
 
 TEST(VariableState, RefusesWhatDoesNotFit) {

@@ -171,10 +171,12 @@ class KernelContext {
     return *outputs_[i];
   }
 
-  /// At least `bytes` of memory, aligned to 64 bytes, for the duration of the call; kept from run to run.
-  [[nodiscard]] std::byte* scratch(std::size_t bytes) const {
+  /// Memory for `count` elements, aligned to 64 bytes, for the duration of the call: kept from run to run, and one for all calls of a run.
+  template <class T>
+  [[nodiscard]] T* scratch(std::size_t count) const {
+    const std::size_t bytes = count * sizeof(T);
     if (scratch_->byte_size() < bytes) *scratch_ = Tensor::uninitialized(DType::UInt8, Shape{static_cast<std::int64_t>(bytes)});
-    return scratch_->overwrite_bytes().data();
+    return reinterpret_cast<T*>(scratch_->overwrite_bytes().data());
   }
 
   /// Waits on `changed` until `ready()` holds. @throws DeadlineExceededError where the run's timeout ends before.

@@ -3,6 +3,9 @@
 /// Tests of kernels, convolution.
 #include <trainhook/engine/kernels/conv.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,16 +17,22 @@
 namespace trainhook {
 namespace {
 
-Attrs attrs(std::string padding, std::int64_t stride = 1) {
+Attrs attrs(std::string padding, std::int64_t stride_height = 1, std::int64_t stride_width = 0) {
   return {{"T", DType::Float},
           {"data_format", std::string("NHWC")},
           {"dilations", std::vector<std::int64_t>{1, 1, 1, 1}},
           {"padding", std::move(padding)},
-          {"strides", std::vector<std::int64_t>{1, stride, stride, 1}}};
+          {"strides", std::vector<std::int64_t>{1, stride_height, stride_width == 0 ? stride_height : stride_width, 1}}};
 }
 
 Tensor run(const std::string& type, const std::vector<Tensor>& inputs, const Attrs& with) {
   return test::run_op(kernels::conv(), type, inputs, with, DType::Float);
+}
+
+Tensor sizes(const Shape& shape) {
+  Tensor result(DType::Int32, {static_cast<std::int64_t>(shape.rank())});
+  std::ranges::transform(shape.dims(), result.mutable_data<std::int32_t>().begin(), [](std::int64_t dim) { return static_cast<std::int32_t>(dim); });
+  return result;
 }
 
 const Tensor kImage = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 3, 3, 1});
@@ -51,6 +60,99 @@ TEST(ConvKernels, GiveTheGradientsOfBothInputs) {
             Tensor::of<float>({1 + 10, 2 + 12, 4 + 16, 5 + 18}, {2, 2, 1, 1}));
   EXPECT_EQ(run("Conv2DBackpropInput", {Tensor::of<std::int32_t>({1, 3, 3, 1}), kFilter, gradient}, attrs("VALID")),
             Tensor::of<float>({1, 10, 0, 100, 1002, 20, 0, 200, 2000}, {1, 3, 3, 1}));
+}
+
+/// Small integers, whose sums are exact in whatever order.
+Tensor integers(const Shape& shape, std::int64_t seed) {
+  Tensor result(DType::Float, shape);
+  for (float& value : result.mutable_data<float>()) value = static_cast<float>((seed = (seed * 1'103'515'245 + 12'345) % 2'147'483'648) % 7 - 3);
+  return result;
+}
+
+/// Calls `visit(image element, filter element, result element)` for each product that a convolution sums up.
+template <class Visit>
+void for_each_product(const Shape& image, const Shape& filter, const Shape& result, std::array<std::int64_t, 2> strides,
+                      std::array<std::int64_t, 2> before, Visit&& visit) {
+  for (std::int64_t n = 0; n < result[0]; ++n) {
+    for (std::int64_t y = 0; y < result[1]; ++y) {
+      for (std::int64_t x = 0; x < result[2]; ++x) {
+        for (std::int64_t ky = 0; ky < filter[0]; ++ky) {
+          for (std::int64_t kx = 0; kx < filter[1]; ++kx) {
+            const std::int64_t iy = y * strides[0] + ky - before[0];
+            const std::int64_t ix = x * strides[1] + kx - before[1];
+            if (iy < 0 || iy >= image[1] || ix < 0 || ix >= image[2]) continue;
+            for (std::int64_t in = 0; in < filter[2]; ++in) {
+              for (std::int64_t out = 0; out < filter[3]; ++out) {
+                visit(((n * image[1] + iy) * image[2] + ix) * image[3] + in, ((ky * filter[1] + kx) * filter[2] + in) * filter[3] + out,
+                      ((n * result[1] + y) * result[2] + x) * result[3] + out);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+struct ConvCase {
+  Shape image;
+  Shape filter;
+  std::int64_t stride_height;
+  std::int64_t stride_width;
+};
+
+/// Windows of any size and stride, also such that leave pixels out; channels that fill vectors and ones that do not.
+const ConvCase kCases[] = {
+    {{2, 5, 7, 3}, {3, 3, 3, 4}, 1, 1},   {{1, 6, 5, 1}, {2, 4, 1, 33}, 1, 2},  {{2, 7, 8, 5}, {3, 2, 5, 7}, 2, 3},
+    {{1, 9, 9, 2}, {5, 5, 2, 70}, 3, 2},  {{1, 5, 6, 4}, {1, 1, 4, 3}, 1, 1},   {{2, 7, 7, 3}, {1, 2, 3, 2}, 3, 4},
+    {{1, 1, 9, 17}, {1, 3, 17, 16}, 1, 1}, {{1, 4, 4, 1}, {4, 4, 1, 1}, 1, 1},  {{1, 12, 3, 40}, {5, 3, 40, 65}, 2, 1},
+    {{1, 3, 2, 300}, {2, 2, 300, 9}, 1, 1}};
+
+TEST(ConvKernels, SumUpWhatWindowsSeeInResultAndGradients) {
+  for (const ConvCase& c : kCases) {
+    for (const bool same : {true, false}) {
+      SCOPED_TRACE(str_cat(c.image, " ", c.filter, " ", c.stride_height, " ", c.stride_width, same ? " SAME" : " VALID"));
+      const std::array strides{c.stride_height, c.stride_width};
+      std::array<std::int64_t, 2> before{};
+      std::array<std::int64_t, 2> steps{};
+      for (std::size_t d = 0; d < 2; ++d) {
+        const std::int64_t extent = c.image[d + 1];
+        steps[d] = ((same ? extent : extent - c.filter[d] + 1) + strides[d] - 1) / strides[d];
+        if (same) before[d] = std::max<std::int64_t>(0, (steps[d] - 1) * strides[d] + c.filter[d] - extent) / 2;
+      }
+      const Shape shape{c.image[0], steps[0], steps[1], c.filter[3]};
+      const Tensor image = integers(c.image, 1);
+      const Tensor filter = integers(c.filter, 2);
+      const Tensor gradient = integers(shape, 3);
+      Tensor result(DType::Float, shape);
+      Tensor image_gradient(DType::Float, c.image);
+      Tensor filter_gradient(DType::Float, c.filter);
+      const auto from = [](const Tensor& tensor) { return tensor.data<float>().data(); };
+      const auto to = [](Tensor& tensor) { return tensor.mutable_data<float>().data(); };
+      for_each_product(c.image, c.filter, shape, strides, before, [&](std::int64_t i, std::int64_t f, std::int64_t r) {
+        to(result)[r] += from(image)[i] * from(filter)[f];
+        to(image_gradient)[i] += from(filter)[f] * from(gradient)[r];
+        to(filter_gradient)[f] += from(image)[i] * from(gradient)[r];
+      });
+      const Attrs with = attrs(same ? "SAME" : "VALID", c.stride_height, c.stride_width);
+      EXPECT_EQ(run("Conv2D", {image, filter}, with), result);
+      EXPECT_EQ(run("Conv2DBackpropInput", {sizes(c.image), filter, gradient}, with), image_gradient);
+      EXPECT_EQ(run("Conv2DBackpropFilter", {image, sizes(c.filter), gradient}, with), filter_gradient);
+    }
+  }
+}
+
+TEST(ConvKernels, GiveNothingForNothing) {
+  const Tensor none(DType::Float, {0, 3, 3, 2});
+  const Tensor filter = integers({2, 2, 2, 5}, 1);
+  const Tensor gradient(DType::Float, {0, 2, 2, 5});
+  EXPECT_EQ(run("Conv2D", {none, filter}, attrs("VALID")), gradient);
+  EXPECT_EQ(run("Conv2DBackpropInput", {sizes({0, 3, 3, 2}), filter, gradient}, attrs("VALID")), none);
+  EXPECT_EQ(run("Conv2DBackpropFilter", {none, sizes({2, 2, 2, 5}), gradient}, attrs("VALID")), Tensor(DType::Float, {2, 2, 2, 5}));
+  const Tensor no_channels(DType::Float, {1, 3, 3, 0});
+  EXPECT_EQ(run("Conv2D", {no_channels, Tensor(DType::Float, {2, 2, 0, 5})}, attrs("VALID")), Tensor(DType::Float, {1, 2, 2, 5}));
+  EXPECT_EQ(run("Conv2DBackpropInput", {sizes({1, 3, 3, 2}), Tensor(DType::Float, {2, 2, 2, 0}), Tensor(DType::Float, {1, 2, 2, 0})}, attrs("VALID")),
+            Tensor(DType::Float, {1, 3, 3, 2}));
 }
 
 TEST(ConvKernels, RefuseWhatDoesNotFit) {

@@ -41,6 +41,34 @@ TEST(PoolKernels, ShareTheGradientOfAMean) {
             Tensor::of<float>({1, 1, 1, 1, 1, 1, 3, 3, 1}, {1, 3, 3, 1}));
 }
 
+/// A tensor with so many channels where `one` has one: the second has twice its values, and so on.
+Tensor in_channels(const Tensor& one, std::int64_t channels) {
+  const Shape& shape = one.shape();
+  Tensor result(DType::Float, {shape[0], shape[1], shape[2], channels});
+  float* to = result.mutable_data<float>().data();
+  for (const float value : one.data<float>()) {
+    for (std::int64_t c = 1; c <= channels; ++c) *to++ = value * static_cast<float>(c);
+  }
+  return result;
+}
+
+TEST(PoolKernels, TakeEachChannelByItself) {
+  const Tensor image = Tensor::of<float>({1, 9, 3, 4, 5, 6, 7, 8, -9, 5, 3, 2, 0, -1, 7, 7, 2, 1}, {2, 3, 3, 1});
+  const Tensor gradient = Tensor::of<float>({4, -2, 8, 12, 16, 20, -4, 0}, {2, 2, 2, 1});
+  const Tensor largest = run("MaxPool", {image}, "SAME");
+  for (const std::int64_t channels : {2, 3, 16, 37}) {
+    const Tensor images = in_channels(image, channels);
+    const Tensor gradients = in_channels(gradient, channels);
+    EXPECT_EQ(run("MaxPool", {images}, "SAME"), in_channels(largest, channels));
+    EXPECT_EQ(run("MaxPoolGrad", {images, in_channels(largest, channels), gradients}, "SAME"),
+              in_channels(run("MaxPoolGrad", {image, largest, gradient}, "SAME"), channels));
+    EXPECT_EQ(run("AvgPool", {images}, "SAME"), in_channels(run("AvgPool", {image}, "SAME"), channels));
+    const auto sizes = [](std::int32_t last) { return Tensor::of<std::int32_t>({2, 3, 3, last}); };
+    EXPECT_EQ(run("AvgPoolGrad", {sizes(static_cast<std::int32_t>(channels)), gradients}, "SAME"),
+              in_channels(run("AvgPoolGrad", {sizes(1), gradient}, "SAME"), channels));
+  }
+}
+
 TEST(PoolKernels, RefuseWhatDoesNotFit) {
   EXPECT_THROW(run("MaxPool", {Tensor(DType::Float, {1, 1, 1, 1})}, "VALID"), InvalidArgumentError);
   EXPECT_THROW(run("MaxPool", {Tensor(DType::Float, {4, 4})}, "SAME"), InvalidArgumentError);

@@ -13,6 +13,7 @@
 #include <Eigen/Core>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/gathered_product.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -28,51 +29,18 @@ struct ProductShape {
   bool transpose_b;
 };
 
-/// Eigen's block sizes with memory of ours behind them, so that a product allocates nothing.
 template <class T>
-class Blocking : public Eigen::internal::level3_blocking<T, T> {
- public:
-  Blocking(Eigen::Index rows, Eigen::Index columns, Eigen::Index inner) {
-    this->m_mc = rows;
-    this->m_nc = columns;
-    this->m_kc = inner;
-    Eigen::internal::computeProductBlockingSizes<T, T>(this->m_kc, this->m_mc, this->m_nc, Eigen::Index{1});
-  }
-  [[nodiscard]] std::size_t bytes_of_a() const { return padded(this->m_mc * this->m_kc); }
-  [[nodiscard]] std::size_t bytes_of_b() const { return padded(this->m_kc * this->m_nc); }
-  void use(std::byte* memory) {
-    this->m_blockA = reinterpret_cast<T*>(memory);
-    this->m_blockB = reinterpret_cast<T*>(memory + bytes_of_a());
-  }
-
- private:
-  static std::size_t padded(Eigen::Index elements) { return (static_cast<std::size_t>(elements) * sizeof(T) + 63) / 64 * 64; }
-};
-
-/// Eigen's general product, column-major. What it calls "left" is our second factor: a row-major matrix is a transposed column-major one.
-template <class T, int LeftOrder, int RightOrder>
-void general_product(const T* left, const T* right, T* result, Eigen::Index rows, Eigen::Index columns, Eigen::Index inner,
-                     Blocking<T>& blocking) {
-  using Product =
-      Eigen::internal::general_matrix_matrix_product<Eigen::Index, T, LeftOrder, false, T, RightOrder, false, Eigen::ColMajor, 1>;
-  const Eigen::Index left_stride = LeftOrder == Eigen::ColMajor ? rows : inner;
-  const Eigen::Index right_stride = RightOrder == Eigen::ColMajor ? inner : columns;
-  Product::run(rows, columns, inner, left, left_stride, right, right_stride, result, 1, rows, T{1}, blocking, nullptr);
-}
-
-template <class T>
-void multiply_matrices(KernelContext& context, const T* a, const T* b, std::span<T> product, const ProductShape& shape) {
-  Blocking<T> blocking(shape.columns, shape.rows, shape.inner);
-  blocking.use(context.scratch(blocking.bytes_of_a() + blocking.bytes_of_b()));
-  std::ranges::fill(product, T{0});  // Eigen adds to what is there
-  const auto run = [&](auto code) { code(b, a, product.data(), shape.columns, shape.rows, shape.inner, blocking); };
-  if (shape.transpose_b) {
-    shape.transpose_a ? run(general_product<T, Eigen::RowMajor, Eigen::RowMajor>)
-                      : run(general_product<T, Eigen::RowMajor, Eigen::ColMajor>);
-  } else {
-    shape.transpose_a ? run(general_product<T, Eigen::ColMajor, Eigen::RowMajor>)
-                      : run(general_product<T, Eigen::ColMajor, Eigen::ColMajor>);
-  }
+void multiply_matrices(KernelContext& context, const T* a, const T* b, T* product, const ProductShape& shape) {
+  multiply_gathered<T>({.a = a,
+                        .rows = {1, shape.rows, 0, shape.transpose_a ? 1 : shape.inner},
+                        .inner = {1, shape.inner, 0, shape.transpose_a ? shape.rows : 1},
+                        .b = b,
+                        .b_stride = shape.transpose_b ? 1 : shape.columns,
+                        .b_column_stride = shape.transpose_b ? shape.inner : 1,
+                        .columns = shape.columns,
+                        .result = product,
+                        .result_rows = {1, shape.rows, 0, shape.columns},
+                        .packing = context.scratch<T>(kPackingSize<T>)});
 }
 
 /// One row times a matrix: several rows of the matrix are read at a time, for fewer passes over the result.
@@ -135,10 +103,8 @@ void multiply(KernelContext& context, const T* a, const T* b, std::span<T> produ
     multiply_row_transposed(a, b, product.data(), shape.inner, shape.columns);
   } else if (shape.rows == 1) {
     multiply_row(a, b, product.data(), shape.inner, shape.columns);
-  } else if (shape.inner == 0) {
-    std::ranges::fill(product, T{0});
   } else {
-    multiply_matrices(context, a, b, product, shape);
+    multiply_matrices(context, a, b, product.data(), shape);
   }
 }
 

@@ -162,7 +162,7 @@ void log_softmax(KernelContext& context) {
   const std::span<T> result = context.output<T>(0, context.shape(0));
   if (result.empty()) return;
   subtract_row_maxima(context.data<T>(0).data(), result.data(), rows, columns);
-  T* exponentials = reinterpret_cast<T*>(context.scratch(result.size() * sizeof(T)));
+  T* exponentials = context.scratch<T>(result.size());
   apply_to_array<Exp>(result.data(), exponentials, rows * columns);
   T* values = result.data();
   for (std::int64_t row = 0; row < rows; ++row, values += columns, exponentials += columns) {
@@ -174,7 +174,7 @@ void log_softmax(KernelContext& context) {
 /// Writes exp(shifted) over the gradients and gives on the logits less their largest through `scratch`.
 template <class T>
 T* shifted_and_exponentials(KernelContext& context, std::span<T> exponentials, std::int64_t rows, std::int64_t columns) {
-  T* shifted = reinterpret_cast<T*>(context.scratch(exponentials.size() * sizeof(T)));
+  T* shifted = context.scratch<T>(exponentials.size());
   subtract_row_maxima(context.data<T>(0).data(), shifted, rows, columns);
   apply_to_array<Exp>(shifted, exponentials.data(), static_cast<std::int64_t>(exponentials.size()));
   return shifted;

@@ -9,30 +9,13 @@
 #include <cstdint>
 #include <span>
 
+#include <trainhook/engine/kernels/vectors.hpp>
 #include <trainhook/engine/kernels/windows.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
 
 using namespace trainhook::detail;
-
-/// The windows of a pooling, one after the other: `visit(position, pixel)` for each pixel of each window, both counted over the batch,
-/// `enter(position, pixels)` before them.
-template <class Enter, class Visit>
-void for_each_window(std::int64_t batch, const Sweep& height, const Sweep& width, Enter&& enter, Visit&& visit) {
-  std::int64_t position = 0;
-  for (std::int64_t image = 0; image < batch; ++image) {
-    for (std::int64_t y = 0; y < height.steps; ++y) {
-      for (std::int64_t x = 0; x < width.steps; ++x, ++position) {
-        enter(position, (height.last(y) - height.first(y)) * (width.last(x) - width.first(x)));
-        for (std::int64_t ky = height.first(y); ky < height.last(y); ++ky) {
-          const std::int64_t row = (image * height.extent + height.start(y) + ky) * width.extent + width.start(x);
-          for (std::int64_t kx = width.first(x); kx < width.last(x); ++kx) visit(position, row + kx);
-        }
-      }
-    }
-  }
-}
 
 /// A pooling of images of some shape.
 struct Pooling {
@@ -49,6 +32,31 @@ struct Pooling {
 
   [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, channels}; }
 
+  /// Calls `code(zero, at, window)` for each window and each few of its channels: with a vector, or a single T, to compute with, where they
+  /// are in the result, and what calls back for each pixel of the window with where they are in the images.
+  template <class T, class Code>
+  void for_each_window(Code&& code) const {
+    constexpr std::int64_t kSize = kVectorSize<T>;
+    std::int64_t position = 0;
+    for (std::int64_t image = 0; image < batch; ++image) {
+      for (std::int64_t y = 0; y < height.steps; ++y) {
+        for (std::int64_t x = 0; x < width.steps; ++x, position += channels) {
+          const std::int64_t row = image * height.extent + height.start(y);
+          std::int64_t c = 0;
+          const auto window = [&](auto&& visit) {
+            for (std::int64_t ky = height.first(y); ky < height.last(y); ++ky) {
+              for (std::int64_t kx = width.first(x); kx < width.last(x); ++kx) {
+                visit(((row + ky) * width.extent + width.start(x) + kx) * channels + c);
+              }
+            }
+          };
+          for (; c + kSize <= channels; c += kSize) code(typename VectorOf<T, kVectorSize<T>>::type{}, position + c, window);
+          for (; c < channels; ++c) code(T{0}, position + c, window);
+        }
+      }
+    }
+  }
+
  private:
   static const Shape& checked(const Shape& image) {
     if (image.rank() != 4) throw InvalidArgumentError("the image must be of rank 4");
@@ -60,16 +68,15 @@ template <class T>
 void max_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
   T* result = context.output<T>(0, pool.result()).data();
-  const std::int64_t channels = pool.channels;
-  bool is_first = false;
-  for_each_window(
-      pool.batch, pool.height, pool.width, [&](std::int64_t, std::int64_t) { is_first = true; },
-      [&](std::int64_t position, std::int64_t pixel) {
-        T* const to = result + position * channels;
-        const T* const from = image + pixel * channels;
-        for (std::int64_t c = 0; c < channels; ++c) to[c] = is_first || to[c] < from[c] ? from[c] : to[c];
-        is_first = false;
-      });
+  pool.for_each_window<T>([&](auto largest, std::int64_t at, auto&& window) {
+    bool is_first = true;
+    window([&](std::int64_t pixel) {
+      const auto values = load<decltype(largest)>(image + pixel);
+      largest = is_first ? values : largest < values ? values : largest;
+      is_first = false;
+    });
+    store(largest, result + at);
+  });
 }
 
 /// The gradient goes to the first of the largest pixels of each window.
@@ -83,37 +90,33 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
   const T* gradient = context.data<T>(2).data();
   const std::span<T> result = context.output<T>(0, context.shape(0));
   std::ranges::fill(result, T{0});
-  const std::int64_t channels = pool.channels;
-  T* const left = reinterpret_cast<T*>(context.scratch(static_cast<std::size_t>(channels) * sizeof(T)));  // what no pixel got so far
-  for_each_window(
-      pool.batch, pool.height, pool.width,
-      [&](std::int64_t position, std::int64_t) { std::copy_n(gradient + position * channels, channels, left); },
-      [&](std::int64_t position, std::int64_t pixel) {
-        const T* const from = image + pixel * channels;
-        const T* const top = largest + position * channels;
-        T* const __restrict to = result.data() + pixel * channels;
-        T* const __restrict rest = left;
-        for (std::int64_t c = 0; c < channels; ++c) {  // without branches, so that it is vectorized
-          const bool is_largest = from[c] == top[c];
-          to[c] += is_largest ? rest[c] : T{0};
-          rest[c] = is_largest ? T{0} : rest[c];
-        }
-      });
+  pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
+    using Values = decltype(zero);
+    const auto top = load<Values>(largest + at);
+    auto rest = load<Values>(gradient + at);  // what no pixel got so far
+    window([&](std::int64_t pixel) {
+      __builtin_prefetch(image + pixel + 8 * pool.channels);  // processors do not foresee how windows move
+      const auto is_largest = load<Values>(image + pixel) == top;
+      T* const to = result.data() + pixel;
+      store<Values>(load<Values>(to) + (is_largest ? rest : zero), to);
+      rest = is_largest ? zero : rest;
+    });
+  });
 }
 
 template <class T>
 void avg_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
-  const std::span<T> result = context.output<T>(0, pool.result());
-  std::ranges::fill(result, T{0});
-  const std::int64_t channels = pool.channels;
-  T share = 0;
-  for_each_window(
-      pool.batch, pool.height, pool.width, [&](std::int64_t, std::int64_t pixels) { share = T{1} / static_cast<T>(pixels); },
-      [&](std::int64_t position, std::int64_t pixel) {
-        T* const to = result.data() + position * channels;
-        for (std::int64_t c = 0; c < channels; ++c) to[c] += image[pixel * channels + c] * share;
-      });
+  T* result = context.output<T>(0, pool.result()).data();
+  pool.for_each_window<T>([&](auto sum, std::int64_t at, auto&& window) {
+    T pixels = 0;
+    window([&](std::int64_t pixel) {
+      sum += load<decltype(sum)>(image + pixel);
+      ++pixels;
+    });
+    sum /= pixels;
+    store(sum, result + at);
+  });
 }
 
 template <class T>
@@ -122,14 +125,16 @@ void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& ima
   const T* gradient = context.data<T>(1).data();
   const std::span<T> result = context.output<T>(0, image);
   std::ranges::fill(result, T{0});
-  const std::int64_t channels = pool.channels;
-  T share = 0;
-  for_each_window(
-      pool.batch, pool.height, pool.width, [&](std::int64_t, std::int64_t pixels) { share = T{1} / static_cast<T>(pixels); },
-      [&](std::int64_t position, std::int64_t pixel) {
-        T* const to = result.data() + pixel * channels;
-        for (std::int64_t c = 0; c < channels; ++c) to[c] += gradient[position * channels + c] * share;
-      });
+  pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
+    using Values = decltype(zero);
+    T pixels = 0;
+    window([&](std::int64_t) { ++pixels; });
+    const Values share = load<Values>(gradient + at) / pixels;
+    window([&](std::int64_t pixel) {
+      T* const to = result.data() + pixel;
+      store<Values>(load<Values>(to) + share, to);
+    });
+  });
 }
 
 template <template <class> class Code>
