@@ -63,7 +63,7 @@ check_includes_what_it_names() {  # a header that names std::vector has <vector>
       BEGIN {
         n = split("algorithm:ranges::(sort|copy|find|any_of|all_of|none_of|equal|fill|transform|max_element|min_element)|std::(sort|stable_sort|copy|copy_n|fill_n|fill|find|find_if|transform|clamp|lower_bound|upper_bound|min_element|max_element|reverse|rotate) " \
           "array:std::array atomic:std::atomic bit:std::(bit_cast|countl_zero|popcount|has_single_bit|endian) charconv:std::(to_chars|from_chars) " \
-          "chrono:std::chrono complex:std::complex concepts:std::(same_as|convertible_to|derived_from|invocable|integral|floating_point) " \
+          "chrono:std::chrono complex:std::complex concepts:std::(same_as|convertible_to|derived_from|invocable|floating_point|integral[^_]) " \
           "condition_variable:std::condition_variable cstdint:std::u?int(8|16|32|64)_t cstdio:std::(fprintf|fwrite|snprintf|fflush) " \
           "cstring:std::(memcpy|memcmp|memset|memmove|strlen) deque:std::deque exception:std::(exception_ptr|current_exception|rethrow_exception|make_exception_ptr|uncaught_exceptions) " \
           "filesystem:std::filesystem functional:std::(function|hash|less)[<(] future:std::(future|promise|async) initializer_list:std::initializer_list " \
