@@ -36,6 +36,11 @@ TEST(PoolKernels, GiveTheGradientToTheFirstOfTheLargest) {
             Tensor::of<float>({3, 0, 0, 0}, {1, 2, 2, 1}));
 }
 
+TEST(PoolKernels, GiveNoGradientToPixelsOutsideOfAllWindows) {
+  EXPECT_EQ(run("MaxPoolGrad", {kImage, Tensor::of<float>({9}, {1, 1, 1, 1}), Tensor::of<float>({3}, {1, 1, 1, 1})}, "VALID"),
+            Tensor::of<float>({0, 3, 0, 0, 0, 0, 0, 0, 0}, {1, 3, 3, 1}));
+}
+
 TEST(PoolKernels, ShareTheGradientOfAMean) {
   EXPECT_EQ(run("AvgPoolGrad", {Tensor::of<std::int32_t>({1, 3, 3, 1}), Tensor::of<float>({4, 2, 6, 1}, {1, 2, 2, 1})}, "SAME"),
             Tensor::of<float>({1, 1, 1, 1, 1, 1, 3, 3, 1}, {1, 3, 3, 1}));

@@ -207,7 +207,6 @@ void multiply_block(GatheredProduct<T> product) {
   constexpr std::size_t kSize = kVectorSize<T>;
   constexpr std::size_t kSmallSize = 16 / sizeof(T);
   const bool has_dots = product.inner.column_stride == 1 && product.inner.columns >= std::int64_t{kSize};
-  if (has_dots && product.b_stride == 1 && product.rows.size() <= 12) return multiply_tiles<DotTile<kSize>>(product);  // too few to pack for
   if constexpr (kTileVectors<T> > 2) multiply_tiles<WideTile<kSize, kTileVectors<T>>>(product);
   multiply_tiles<WideTile<kSize, 2>>(product);
   multiply_tiles<WideTile<kSize, 1>>(product);

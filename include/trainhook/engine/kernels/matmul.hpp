@@ -31,15 +31,31 @@ struct ProductShape {
 
 template <class T>
 void multiply_matrices(KernelContext& context, const T* a, const T* b, T* product, const ProductShape& shape) {
+  const auto [rows, inner, columns, transpose_a, transpose_b] = shape;
+  if (transpose_b && rows * (inner + columns) < inner * columns) {  // then it is less to copy to turn the other factor and the product
+    T* const turned = context.scratch<T>(kPackingSize<T> + static_cast<std::size_t>(rows * columns));
+    multiply_gathered<T>({.a = b,
+                          .rows = {1, columns, 0, inner},
+                          .inner = {1, inner, 0, 1},
+                          .b = a,
+                          .b_stride = transpose_a ? rows : 1,
+                          .b_column_stride = transpose_a ? 1 : inner,
+                          .columns = rows,
+                          .result = turned,
+                          .result_rows = {1, columns, 0, rows},
+                          .packing = turned + rows * columns});
+    transpose(turned, columns, rows, rows, product);
+    return;
+  }
   multiply_gathered<T>({.a = a,
-                        .rows = {1, shape.rows, 0, shape.transpose_a ? 1 : shape.inner},
-                        .inner = {1, shape.inner, 0, shape.transpose_a ? shape.rows : 1},
+                        .rows = {1, rows, 0, transpose_a ? 1 : inner},
+                        .inner = {1, inner, 0, transpose_a ? rows : 1},
                         .b = b,
-                        .b_stride = shape.transpose_b ? 1 : shape.columns,
-                        .b_column_stride = shape.transpose_b ? shape.inner : 1,
-                        .columns = shape.columns,
+                        .b_stride = transpose_b ? 1 : columns,
+                        .b_column_stride = transpose_b ? inner : 1,
+                        .columns = columns,
                         .result = product,
-                        .result_rows = {1, shape.rows, 0, shape.columns},
+                        .result_rows = {1, rows, 0, columns},
                         .packing = context.scratch<T>(kPackingSize<T>)});
 }
 

@@ -32,6 +32,12 @@ struct Pooling {
 
   [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, channels}; }
 
+  /// Whether each pixel lies in one window.
+  [[nodiscard]] bool is_partition() const noexcept {
+    const auto holds = [](const Sweep& sweep) { return sweep.stride == sweep.size && sweep.steps * sweep.size >= sweep.extent; };
+    return holds(height) && holds(width);
+  }
+
   /// Calls `code(zero, at, window)` for each window and each few of its channels: with a vector, or a single T, to compute with, where they
   /// are in the result, and what calls back for each pixel of the window with where they are in the images.
   template <class T, class Code>
@@ -89,7 +95,8 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
   const T* largest = context.data<T>(1).data();
   const T* gradient = context.data<T>(2).data();
   const std::span<T> result = context.output<T>(0, context.shape(0));
-  std::ranges::fill(result, T{0});
+  const bool adds = !pool.is_partition();
+  if (adds) std::ranges::fill(result, T{0});
   pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
     using Values = decltype(zero);
     const auto top = load<Values>(largest + at);
@@ -98,7 +105,8 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
       __builtin_prefetch(image + pixel + 8 * pool.channels);  // processors do not foresee how windows move
       const auto is_largest = load<Values>(image + pixel) == top;
       T* const to = result.data() + pixel;
-      store<Values>(load<Values>(to) + (is_largest ? rest : zero), to);
+      const Values share = is_largest ? rest : zero;
+      store<Values>(adds ? load<Values>(to) + share : share, to);
       rest = is_largest ? zero : rest;
     });
   });
