@@ -53,7 +53,8 @@ template <class T>
 void expect_products_as_defined() {
   std::mt19937 random(3);
   for (const auto& [rows, inner, columns] :
-       {std::array<std::int64_t, 3>{1, 1, 1}, {1, 37, 20}, {5, 1, 7}, {3, 4, 5}, {33, 65, 17}, {4, 9, 1}, {64, 64, 64}, {12, 100, 3}, {2, 70, 40}, {49, 530, 275}}) {
+       {std::array<std::int64_t, 3>{1, 1, 1}, {1, 37, 20}, {5, 1, 7}, {3, 4, 5}, {33, 65, 17}, {4, 9, 1}, {64, 64, 64}, {12, 100, 3},
+        {300, 20, 1}, {2, 70, 40}, {49, 530, 275}}) {
     for (const bool transpose_a : {false, true}) {
       for (const bool transpose_b : {false, true}) {
         const Tensor a = transpose_a ? random_matrix<T>(inner, rows, random) : random_matrix<T>(rows, inner, random);

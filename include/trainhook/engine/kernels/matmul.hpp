@@ -119,6 +119,8 @@ void multiply(KernelContext& context, const T* a, const T* b, std::span<T> produ
     multiply_row_transposed(a, b, product.data(), shape.inner, shape.columns);
   } else if (shape.rows == 1) {
     multiply_row(a, b, product.data(), shape.inner, shape.columns);
+  } else if (shape.columns == 1 && shape.transpose_a) {  // the same, turned
+    multiply_row(b, a, product.data(), shape.inner, shape.rows);
   } else {
     multiply_matrices(context, a, b, product.data(), shape);
   }
