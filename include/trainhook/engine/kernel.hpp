@@ -171,7 +171,8 @@ class KernelContext {
     return *outputs_[i];
   }
 
-  /// Memory for `count` elements, aligned to 64 bytes, for the duration of the call: kept from run to run, and one for all calls of a run.
+  /// Memory for `count` elements, aligned to 64 bytes, for the duration of the kernel's call; kept from run to run. Asked for again, it is
+  /// the same memory.
   template <class T>
   [[nodiscard]] T* scratch(std::size_t count) const {
     const std::size_t bytes = count * sizeof(T);

@@ -62,7 +62,7 @@ struct GatheredProduct {
 
 constexpr std::int64_t kInnerBlock = 512;
 
-/// Columns of a tile: 6 rows of them fill most registers.
+/// Vectors of columns in a tile: 6 rows of them fill most registers.
 template <class T>
 inline constexpr std::size_t kTileVectors = kVectorRegisters<T> >= 32 ? 4 : 2;
 template <class T>
