@@ -10,7 +10,8 @@ start=$SECONDS
 "$root/.ci/packages" tests data
 
 # Neither optimised nor with debug information: nearly all the time goes into compiling. No NDEBUG: asserts stay on.
-cmake --fresh -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTRAINHOOK_BUILD_BENCHMARKS=OFF \
+cmake --fresh -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTRAINHOOK_COMPILE_OPTIONS=-O0 \
+  -DTRAINHOOK_BUILD_BENCHMARKS=OFF \
   -DTRAINHOOK_BUILD_EXAMPLES=OFF
 cmake --build "$build"
 tested=$SECONDS

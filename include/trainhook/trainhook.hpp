@@ -14,7 +14,6 @@
 #include <trainhook/core/random.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/core/str_cat.hpp>
 #include <trainhook/core/tensor.hpp>
 
 #include <trainhook/io/coding.hpp>

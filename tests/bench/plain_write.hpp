@@ -29,7 +29,7 @@ inline void write_plainly(const std::string& path, const std::vector<Tensor>& pa
   }
   good = good && ::fsync(file) == 0;
   if (file >= 0) ::close(file);
-  if (!good) throw UnavailableError("cannot write ", path);
+  if (!good) throw UnavailableError("cannot write {}", path);
 }
 
 }  // namespace trainhook::bench

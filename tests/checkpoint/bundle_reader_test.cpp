@@ -76,7 +76,7 @@ std::string message_of(Action&& action) {
   } catch (const ErrorType& error) {
     return error.what();
   } catch (const Error& error) {
-    return str_cat("another error: ", error.what());
+    return fmt::format("another error: {}", error.what());
   }
   return "no error";
 }
@@ -98,7 +98,7 @@ TEST(BundleReader, GivesBackEveryDtype) {
 TEST(BundleReader, ReadsAnIndexOfManyBlocks) {
   MemoryFileSystem disk;
   std::vector<NamedTensor> tensors;
-  for (int i = 0; i < 6000; ++i) tensors.push_back({str_cat("layer_", i, "/kernel/slot_of_an_optimizer_with_a_long_name"), Tensor(i)});
+  for (int i = 0; i < 6000; ++i) tensors.push_back({fmt::format("layer_{}/kernel/slot_of_an_optimizer_with_a_long_name", i), Tensor(i)});
   write(disk, tensors);
   EXPECT_GT(disk.contents(kIndex).size(), 256u * 1024);
   const BundleReader reader = open(disk);

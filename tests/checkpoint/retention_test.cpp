@@ -20,7 +20,7 @@ using Prefixes = std::vector<std::string>;
 class RetentionTest : public ::testing::Test {
  protected:
   std::string write(std::int64_t step) {
-    const std::string prefix = str_cat("run/model.ckpt-", step);
+    const std::string prefix = fmt::format("run/model.ckpt-{}", step);
     BundleWriter writer(prefix, {.file_system = &disk});
     writer.add("step", Tensor(step));
     writer.finish();

@@ -298,7 +298,7 @@ TEST_F(SaverTest, R04_WithoutALimitNothingIsListedAndNothingGoes) {
   for (std::int64_t step = 1; step <= 8; ++step) {
     save(saver, session, step);
     EXPECT_EQ(saver.last_checkpoints(), Prefixes{});
-    EXPECT_EQ(listed(), Prefixes{str_cat("run/m-", step)});
+    EXPECT_EQ(listed(), Prefixes{fmt::format("run/m-{}", step)});
   }
   EXPECT_EQ(checkpoints_on_disk(disk, "run").size(), 8U);
 }

@@ -36,8 +36,8 @@ TEST(Error, OfOneCodeIsNotCaughtAsAnother) {
   }
 }
 
-TEST(Error, MessageIsBuiltFromPieces) {
-  const DataLossError error("bad checksum in ", "model.ckpt-3", " at byte ", 17);
+TEST(Error, MessageIsMadeFromAFormatString) {
+  const DataLossError error("bad checksum in {} at byte {}", "model.ckpt-3", 17);
   EXPECT_STREQ(error.what(), "bad checksum in model.ckpt-3 at byte 17");
 }
 

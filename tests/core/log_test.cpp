@@ -31,9 +31,9 @@ class Lines {
 
 TEST(Log, LinesGoToTheSinkWithTheirLevel) {
   const Lines lines;
-  log_info("saved step ", 100);
+  log_info("saved step {}", 100);
   log_warning("slow disk");
-  log_error("lost ", 2.5, " s");
+  log_error("lost {} s", 2.5);
   EXPECT_EQ(lines.all, (std::vector<std::string>{"I saved step 100", "W slow disk", "E lost 2.5 s"}));
 }
 
@@ -68,7 +68,7 @@ TEST(Log, TheSinkIsCalledByOneThreadAtATime) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([] {
-        for (int line = 0; line < 100; ++line) log_info("line ", line);
+        for (int line = 0; line < 100; ++line) log_info("line {}", line);
       });
     }
   }

@@ -201,7 +201,7 @@ TEST(Scaffold, SeveralPiecesWhereOneIsWantedAreAnError) {
     graph.add_to_collection(key, no_op(graph));
     Scaffold scaffold;
     EXPECT_EQ(message_of<FailedPreconditionError>([&] { scaffold.finalize(graph); }),
-              str_cat("More than one item in the collection '", key, "'; give the scaffold the one to use"));
+              fmt::format("More than one item in the collection '{}'; give the scaffold the one to use", key));
   }
   Graph graph;
   for (int i = 0; i < 2; ++i) graph.add_to_collection(graph_keys::kSavers, std::make_shared<Saver>());

@@ -64,7 +64,7 @@ inline th::Dataset generated(std::int64_t end) {
                                  [next](std::string_view state) {
                                    for (char c : state) {
                                      if (c < '0' || c > '9' || state.size() > 9)
-                                       throw th::DataLossError("'", state, "' is no state of this generator");
+                                       throw th::DataLossError("'{}' is no state of this generator", state);
                                    }
                                    *next = state.empty() ? 0 : std::stoll(std::string(state));
                                  }};

@@ -20,17 +20,17 @@ namespace {
 
 /// An event in one line, bytes by their number.
 std::string line_of(const Event& event) {
-  std::string line = str_cat(event.step, " ", event.file_version, event.source_writer.empty() ? "" : " by ", event.source_writer);
+  std::string line = fmt::format("{} {}{}{}", event.step, event.file_version, event.source_writer.empty() ? "" : " by ", event.source_writer);
   if (!event.graph_def.empty()) line += " graph";
   if (!event.meta_graph_def.empty()) line += " meta graph";
   for (const SummaryValue& value : event.values) {
-    line += str_cat(" ", value.tag, "(", value.plugin, ")");
-    if (value.scalar) line += str_cat("=", *value.scalar);
-    if (value.histogram) line += str_cat("=", value.histogram->min, "..", value.histogram->max, "/", value.histogram->num);
-    for (const SummaryImage& image : value.images) line += str_cat("=", image.width, "x", image.height);
+    line += fmt::format(" {}({})", value.tag, value.plugin);
+    if (value.scalar) line += fmt::format("={}", *value.scalar);
+    if (value.histogram) line += fmt::format("={}..{}/{}", value.histogram->min, value.histogram->max, value.histogram->num);
+    for (const SummaryImage& image : value.images) line += fmt::format("={}x{}", image.width, image.height);
     if (value.text) line += "=" + *value.text;
   }
-  if (event.session_log) line += str_cat(" status ", event.session_log->status, " ", event.session_log->checkpoint_path);
+  if (event.session_log) line += fmt::format(" status {} {}", static_cast<int>(event.session_log->status), event.session_log->checkpoint_path);
   if (event.run_metadata) line += " run metadata " + event.run_metadata->tag;
   return line;
 }

@@ -327,7 +327,7 @@ TEST(FileWriter, AppendsNothingBehindATornRecord) {
     if (operation != FileOperation::Append || !torn.empty()) return;
     torn = disk.memory.contents(path) + std::string("\x1a\0\0\0\0\0\0\0\x12\x9b", 10);
     disk.memory.write_file(path, torn);
-    throw DataLossError("cannot write to ", path, ": Input/output error");
+    throw DataLossError("cannot write to {}: Input/output error", path);
   });
   writer.add_scalar("a", 1, 2);
   EXPECT_THROW(writer.flush(), DataLossError);

@@ -45,7 +45,7 @@ TEST(FileWriters, FlushesAndClosesTheOthersWhereOneFails) {
   FixedClock clock;
   FileWriters writers({.file_system = &faulty, .clock = &clock});
   faulty.set_callback([](testing::FileOperation, const std::string& path) {
-    if (path.starts_with("a")) throw PermissionDeniedError("cannot write ", path);
+    if (path.starts_with("a")) throw PermissionDeniedError("cannot write {}", path);
   });
   for (const char* directory : {"a", "b"}) writers.at(directory).add_scalar("x", 1, 1);
   EXPECT_THROW(writers.flush(), PermissionDeniedError);

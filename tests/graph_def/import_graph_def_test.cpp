@@ -132,8 +132,8 @@ TEST(ImportGraphDef, KnowsTheShapesThatTheBuildersKnew) {
 TEST(ImportGraphDef, KeepsEachDTypeOfAConstant) {
   Graph graph;
   for (const detail::DTypeInfo& info : detail::kDTypes) {
-    constant(graph, Tensor(info.dtype, Shape{3}), str_cat("zeros_", info.name));
-    constant(graph, Tensor(info.dtype, Shape{0, 2}), str_cat("none_", info.name));
+    constant(graph, Tensor(info.dtype, Shape{3}), fmt::format("zeros_{}", info.name));
+    constant(graph, Tensor(info.dtype, Shape{0, 2}), fmt::format("none_{}", info.name));
   }
   constant(graph, Tensor::of<double>({1, 2, 1e-300}), "doubles");
   constant(graph, Tensor::of<std::string>({"a", std::string("\0\xff\n\"", 4), ""}), "strings");
@@ -215,7 +215,7 @@ TEST(ImportGraphDef, TakesOpTypesOfOnesOwn) {
 TEST(ImportGraphDef, SaysWhatIsWrongWithANode) {
   const std::string scalar(kScalar);
   const auto neg = [&](std::string_view inputs, std::string_view type = "DT_FLOAT") {
-    return str_cat(scalar, "node { name: \"n\" op: \"Neg\" ", inputs, " attr { key: \"T\" value { type: ", type, " } } }");
+    return fmt::format("{}node {{ name: \"n\" op: \"Neg\" {} attr {{ key: \"T\" value {{ type: {} }} }} }}", scalar, inputs, type);
   };
   EXPECT_EQ(error_of(neg("input: \"b\"")), "model.pbtxt: node 'n' (Neg) has the input 'b', which is not there");
   EXPECT_EQ(error_of(neg("input: \"a:1\"")), "model.pbtxt: node 'n' (Neg) has the input 'a:1', an output that is not there");

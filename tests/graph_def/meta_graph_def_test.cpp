@@ -33,7 +33,7 @@ TEST_F(MetaGraph, NamesItsSaverAndHasItsNodes) {
                "  restore_op_name: \"save/restore_all\"\n  max_to_keep: 5\n  keep_checkpoint_every_n_hours: 10000.0\n  version: V2\n}\n"))
       << text;
   for (const char* name : {"save/Const", "save/SaveV2", "save/RestoreV2", "save/Assign_1", "save/restore_all"}) {
-    EXPECT_TRUE(contains(text, str_cat("name: \"", name, "\"\n"))) << name;
+    EXPECT_TRUE(contains(text, fmt::format("name: \"{}\"\n", name))) << name;
   }
 }
 
@@ -79,7 +79,7 @@ TEST_F(MetaGraph, HasCollectionsOfVariablesAndOfNodes) {
   graph.add_to_collection("numbers", 5);
   const std::string text = export_meta_graph_text(graph);
   for (const char* key : {"variables", "trainable_variables", "global_step", "global_step_read_op_cache", "train_op"}) {
-    EXPECT_TRUE(contains(text, str_cat("  key: \"", key, "\"\n"))) << key;
+    EXPECT_TRUE(contains(text, fmt::format("  key: \"{}\"\n", key))) << key;
   }
   EXPECT_FALSE(contains(text, "\"numbers\""));
   EXPECT_TRUE(contains(text, "node_list {\n      value: \"train\"\n"));
@@ -96,7 +96,7 @@ TEST_F(MetaGraph, GivesVariablesOfTheUsersMemoryAnInitialValue) {
   loop.add_to_collection(graph_keys::kGlobalVariables, mine);
   const std::string text = export_meta_graph_text(loop);
   for (const char* name : {"mine/Initializer/zeros", "mine/Assign", "mine/read"})
-    EXPECT_TRUE(contains(text, str_cat("name: \"", name, "\"\n"))) << name;
+    EXPECT_TRUE(contains(text, fmt::format("name: \"{}\"\n", name))) << name;
 }
 
 }  // namespace

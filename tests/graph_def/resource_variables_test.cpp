@@ -31,7 +31,7 @@ tensor_shape { } float_val: 1 } } } }
 struct ResourceVariables : ::testing::Test {
   /// Imports the variable and a node of op type `op`, and gives the node back.
   Operation import(const std::string& op, const std::string& fields) {
-    const std::string text = str_cat(kVariable, "node { name: \"tested\" op: \"", op, "\" input: \"w\" ", fields, " }");
+    const std::string text = fmt::format("{}node {{ name: \"tested\" op: \"{}\" input: \"w\" {} }}", kVariable, op, fields);
     const std::vector<Operation> all = import_graph_def(graphs.emplace_back(), parse_graph_def_text(text), {.name = ""});
     EXPECT_EQ(all.size(), 5U);
     return all.at(4);
@@ -92,7 +92,7 @@ TEST_F(ResourceVariables, EveryReplacementIsKnownHere) {
 
 TEST_F(ResourceVariables, StayWhereTheProgramDefinesThem) {
   const OpDef own[] = {{"VarHandleOp", "-> dtype", nullptr}, {"ReadVariableOp", "dtype -> dtype", nullptr}};
-  const std::string text = str_cat(kVariable, "node { name: \"read\" op: \"ReadVariableOp\" input: \"w\"", kDtype, " }");
+  const std::string text = fmt::format("{}node {{ name: \"read\" op: \"ReadVariableOp\" input: \"w\"{} }}", kVariable, kDtype);
   import_graph_def(graphs.emplace_back(), parse_graph_def_text(text), {.name = "", .op_defs = own});
   EXPECT_EQ(graphs.back().operation("w").type(), "VarHandleOp");
 }

@@ -83,7 +83,7 @@ struct Training : support::Process {
     run(times);
     hook->wait_until_written();
   }
-  [[nodiscard]] std::int64_t saved(std::int64_t step) { return support::saved_step(disk, str_cat("run/model.ckpt-", step)); }
+  [[nodiscard]] std::int64_t saved(std::int64_t step) { return support::saved_step(disk, fmt::format("run/model.ckpt-{}", step)); }
   [[nodiscard]] Lines checkpoints() { return checkpoints_on_disk(disk, "run"); }
 
   support::LogLines log;

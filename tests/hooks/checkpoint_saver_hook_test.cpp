@@ -225,7 +225,7 @@ TEST(CheckpointSaverHook, B040_SavesEverySoManyStepsOfAStepInAScope) {
   Lines saved;
   for (int i = 0; i < 5; ++i) {
     training.run();
-    saved.push_back(str_cat(support::saved_step(outside.disk, latest_checkpoint(outside.disk, "run").value(), "foo/step")));
+    saved.push_back(fmt::format("{}", support::saved_step(outside.disk, latest_checkpoint(outside.disk, "run").value(), "foo/step")));
   }
   EXPECT_EQ(saved, (Lines{"1", "1", "3", "3", "5"}));
 }
@@ -237,7 +237,7 @@ TEST(CheckpointSaverHook, B031_SavesEverySoManySteps) {
   Lines saved;
   for (int i = 0; i < 5; ++i) {
     training.run();
-    saved.push_back(str_cat(training.saved()));
+    saved.push_back(fmt::format("{}", training.saved()));
   }
   EXPECT_EQ(saved, (Lines{"1", "1", "3", "3", "5"}));
 }

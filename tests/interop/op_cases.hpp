@@ -82,7 +82,7 @@ class Case {
       case th::DType::UInt32: round(std::uint32_t{}); break;
       case th::DType::UInt64: round(std::uint64_t{}); break;
       case th::DType::Bool: fill(bool{}, [&](double x) { return x > (low + high) / 2; }); break;
-      case th::DType::String: fill(std::string{}, [](double x) { return th::str_cat("s", std::lround(x)); }); break;
+      case th::DType::String: fill(std::string{}, [](double x) { return fmt::format("s{}", std::lround(x)); }); break;
       case th::DType::Complex64:
         fill(std::complex<float>{}, [&](double x) { return std::complex<float>(static_cast<float>(x), 1.5F); });
         break;

@@ -90,13 +90,13 @@ class Writer {
   void write(const std::string& name, const Dataset& dataset) {
     const std::vector<Element> elements = elements_of(dataset, false);
     if (dataset.external_state().empty()) {
-      if (elements_of(dataset, true) != elements) throw th::InternalError(name, " is another one when it is restored after each element");
+      if (elements_of(dataset, true) != elements) throw th::InternalError("{} is another one when it is restored after each element", name);
       ++restored;
     }
     for (std::size_t k = 0; k < elements.size(); ++k) {
-      for (std::size_t i = 0; i < elements[k].size(); ++i) values_.add(th::str_cat(name, "/", k, "/", i), elements[k][i]);
+      for (std::size_t i = 0; i < elements[k].size(); ++i) values_.add(fmt::format("{}/{}/{}", name, k, i), elements[k][i]);
     }
-    list_ += th::str_cat(name, "\t", dataset.cardinality(), "\t", elements.size(), "\n");
+    list_ += fmt::format("{}\t{}\t{}\n", name, dataset.cardinality(), elements.size());
   }
 
   [[nodiscard]] std::string path(std::string_view name) const { return th::join_path(directory_, name); }
@@ -146,27 +146,27 @@ void write_stages(Writer& out) {
   out.write("concatenate.two", numbers.concatenate(Dataset::range(30, 33)));
   out.write("concatenate.repeated", Dataset::range(2).concatenate(Dataset::range(7, 9)).repeat(2).batch(3));
   out.write("flat_map.few", numbers.flat_map(few));
-  for (const std::int64_t count : {0, 1, 3}) out.write(th::str_cat("repeat.", count), numbers.repeat(count));
+  for (const std::int64_t count : {0, 1, 3}) out.write(fmt::format("repeat.{}", count), numbers.repeat(count));
   out.write("repeat.endless", numbers.repeat().take(40));
   out.write("repeat.of_nothing", Dataset::range(0).repeat(4));
   for (const std::int64_t count : {-1, 0, 4, 50}) {
-    out.write(th::str_cat("take.", count), numbers.take(count));
-    out.write(th::str_cat("skip.", count), numbers.skip(count));
+    out.write(fmt::format("take.{}", count), numbers.take(count));
+    out.write(fmt::format("skip.{}", count), numbers.skip(count));
   }
   out.write("skip.of_endless", numbers.repeat().skip(15).take(12));
   for (std::int64_t index = 0; index < 4; ++index) {
-    out.write(th::str_cat("shard.", index), numbers.shard(4, index));
-    out.write(th::str_cat("shard.batched_", index), numbers.batch(2).shard(4, index));
+    out.write(fmt::format("shard.{}", index), numbers.shard(4, index));
+    out.write(fmt::format("shard.batched_{}", index), numbers.batch(2).shard(4, index));
   }
   for (const std::int64_t size : {1, 3, 11, 20}) {
-    out.write(th::str_cat("batch.", size), numbers.batch(size));
-    out.write(th::str_cat("batch.full_", size), numbers.batch(size, {.drop_remainder = true}));
+    out.write(fmt::format("batch.{}", size), numbers.batch(size));
+    out.write(fmt::format("batch.full_{}", size), numbers.batch(size, {.drop_remainder = true}));
   }
   out.write("batch.rows", rows().batch(2));
   out.write("batch.batches", rows().take(4).batch(2).batch(2));
   out.write("batch.repeated", numbers.batch(4).repeat(2));
   out.write("batch.over_epochs", numbers.repeat(3).batch(4, {.drop_remainder = true}));
-  for (const std::int64_t size : {1, 4, 50}) out.write(th::str_cat("prefetch.", size), numbers.map(square).prefetch(size).batch(3));
+  for (const std::int64_t size : {1, 4, 50}) out.write(fmt::format("prefetch.{}", size), numbers.map(square).prefetch(size).batch(3));
 }
 
 void write_interleaved(Writer& out) {
@@ -174,7 +174,7 @@ void write_interleaved(Writer& out) {
     for (std::int64_t block = 1; block <= 4; ++block) {
       for (const std::int64_t inputs : {0, 1, 4, 13}) {
         const Dataset dataset = Dataset::range(inputs).interleave(few, {.cycle_length = cycle, .block_length = block});
-        out.write(th::str_cat("interleave.", cycle, "_", block, "_", inputs), dataset);
+        out.write(fmt::format("interleave.{}_{}_{}", cycle, block, inputs), dataset);
       }
     }
   }
@@ -184,10 +184,10 @@ void write_interleaved(Writer& out) {
 void write_shuffled(Writer& out) {
   const Dataset numbers = Dataset::range(kShuffled);
   for (const std::int64_t buffer : {1, 10, 100, 1'000}) {
-    out.write(th::str_cat("shuffle.", buffer), numbers.shuffle(buffer, 7).repeat(kEpochs));
-    out.write(th::str_cat("shuffle.same_", buffer), numbers.shuffle(buffer, 7, {.reshuffle_each_iteration = false}).repeat(kEpochs));
-    out.write(th::str_cat("shuffle.across_", buffer), numbers.repeat(kEpochs).shuffle(buffer, 7));
-    out.write(th::str_cat("shuffle.contents_", buffer),
+    out.write(fmt::format("shuffle.{}", buffer), numbers.shuffle(buffer, 7).repeat(kEpochs));
+    out.write(fmt::format("shuffle.same_{}", buffer), numbers.shuffle(buffer, 7, {.reshuffle_each_iteration = false}).repeat(kEpochs));
+    out.write(fmt::format("shuffle.across_{}", buffer), numbers.repeat(kEpochs).shuffle(buffer, 7));
+    out.write(fmt::format("shuffle.contents_{}", buffer),
               numbers.filter([](const Element&) { return true; }).shuffle(buffer, 7).repeat(kEpochs));
   }
   out.write("shuffle.often", Dataset::range(20).shuffle(8, 7).repeat(5'000).batch(20).batch(5'000));

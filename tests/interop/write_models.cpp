@@ -197,7 +197,7 @@ void write_optimizer(th::BundleWriter& results, const std::string& name, DType d
     session.run(train, {{x, numbers(dtype, {4, 5}, i, 0.25)}, {y, numbers(dtype, {4, 3}, 2 * i, 0.5)}});
     if (i != 1 && i != 50) continue;
     for (const th::Variable& variable : th::global_variables(graph)) {
-      results.add(th::str_cat(name, ".", th::dtype_name(dtype), "/", i, "/", variable.name()), session.run(variable.read));
+      results.add(fmt::format("{}.{}/{}/{}", name, th::dtype_name(dtype), i, variable.name()), session.run(variable.read));
     }
   }
 }

@@ -113,7 +113,7 @@ void compare_with_differences(const std::string& id, th::EigenSession& session, 
       const double difference = std::abs(actual - expected) / std::max(1.0, std::abs(expected));
       coverage.largest_difference = std::max(coverage.largest_difference, difference);
       if (!(difference < 1e-6)) {
-        throw th::InternalError(id, ": the gradient for ", gradients.xs[i].name(), "[", k, "] is ", actual, ", by differences ", expected);
+        throw th::InternalError("{}: the gradient for {}[{}] is {}, by differences {}", id, gradients.xs[i].name(), k, actual, expected);
       }
     }
   }
@@ -122,7 +122,7 @@ void compare_with_differences(const std::string& id, th::EigenSession& session, 
 std::string joined(const std::vector<th::Output>& first, const std::vector<th::Output>& second = {}) {
   std::string text;
   for (std::size_t i = 0; i < first.size(); ++i) {
-    text += th::str_cat(i > 0 ? "," : "", first[i].name());
+    text += fmt::format("{}{}", i > 0 ? "," : "", first[i].name());
     if (!second.empty()) text += "=" + second[i].name();
   }
   return text;
@@ -145,7 +145,7 @@ class Writer {
         def.mode == Mode::Values && (dtype == th::DType::Float || dtype == th::DType::Double) && registry_.contains(def.op);
     const std::vector<th::Output> outputs = c.outputs;
     const Gradients gradients = differentiates ? add_gradients(c) : Gradients();
-    const std::string id = th::str_cat(def.op, ".", th::dtype_name(dtype), ".", coverage.cases);
+    const std::string id = fmt::format("{}.{}.{}", def.op, th::dtype_name(dtype), coverage.cases);
     th::EigenSession session(graph);
     std::vector<th::Tensor> results;
     try {
@@ -167,10 +167,8 @@ class Writer {
       fed.push_back(feed.key);
       values_.add(id + "/" + feed.key.name(), feed.value);
     }
-    for (std::size_t i = 0; i < results.size(); ++i) values_.add(th::str_cat(id, "/result/", i), results[i]);
-    list_ += th::str_cat(id, "\t", def.op, "\t", kModes[static_cast<int>(def.mode)], "\t", c.init.has_value() ? c.init.name() : "", "\t",
-                         joined(fed), "\t", joined(all), "\t", joined(gradients.ys, gradients.weights), "\t",
-                         joined(gradients.xs, gradients.grads), "\n");
+    for (std::size_t i = 0; i < results.size(); ++i) values_.add(fmt::format("{}/result/{}", id, i), results[i]);
+    list_ += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", id, def.op, kModes[static_cast<int>(def.mode)], c.init.has_value() ? c.init.name() : "", joined(fed), joined(all), joined(gradients.ys, gradients.weights), joined(gradients.xs, gradients.grads));
   }
 
   void finish() {
@@ -209,14 +207,14 @@ void require_all(const Coverage& coverage) {
   }
   for (const std::string& type : types) {
     if (!coverage.types.contains(type)) missing += " " + type;
-    if (th::find_op_def(type) == nullptr) missing += th::str_cat(" ", type, "(OpDef)");
+    if (th::find_op_def(type) == nullptr) missing += fmt::format(" {}(OpDef)", type);
   }
   const std::set<std::string> effects{"Assign",     "AssignAdd",  "AssignSub",
                                       "ScatterAdd", "ScatterSub", "ScatterUpdate"};  // whose inputs no gradient is asked for
   for (const std::string& type : th::default_gradients().op_types()) {
-    if (!coverage.differentiated.contains(type) && !effects.contains(type)) missing += th::str_cat(" ", type, "(gradient)");
+    if (!coverage.differentiated.contains(type) && !effects.contains(type)) missing += fmt::format(" {}(gradient)", type);
   }
-  if (!missing.empty()) throw th::NotFoundError("there is no case for", missing);
+  if (!missing.empty()) throw th::NotFoundError("there is no case for{}", missing);
 }
 
 }  // namespace
@@ -232,11 +230,11 @@ int main(int argc, char** argv) {
         if (!def.every_dtype && info.dtype != th::DType::Float) continue;
         try {
           writer.write(def, info.dtype);
-        } catch (const th::Error& error) { failures += th::str_cat("\n  ", def.op, " of ", info.name, ": ", error.what()); }
+        } catch (const th::Error& error) { failures += fmt::format("\n  {} of {}: {}", def.op, info.name, error.what()); }
       }
     }
     writer.finish();
-    if (!failures.empty()) throw th::InternalError("cases failed:", failures);
+    if (!failures.empty()) throw th::InternalError("cases failed:{}", failures);
     require_all(writer.coverage);
     std::printf("%zu cases of %zu op types, %zu pairs of op type and dtype, %zu gradients of %zu op types, largest difference %g\n",
                 writer.coverage.cases, writer.coverage.types.size(), writer.coverage.pairs.size(), writer.coverage.gradients,

@@ -62,7 +62,7 @@ void write_old(const std::string& directory, const Pictures& pictures) {
     for (const Counted& each : counted(step)) writer.add_histogram(each.tag, each.values, step);
     writer.add_image("pictures/image/0", pictures.encoded()[0], step);
     writer.add_image("pictures/image/1", pictures.encoded()[1], step);
-    writer.add_text("notes", th::str_cat("step *", step, "*"), step);
+    writer.add_text("notes", fmt::format("step *{}*", step), step);
   }
   writer.add_session_log({th::SessionLog::Checkpoint, "model.ckpt"}, kSteps);
   writer.close();
@@ -76,7 +76,7 @@ void write_new(const std::string& directory, const Pictures& pictures) {
       writer.add_summary(th::histogram_tensor_summary(each.tag, std::span<const double>(each.values)), step);
     }
     writer.add_summary(th::image_tensor_summary("pictures", pictures.encoded()), step);
-    writer.add_text("notes", th::str_cat("step *", step, "*"), step);
+    writer.add_text("notes", fmt::format("step *{}*", step), step);
   }
   writer.close();
 }
@@ -118,13 +118,13 @@ void print_event(const th::Event& event) {
   const auto line = [&](const char* kind, const std::string& text) {
     std::printf("%lld\t%s\t%s\n", static_cast<long long>(event.step), kind, text.c_str());
   };
-  const auto checksum = [](const std::string& bytes) { return th::str_cat(bytes.size(), " ", th::crc32c::value(bytes)); };
+  const auto checksum = [](const std::string& bytes) { return fmt::format("{} {}", bytes.size(), th::crc32c::value(bytes)); };
   if (!event.file_version.empty()) line("version", event.file_version);
   if (!event.graph_def.empty()) line("graph", checksum(event.graph_def));
   if (!event.meta_graph_def.empty()) line("meta graph", checksum(event.meta_graph_def));
   if (event.run_metadata) line("run metadata", event.run_metadata->tag + " " + checksum(event.run_metadata->run_metadata));
   if (event.session_log) {
-    line("session log", th::str_cat(static_cast<int>(event.session_log->status), " ", event.session_log->checkpoint_path));
+    line("session log", fmt::format("{} {}", static_cast<int>(event.session_log->status), event.session_log->checkpoint_path));
   }
   for (const th::SummaryValue& value : event.values) print_value(event.step, value);
 }

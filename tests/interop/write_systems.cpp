@@ -76,10 +76,10 @@ struct Program {
   void train(Session&& session) {
     try {
       th::run_until_stop(session, [&] { step(session); });
-    } catch (const th::Error& error) { trace->add(th::str_cat("raised ", th::error_code_name(error.code()))); }
+    } catch (const th::Error& error) { trace->add(fmt::format("raised {}", th::error_code_name(error.code()))); }
   }
   void show(std::string_view name, const th::Tensor& value) const {
-    trace->add(th::str_cat(name, " ", static_cast<std::int64_t>(value.scalar<float>())));
+    trace->add(fmt::format("{} {}", name, static_cast<std::int64_t>(value.scalar<float>())));
   }
 };
 
@@ -201,7 +201,7 @@ void input_pipeline(Program& program) {
       numbers.get_next(element);
       program.w += 1;
     });
-    program.trace->add(th::str_cat("element ", element.at(0).scalar<std::int64_t>()));
+    program.trace->add(fmt::format("element {}", element.at(0).scalar<std::int64_t>()));
   });
 }
 

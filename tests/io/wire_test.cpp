@@ -32,14 +32,14 @@ TEST(Wire, ReadsWhatWasWritten) {
   std::string seen;
   while (reader.next()) {
     switch (reader.tag()) {
-      case 1: seen += str_cat(" ", reader.get_int64()); break;
-      case 2: seen += str_cat(" ", reader.get_double()); break;
-      case 3: seen += str_cat(" ", reader.get_float()); break;
-      case 4: seen += str_cat(" ", reader.get_bytes()); break;
+      case 1: seen += fmt::format(" {}", reader.get_int64()); break;
+      case 2: seen += fmt::format(" {}", reader.get_double()); break;
+      case 3: seen += fmt::format(" {}", reader.get_float()); break;
+      case 4: seen += fmt::format(" {}", reader.get_bytes()); break;
       case 5:
-        for (WireReader nested = reader.get_message(); nested.next();) seen += str_cat(" ", nested.get_bool());
+        for (WireReader nested = reader.get_message(); nested.next();) seen += fmt::format(" {}", nested.get_bool());
         break;
-      case 6: seen += str_cat(" ", reader.get_bytes().size()); break;
+      case 6: seen += fmt::format(" {}", reader.get_bytes().size()); break;
       default: reader.skip();
     }
   }

@@ -22,10 +22,10 @@ class BoundStateTest : public ::testing::Test {
                .save = [name] { return Tensor(name + " before"); },
                .prepare = [this, name](const Tensor& value) -> std::function<void()> {
                  const std::string text = value.data<std::string>()[0];
-                 if (text == "bad") throw DataLossError(name, " is bad");
+                 if (text == "bad") throw DataLossError("{} is bad", name);
                  return [this, name, text] {
                    trace += name + " = " + text + "\n";
-                   if (name == refuse && text == "new") throw AbortedError(name, " refuses");
+                   if (name == refuse && text == "new") throw AbortedError("{} refuses", name);
                  };
                },
                .reset = [this, name] { trace += name + " begins anew\n"; },

@@ -143,7 +143,7 @@ TEST_F(LoopSessionMonitoredTest, SavesUnderNamesOfItsOwn) {
   const BundleReader reader("run/model.ckpt-10", {.file_system = &disk});
   std::string lines;
   for (const auto& [name, entry] : reader.entries()) {
-    if (!name.starts_with("_trainhook/hooks/")) lines += str_cat(name, " ", dtype_name(entry.dtype), entry.shape, "\n");
+    if (!name.starts_with("_trainhook/hooks/")) lines += fmt::format("{} {}{}\n", name, dtype_name(entry.dtype), entry.shape);
   }
   EXPECT_EQ(lines,
             "_trainhook/state/noise string[]\n_trainhook/state/samples int64[]\nglobal_step int64[]\nvelocity float32[2,1]\nweights "

@@ -190,7 +190,7 @@ TEST(LoopSession, ListsItsStateWithKinds) {
   std::string lines;
   for (const StateSpec& spec : loop.state()) {
     lines +=
-        str_cat(spec.name, " ", spec.kind == StateKind::Variable ? "variable" : "auxiliary", " ", dtype_name(spec.dtype), spec.shape, "\n");
+        fmt::format("{} {} {}{}\n", spec.name, spec.kind == StateKind::Variable ? "variable" : "auxiliary", dtype_name(spec.dtype), spec.shape);
   }
   EXPECT_EQ(lines, "weights variable float32[2]\nglobal_step variable int64[]\n_trainhook/state/noise auxiliary string[]\n");
 }

@@ -57,7 +57,7 @@ std::string refusal(Body body) {
   try {
     body();
   } catch (const Error& error) {
-    return str_cat(error_code_name(error.code()), ": ", error.what());
+    return fmt::format("{}: {}", error_code_name(error.code()), error.what());
   }
   return "none";
 }

@@ -52,7 +52,7 @@ class SessionLifeTest : public ::testing::TestWithParam<Place> {
   /// One line for each hook named, in that order.
   static std::string each(std::string_view names, const std::string& callback) {
     std::string lines;
-    for (const char name : names) lines += str_cat(std::string(1, name), ".", callback, "\n");
+    for (const char name : names) lines += fmt::format("{}.{}\n", std::string(1, name), callback);
     return lines;
   }
   static std::string whole_run(const std::string& number) {
@@ -198,8 +198,8 @@ TEST_P(SessionLifeTest, ALossInBeforeRunMakesTheSessionAnewAndRepeatsTheStep) {
   std::string after;
   for (const char name : std::string_view("abc")) {
     const char* number = before().find(name) == std::string::npos ? "0" : "1";
-    anew += each(std::string(1, name), str_cat("before_run ", number));
-    after += each(std::string(1, name), str_cat("after_run ", number));
+    anew += each(std::string(1, name), fmt::format("before_run {}", number));
+    after += each(std::string(1, name), fmt::format("after_run {}", number));
   }
   EXPECT_EQ(trace->lines(), beginning() + each(up_to(), "before_run 0") + each(before(), "on_run_failed 0: Aborted: lost") +
                                 each("abc", "after_create_session") + anew + after + each("abc", "end"));

@@ -28,9 +28,9 @@ class EngineDouble : public RunForms<EngineDouble<RunsUserCode>, RunsUserCode> {
 
   void execute(const RunRequest& request, std::span<Tensor> results) {
     std::string line = "run";
-    for (const Fetch& fetch : request.fetches) line += str_cat(" ", fetch.node().name(), fetch.is_operation() ? "" : ":");
-    for (const Feed& feed : request.feeds) line += str_cat(" <- ", feed.key.name());
-    if (request.options != nullptr) line += str_cat(" trace ", static_cast<int>(request.options->trace_level));
+    for (const Fetch& fetch : request.fetches) line += fmt::format(" {}{}", fetch.node().name(), fetch.is_operation() ? "" : ":");
+    for (const Feed& feed : request.feeds) line += fmt::format(" <- {}", feed.key.name());
+    if (request.options != nullptr) line += fmt::format(" trace {}", static_cast<int>(request.options->trace_level));
     if (request.metadata != nullptr) request.metadata->node_stats.push_back({.node_name = "seen"});
     calls += line + "\n";
     if (request.step) request.step();

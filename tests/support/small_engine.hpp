@@ -65,7 +65,7 @@ inline Output report_uninitialized(Graph& graph, const std::vector<Variable>& va
   std::vector<Output> refs;
   for (const Variable& variable : variables) refs.push_back(variable.ref());
   return graph
-      .add({.type = str_cat("ReportUninitialized", variables.size()),
+      .add({.type = fmt::format("ReportUninitialized{}", variables.size()),
             .name = "report",
             .inputs = std::move(refs),
             .outputs = {{DType::String, PartialShape{kUnknownDim}}}})

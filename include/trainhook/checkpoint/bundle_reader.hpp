@@ -3,28 +3,22 @@
 /// BundleReader: reads checkpoints, this library's and TensorFlow's, and verifies all that it gives.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/checkpoint/tensor_slice.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/io/table_reader.hpp>
-#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {
 
@@ -32,257 +26,71 @@ struct BundleReaderOptions {
   FileSystem* file_system = nullptr;  ///< null: the machine's own. Must outlive the reader.
 };
 
-/// A checkpoint, opened. The constructor checks everything but the tensors' own checksums: the index and its checksums, each entry, and
-/// that every shard is there and long enough. Its files stay open, so that a checkpoint that is pruned meanwhile can still be read.
-/// Any number of threads may read from it at once.
+/// A checkpoint, opened. The constructor checks everything but the tensors' own checksums: the index and its checksums,
+/// each entry, and that every shard is there and long enough. Its files stay open, so that a checkpoint that is pruned
+/// meanwhile can still be read. Any number of threads may read from it at once.
 class BundleReader {
  public:
   /// The tensors by name.
   using Entries = std::map<std::string, BundleEntry, std::less<>>;
 
   /// `prefix` is the path without `.index`.
-  /// @throws NotFoundError where there is no such checkpoint, DataLossError (naming file and tensor) where it is damaged or incomplete.
-  explicit BundleReader(std::string prefix, BundleReaderOptions options = {}) : prefix_(std::move(prefix)) {
-    FileSystem& file_system = options.file_system != nullptr ? *options.file_system : posix_file_system();
-    index_path_ = detail::bundle_index_path(prefix_);
-    if (!file_system.exists(index_path_)) {
-      throw NotFoundError("there is no checkpoint ", prefix_, ": ", index_path_, " does not exist",
-                          prefix_.ends_with(".index") ? "; give its path without \".index\"" : "");
-    }
-    read_index(file_system);
-    open_shards(file_system);
-  }
+  /// @throws NotFoundError where there is no such checkpoint, DataLossError (naming file and tensor) where it is
+  /// damaged or incomplete.
+  TRAINHOOK_DECL explicit BundleReader(std::string prefix, BundleReaderOptions options = {});
 
   [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
   [[nodiscard]] const Entries& entries() const noexcept { return entries_; }
-  [[nodiscard]] bool has_tensor(std::string_view name) const { return entries_.find(name) != entries_.end(); }
+  [[nodiscard]] TRAINHOOK_DECL bool has_tensor(std::string_view name) const;
 
   /// What the index says of one tensor. @throws NotFoundError, naming what is there instead.
-  [[nodiscard]] const BundleEntry& entry(std::string_view name) const {
-    const auto found = entries_.find(name);
-    if (found == entries_.end()) {
-      throw NotFoundError("checkpoint ", prefix_, " has no tensor ", name, "; ", detail::suggest_keys(entries_, name));
-    }
-    return found->second;
-  }
+  [[nodiscard]] TRAINHOOK_DECL const BundleEntry& entry(std::string_view name) const;
 
   /// The tensor, read and verified; of a partitioned variable, its slices joined.
-  /// @throws NotFoundError where it, or one of its slices, was not saved, DataLossError for a wrong checksum, UnimplementedError for a type
-  /// of tensor that this library does not hold.
-  [[nodiscard]] Tensor get_tensor(std::string_view name) const {
-    const BundleEntry& entry = readable_entry(name);
-    return entry.slices.empty() ? read(name, entry) : join(name, entry, TensorSlice::all_of(entry.shape.rank()));
-  }
+  /// @throws NotFoundError where it, or one of its slices, was not saved, DataLossError for a wrong checksum,
+  /// UnimplementedError for a type of tensor that this library does not hold.
+  [[nodiscard]] TRAINHOOK_DECL Tensor get_tensor(std::string_view name) const;
 
-  /// A region of the tensor, however it was partitioned when it was saved. Reads the slices that it touches; a tensor stored whole is read
-  /// whole, which its checksum needs. @throws as above, and InvalidArgumentError for a region that the tensor does not have.
-  [[nodiscard]] Tensor get_tensor(std::string_view name, const TensorSlice& slice) const {
-    const BundleEntry& entry = readable_entry(name);
-    TensorSlice region;
-    try {
-      region = slice.within(entry.shape);
-    } catch (const InvalidArgumentError& error) {
-      throw InvalidArgumentError("tensor ", name, " of checkpoint ", prefix_, ": ", error.what());
-    }
-    if (!entry.slices.empty()) return join(name, entry, slice);
-    Tensor whole = read(name, entry);
-    const TensorSlice all = TensorSlice::all_of(entry.shape.rank()).within(entry.shape);
-    if (region == all) return whole;
-    Tensor part = Tensor::uninitialized(entry.dtype, region.shape_in(entry.shape));
-    copy(whole, all, part, region);
-    return part;
-  }
+  /// A region of the tensor, however it was partitioned when it was saved. Reads the slices that it touches; a tensor
+  /// stored whole is read whole, which its checksum needs. @throws as above, and InvalidArgumentError for a region that
+  /// the tensor does not have.
+  [[nodiscard]] TRAINHOOK_DECL Tensor get_tensor(std::string_view name, const TensorSlice& slice) const;
 
   /// Reads every tensor that can be read and checks it, keeping none. @throws as `get_tensor`.
-  void verify() const {
-    for (const auto& [name, entry] : entries_) {
-      if (!entry.unsupported.empty()) continue;
-      if (entry.slices.empty()) static_cast<void>(read(name, entry));
-      for (const TensorSlice& slice : entry.slices) static_cast<void>(read_slice(name, slice));
-    }
-  }
+  TRAINHOOK_DECL void verify() const;
 
  private:
-  void read_index(FileSystem& file_system) {
-    const TableReader table(read_file(file_system, index_path_), index_path_);
-    bool first = true;
-    table.for_each([&](std::string_view key, std::string_view value) {
-      if (first) {
-        if (!key.empty()) throw DataLossError("checkpoint ", index_path_, " is damaged: it has no header");
-        num_shards_ = detail::decode_bundle_header(value, index_path_);
-        first = false;
-      } else {
-        add_entry(key, value);
-      }
-    });
-    if (first) throw DataLossError("checkpoint ", index_path_, " is damaged: it is empty");
-  }
+  TRAINHOOK_DECL void read_index(FileSystem& file_system);
+  TRAINHOOK_DECL void add_entry(std::string_view key, std::string_view value);
 
-  void add_entry(std::string_view key, std::string_view value) {
-    const bool is_slice = key.front() == '\0';  // these come first
-    BundleEntry entry = detail::decode_bundle_entry(value, is_slice ? "(slice)" : key, num_shards_, index_path_);
-    std::uint64_t end = 0;
-    if (__builtin_add_overflow(entry.offset, entry.size, &end)) {
-      throw DataLossError("checkpoint ", index_path_, " is damaged: tensor ", key, " lies beyond any file");
-    }
-    std::uint64_t& needed = needed_sizes_[entry.shard_id];
-    needed = (std::max)(needed, end);
-    if (!is_slice) check_slices(key, entry);
-    Entries& entries = is_slice ? slices_ : entries_;
-    entries.emplace_hint(entries.end(), key, std::move(entry));
-  }
+  /// Whether the slices that a tensor is said to have are there and each has elements and bytes of its own, so that it
+  /// is no larger than its files.
+  TRAINHOOK_DECL void check_slices(std::string_view name, const BundleEntry& entry) const;
 
-  /// Whether the slices that a tensor is said to have are there and each has elements and bytes of its own, so that it is no larger than
-  /// its files.
-  void check_slices(std::string_view name, const BundleEntry& entry) const {
-    const auto damaged = [&](const auto&... problem) {
-      return DataLossError("checkpoint ", index_path_, " is damaged: tensor ", name, entry.shape, " ", problem...);
-    };
-    std::vector<TensorSlice> regions;
-    for (const TensorSlice& slice : entry.slices) regions.push_back(slice.within(entry.shape));
-    if (const auto overlap = detail::find_overlap(regions)) {
-      throw damaged("has slices that overlap: ", entry.slices[overlap->first], " and ", entry.slices[overlap->second]);
-    }
-    std::vector<std::array<std::uint64_t, 3>> bytes;  // shard, begin and end
-    for (const TensorSlice& slice : entry.slices) {
-      const auto stored = slices_.find(detail::slice_key(name, slice));
-      if (stored == slices_.end()) throw damaged("has no entry for its slice ", slice);
-      const BundleEntry& piece = stored->second;
-      if (piece.dtype != entry.dtype || piece.shape != slice.shape_in(entry.shape) || !piece.slices.empty()) {
-        throw damaged("has an entry of another dtype or shape for its slice ", slice);
-      }
-      bytes.push_back({piece.shard_id, piece.offset, piece.offset + piece.size});
-    }
-    std::ranges::sort(bytes);
-    const auto share = [](const auto& one, const auto& next) { return one[0] == next[0] && one[2] > next[1]; };
-    if (std::ranges::adjacent_find(bytes, share) != bytes.end()) throw damaged("has slices that lie in the same bytes");
-  }
-
-  void open_shards(FileSystem& file_system) {
-    for (std::uint32_t shard = 0; shard < num_shards_; ++shard) {
-      const std::string path = detail::bundle_data_path(prefix_, shard, num_shards_);
-      try {
-        shards_.push_back(file_system.open_readable(path));
-      } catch (const NotFoundError& error) { throw DataLossError("checkpoint ", prefix_, " is incomplete: ", error.what()); }
-      const auto needed = needed_sizes_.find(shard);
-      if (needed != needed_sizes_.end() && shards_.back()->size() < needed->second) {
-        throw DataLossError("checkpoint file ", path, " was cut off: it has ", shards_.back()->size(), " bytes of ", needed->second);
-      }
-    }
-    needed_sizes_.clear();
-  }
-
-  [[nodiscard]] const BundleEntry& readable_entry(std::string_view name) const {
-    const BundleEntry& entry = this->entry(name);
-    if (!entry.unsupported.empty()) {
-      throw UnimplementedError("tensor ", name, " of checkpoint ", prefix_, " cannot be read: ", entry.unsupported);
-    }
-    return entry;
-  }
+  TRAINHOOK_DECL void open_shards(FileSystem& file_system);
+  [[nodiscard]] TRAINHOOK_DECL const BundleEntry& readable_entry(std::string_view name) const;
 
   /// What one entry stores.
-  [[nodiscard]] Tensor read(std::string_view name, const BundleEntry& entry) const {
-    Tensor tensor = Tensor::uninitialized(entry.dtype, entry.shape);
-    if (entry.dtype == DType::String) {
-      read_strings(name, entry, tensor.overwrite_data<std::string>());
-      return tensor;
-    }
-    const std::span<std::byte> bytes = tensor.overwrite_bytes();
-    const std::uint32_t crc = read_with_checksum(name, entry, entry.offset, 0, bytes);
-    expect_checksum(name, entry, crc);
-    if (entry.dtype == DType::Bool && std::ranges::any_of(bytes, [](std::byte byte) { return byte > std::byte{1}; })) {
-      throw damaged(name, entry, "has booleans that are neither 0 nor 1");
-    }
-    return tensor;
-  }
+  [[nodiscard]] TRAINHOOK_DECL Tensor read(std::string_view name, const BundleEntry& entry) const;
 
-  [[nodiscard]] Tensor read_slice(std::string_view name, const TensorSlice& slice) const {
-    return read(str_cat(name, " slice ", slice), slices_.find(detail::slice_key(name, slice))->second);
-  }
+  [[nodiscard]] TRAINHOOK_DECL Tensor read_slice(std::string_view name, const TensorSlice& slice) const;
 
   /// A region, put together from the slices that hold some of it.
-  [[nodiscard]] Tensor join(std::string_view name, const BundleEntry& entry, const TensorSlice& wanted) const {
-    const TensorSlice region = wanted.within(entry.shape);
-    const Shape shape = wanted.shape_in(entry.shape);
-    std::int64_t stored = 0;  // no two slices share an element
-    for (const TensorSlice& slice : entry.slices) {
-      const std::optional<TensorSlice> shared = detail::intersection(slice.within(entry.shape), region);
-      if (shared) stored += shared->shape_in(entry.shape).num_elements();
-    }
-    if (stored != shape.num_elements()) {
-      throw NotFoundError("checkpoint ", prefix_, " holds ", stored, " of the ", shape.num_elements(), " elements of tensor ", name,
-                          entry.shape, " slice ", wanted, "; it was saved without some of its ", entry.slices.size(),
-                          " slices (the first is ", entry.slices.front(), "): save them all, or read a region that they have");
-    }
-    Tensor tensor = Tensor::uninitialized(entry.dtype, shape);
-    for (const TensorSlice& slice : entry.slices) {
-      const TensorSlice place = slice.within(entry.shape);
-      if (!detail::intersection(place, region)) continue;
-      const Tensor piece = read_slice(name, slice);
-      if (place == region) return piece;
-      copy(piece, place, tensor, region);
-    }
-    return tensor;
-  }
+  [[nodiscard]] TRAINHOOK_DECL Tensor join(std::string_view name, const BundleEntry& entry,
+                                           const TensorSlice& wanted) const;
 
-  static void copy(const Tensor& from, const TensorSlice& from_region, Tensor& to, const TensorSlice& to_region) {
-    if (from.dtype() == DType::String) {
-      detail::copy_shared(from.data<std::string>(), from_region, to.mutable_data<std::string>(), to_region, 1);
-    } else {
-      detail::copy_shared(from.bytes(), from_region, to.mutable_bytes(), to_region, dtype_size(from.dtype()));
-    }
-  }
-
-  [[nodiscard]] DataLossError damaged(std::string_view name, const BundleEntry& entry, std::string_view problem) const {
-    return DataLossError("checkpoint file ", shards_[entry.shard_id]->path(), " is damaged: tensor ", name, " at byte ", entry.offset, " ",
-                         problem, "; use an older checkpoint");
-  }
-
-  void expect_checksum(std::string_view name, const BundleEntry& entry, std::uint32_t crc) const {
-    if (crc32c::mask(crc) != entry.crc32c) throw damaged(name, entry, "does not match its checksum");
-  }
+  TRAINHOOK_DECL static void copy(const Tensor& from, const TensorSlice& from_region, Tensor& to,
+                                  const TensorSlice& to_region);
+  [[nodiscard]] TRAINHOOK_DECL DataLossError damaged(std::string_view name, const BundleEntry& entry,
+                                                     std::string_view problem) const;
+  TRAINHOOK_DECL void expect_checksum(std::string_view name, const BundleEntry& entry, std::uint32_t crc) const;
 
   /// Fills `into` and returns the checksum continued over it.
-  std::uint32_t read_with_checksum(std::string_view name, const BundleEntry& entry, std::uint64_t offset, std::uint32_t crc,
-                                   std::span<std::byte> into) const {
-    for (std::size_t done = 0; done < into.size();) {
-      const std::span<std::byte> chunk = into.subspan(done, (std::min)(into.size() - done, detail::kBundleChunk));
-      try {
-        shards_[entry.shard_id]->read_at(offset + done, chunk);
-      } catch (const DataLossError& error) { throw damaged(name, entry, str_cat("cannot be read: ", error.what())); }
-      crc = crc32c::extend(crc, chunk);
-      done += chunk.size();
-    }
-    return crc;
-  }
+  TRAINHOOK_DECL std::uint32_t read_with_checksum(std::string_view name, const BundleEntry& entry, std::uint64_t offset,
+                                                  std::uint32_t crc, std::span<std::byte> into) const;
 
-  void read_strings(std::string_view name, const BundleEntry& entry, std::span<std::string> strings) const {
-    if (entry.size == 0 && strings.empty()) return;
-    std::string stored(static_cast<std::size_t>(entry.size), '\0');
-    static_cast<void>(read_with_checksum(name, entry, entry.offset, 0, std::as_writable_bytes(std::span(stored))));
-    std::string_view rest = stored;
-    std::uint32_t crc = 0;
-    std::uint64_t total = 0;
-    std::vector<std::uint64_t> lengths(strings.size());
-    for (std::uint64_t& length : lengths) {
-      const std::optional<std::uint64_t> taken = detail::take_varint(rest);
-      if (!taken || *taken > entry.size) throw damaged(name, entry, "has a string of impossible length");
-      length = *taken;
-      if (__builtin_add_overflow(total, length, &total)) throw damaged(name, entry, "has strings of impossible length");
-      crc = detail::extend_over_length(crc, length);
-    }
-    if (rest.size() < 4 || detail::fixed32_at(rest, 0) != crc32c::mask(crc)) {
-      throw damaged(name, entry, "has lengths that do not match their checksum");
-    }
-    if (total != rest.size() - 4) throw damaged(name, entry, "has strings that do not fill its bytes");
-    expect_checksum(name, entry, crc32c::extend(crc, rest));
-    rest.remove_prefix(4);
-    for (std::size_t i = 0; i < strings.size(); ++i) {
-      const auto length = static_cast<std::size_t>(lengths[i]);
-      strings[i] = rest.substr(0, length);
-      rest.remove_prefix(length);
-    }
-  }
+  TRAINHOOK_DECL void read_strings(std::string_view name, const BundleEntry& entry,
+                                   std::span<std::string> strings) const;
 
   std::string prefix_;
   std::string index_path_;
@@ -297,3 +105,7 @@ class BundleReader {
 using CheckpointReader = BundleReader;
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/checkpoint/impl/bundle_reader.ipp>
+#endif

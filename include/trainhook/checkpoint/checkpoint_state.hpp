@@ -3,29 +3,20 @@
 /// The `checkpoint` file of a directory: which checkpoints there are and which is the newest, as TensorFlow keeps it.
 #pragma once
 
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <trainhook/core/error.hpp>
-#include <trainhook/core/log.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/text_proto.hpp>
-#include <trainhook/io/text_proto_parser.hpp>
-#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {
 
-/// What the state file says. Paths are prefixes (without `.index`): in the file relative to its directory, in memory as they can be opened.
+/// What the state file says. Paths are prefixes (without `.index`): in the file relative to its directory, in memory as
+/// they can be opened.
 struct CheckpointState {
   std::string model_checkpoint_path{};                    ///< the newest
   std::vector<std::string> all_model_checkpoint_paths{};  ///< oldest first; the last is the newest
@@ -36,236 +27,67 @@ struct CheckpointState {
 inline constexpr const char* kLatestFilename = "checkpoint";
 
 /// The number behind the last `-` of a prefix: 100 for `run/model.ckpt-100`; nothing where there is none.
-[[nodiscard]] inline std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept {
-  const std::string_view base = base_name(prefix);
-  const std::size_t dash = base.rfind('-');
-  if (dash == std::string_view::npos || dash + 1 == base.size()) return std::nullopt;
-  const std::string_view digits = base.substr(dash + 1);
-  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  return error == std::errc{} ? std::optional(step) : std::nullopt;
-}
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept;
 
 namespace detail {
 
 /// Drops what changes nothing about a path: `.`, doubled and trailing slashes.
-inline std::string plain_path(std::string_view path) {
-  std::string plain = is_absolute_path(path) ? "/" : "";
-  while (!path.empty()) {
-    const std::size_t slash = (std::min)(path.find('/'), path.size());
-    const std::string_view part = path.substr(0, slash);
-    if (!part.empty() && part != ".") {
-      if (!plain.empty() && plain.back() != '/') plain += '/';
-      plain += part;
-    }
-    path.remove_prefix((std::min)(slash + 1, path.size()));
-  }
-  return plain;
-}
-
-/// `path` as seen from `directory`: its tail where it lies inside, else the way up and down again; absolute where only that is possible.
-inline std::string path_from(std::string_view directory, std::string_view path) {
-  const std::string from = plain_path(directory);
-  const std::string to = plain_path(path);
-  if (from.empty()) return to;
-  if (to.size() > from.size() && to.starts_with(from) && (from.back() == '/' || to[from.size()] == '/')) {
-    return to.substr(from.back() == '/' ? from.size() : from.size() + 1);
-  }
-  if (is_absolute_path(to)) return to;
-  if (is_absolute_path(from) || from.find("..") != std::string::npos) {
-    throw InvalidArgumentError("checkpoint ", path, " cannot be named from directory ", directory, "; give both as absolute paths");
-  }
-  std::string relative;
-  for (std::size_t i = 0; i <= from.size(); ++i) {
-    if (i == from.size() || from[i] == '/') relative += "../";
-  }
-  return relative + to;
-}
-
-inline std::string state_file_path(const std::string& directory, const std::string& latest_filename) {
-  if (latest_filename.empty() || latest_filename.find('/') != std::string::npos) {
-    throw InvalidArgumentError("latest_filename \"", latest_filename, "\" must be the name of a file, without a directory");
-  }
-  return join_path(directory, latest_filename);
-}
+TRAINHOOK_DECL std::string plain_path(std::string_view path);
 
 /// Takes the four fields that are known, whatever stands around them. @throws DataLossError.
-inline CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path) {
-  const auto expect_string = [&](const TextProtoField& field) {
-    if (field.kind != TextProtoField::Kind::String) throw DataLossError("state file ", path, ": ", field.name, " is not a string");
-    return field.text;
-  };
-  const auto expect_number = [&](const TextProtoField& field) {
-    const std::string_view digits = field.text;
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (field.kind != TextProtoField::Kind::Bare || error != std::errc{} || end == digits.data()) {
-      throw DataLossError("state file ", path, ": ", field.name, " is not a number");
-    }
-    return value;
-  };
-  CheckpointState state;
-  for (const TextProtoField& field : parse_text_proto(text, str_cat("state file ", path))) {
-    if (field.name == "model_checkpoint_path") {
-      state.model_checkpoint_path = expect_string(field);
-    } else if (field.name == "all_model_checkpoint_paths") {
-      state.all_model_checkpoint_paths.push_back(expect_string(field));
-    } else if (field.name == "all_model_checkpoint_timestamps") {
-      state.all_model_checkpoint_timestamps.push_back(expect_number(field));
-    } else if (field.name == "last_preserved_timestamp") {
-      state.last_preserved_timestamp = expect_number(field);
-    }
-  }
-  return state;
-}
-
-/// As `get_checkpoint_state`, but where the file exists and says nothing useful, that is a DataLossError.
-inline std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system, const std::string& directory,
-                                                            const std::string& latest_filename) {
-  const std::string path = state_file_path(directory, latest_filename);
-  if (!file_system.exists(path)) return std::nullopt;
-  CheckpointState state = parse_checkpoint_state(read_file(file_system, path), path);
-  if (!state.model_checkpoint_path.empty()) state.model_checkpoint_path = join_path(directory, state.model_checkpoint_path);
-  for (std::string& listed : state.all_model_checkpoint_paths) listed = join_path(directory, listed);
-  return state;
-}
+TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path);
 
 }  // namespace detail
 
-/// Reads the state file of a directory. Nothing where there is none, or (with a warning) where it cannot be read or does not parse.
+/// Reads the state file of a directory. Nothing where there is none, or (with a warning) where it cannot be read or
+/// does not parse.
 /// @throws InvalidArgumentError where it parses but names no newest checkpoint.
-[[nodiscard]] inline std::optional<CheckpointState> get_checkpoint_state(FileSystem& file_system, const std::string& directory,
-                                                                         const std::string& latest_filename = kLatestFilename) {
-  std::optional<CheckpointState> state;
-  try {
-    state = detail::read_checkpoint_state(file_system, directory, latest_filename);
-  } catch (const InvalidArgumentError&) { throw; } catch (const Error& error) {
-    log_warning("checkpoint state of ", directory, " is ignored: ", error.what());
-    return std::nullopt;
-  }
-  if (state && state->model_checkpoint_path.empty()) {
-    const std::string path = join_path(directory, latest_filename);
-    throw InvalidArgumentError("state file ", path, " names no model_checkpoint_path; remove or repair it");
-  }
-  return state;
-}
-[[nodiscard]] inline std::optional<CheckpointState> get_checkpoint_state(const std::string& directory,
-                                                                         const std::string& latest_filename = kLatestFilename) {
+[[nodiscard]] TRAINHOOK_DECL std::optional<CheckpointState> get_checkpoint_state(
+    FileSystem& file_system, const std::string& directory, const std::string& latest_filename = kLatestFilename);
+[[nodiscard]] inline std::optional<CheckpointState> get_checkpoint_state(
+    const std::string& directory, const std::string& latest_filename = kLatestFilename) {
   return get_checkpoint_state(posix_file_system(), directory, latest_filename);
 }
 
-/// Replaces the state file, durably. The newest path is added to the list where it is not the last of it. Paths are stored relative to the
-/// directory, so that it can be moved; without `save_relative_paths`, absolute ones stay as they are, which is TensorFlow's default.
-/// @throws InvalidArgumentError where the newest path is empty, or the timestamps do not go with the paths; FailedPreconditionError where
-/// the newest path is the state file itself.
-inline void update_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
-                                    const std::string& latest_filename = kLatestFilename, bool save_relative_paths = true) {
-  const std::string path = detail::state_file_path(directory, latest_filename);
-  if (state.model_checkpoint_path.empty()) throw InvalidArgumentError("state file ", path, " must name a newest checkpoint");
-  std::vector<std::string>& all = state.all_model_checkpoint_paths;
-  std::vector<double>& stamps = state.all_model_checkpoint_timestamps;
-  if (!stamps.empty() && stamps.size() != all.size()) {
-    throw InvalidArgumentError("state file ", path, ": ", stamps.size(), " timestamps do not go with ", all.size(), " paths");
-  }
-  if (all.empty() || all.back() != state.model_checkpoint_path) {
-    all.push_back(state.model_checkpoint_path);
-    stamps.clear();  // the new one's is not known, and half a list says nothing
-  }
-  if (detail::plain_path(state.model_checkpoint_path) == detail::plain_path(path) && !file_system.exists(path + ".index")) {
-    throw FailedPreconditionError("checkpoint ", path, " has the path of its state file; choose another name for one of them");
-  }
-  const auto stored = [&](const std::string& prefix) {
-    return is_absolute_path(prefix) && !save_relative_paths ? prefix : detail::path_from(directory, prefix);
-  };
-  TextProtoPrinter printer;
-  printer.string("model_checkpoint_path", stored(state.model_checkpoint_path));
-  for (const std::string& listed : all) printer.string("all_model_checkpoint_paths", stored(listed));
-  for (double stamp : stamps) printer.number("all_model_checkpoint_timestamps", stamp);
-  if (state.last_preserved_timestamp) printer.number("last_preserved_timestamp", *state.last_preserved_timestamp);
-  write_file_atomically(file_system, path, printer.text());
-}
+/// Replaces the state file, durably. The newest path is added to the list where it is not the last of it. Paths are
+/// stored relative to the directory, so that it can be moved; without `save_relative_paths`, absolute ones stay as they
+/// are, which is TensorFlow's default.
+/// @throws InvalidArgumentError where the newest path is empty, or the timestamps do not go with the paths;
+/// FailedPreconditionError where the newest path is the state file itself.
+TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::string& directory,
+                                            CheckpointState state, const std::string& latest_filename = kLatestFilename,
+                                            bool save_relative_paths = true);
 
-/// The newest checkpoint by the state file, where it is on disk; else nothing, with an error in the log. What is in it is not looked at:
-/// `checkpoint_candidates` gives more to choose from.
-[[nodiscard]] inline std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,
-                                                                  const std::string& latest_filename = kLatestFilename) {
-  const std::optional<CheckpointState> state = get_checkpoint_state(file_system, directory, latest_filename);
-  if (!state) return std::nullopt;
-  if (file_system.exists(state->model_checkpoint_path + ".index")) return state->model_checkpoint_path;
-  const std::string path = join_path(directory, latest_filename);
-  log_error("state file ", path, " names checkpoint ", state->model_checkpoint_path, ", which is not there");
-  return std::nullopt;
-}
-[[nodiscard]] inline std::optional<std::string> latest_checkpoint(const std::string& directory,
-                                                                  const std::string& latest_filename = kLatestFilename) {
+/// The newest checkpoint by the state file, where it is on disk; else nothing, with an error in the log. What is in it
+/// is not looked at: `checkpoint_candidates` gives more to choose from.
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(
+    FileSystem& file_system, const std::string& directory, const std::string& latest_filename = kLatestFilename);
+[[nodiscard]] inline std::optional<std::string> latest_checkpoint(
+    const std::string& directory, const std::string& latest_filename = kLatestFilename) {
   return latest_checkpoint(posix_file_system(), directory, latest_filename);
 }
 
-/// Prefixes of the directory's checkpoints of the form `<basename>-<step>`, lowest step first, whatever the state file says.
-/// Without a basename: of every one.
-[[nodiscard]] inline std::vector<std::string> checkpoints_on_disk(FileSystem& file_system, const std::string& directory,
-                                                                  const std::optional<std::string>& basename = {}) {
-  std::vector<std::pair<std::int64_t, std::string>> found;
-  if (!file_system.is_directory(directory)) return {};
-  for (std::string name : file_system.list_directory(directory)) {
-    if (!name.ends_with(".index")) continue;
-    name.resize(name.size() - std::string_view(".index").size());
-    const std::optional<std::int64_t> step = step_of_checkpoint(name);
-    if (step && (!basename || name.substr(0, name.rfind('-')) == *basename)) found.emplace_back(*step, join_path(directory, name));
-  }
-  std::ranges::sort(found);
-  std::vector<std::string> prefixes;
-  for (auto& [step, prefix] : found) prefixes.push_back(std::move(prefix));
-  return prefixes;
-}
+/// Prefixes of the directory's checkpoints of the form `<basename>-<step>`, lowest step first, whatever the state file
+/// says. Without a basename: of every one.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(
+    FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
 
-/// Whether `prefix` is a directory's checkpoint of that step, under whatever path: then the bytes of its index are the same.
-[[nodiscard]] inline bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
-                                           const std::string& basename, std::int64_t step) {
-  if (prefix.empty() || step_of_checkpoint(prefix) != step) return false;
-  for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
-    if (step_of_checkpoint(found) != step) continue;
-    if (detail::plain_path(found) == detail::plain_path(prefix)) return true;
-    const std::string index = prefix + ".index";
-    return file_system.exists(index) && read_file(file_system, found + ".index") == read_file(file_system, index);
-  }
-  return false;
-}
+/// Whether `prefix` is a directory's checkpoint of that step, under whatever path: then the bytes of its index are the
+/// same.
+[[nodiscard]] TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix,
+                                                   const std::string& directory, const std::string& basename,
+                                                   std::int64_t step);
 
-/// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that it lists or that are
-/// on disk, by falling step. A state file that cannot be read costs a warning, not the checkpoints. Those not listed count only where their
-/// basename is `basename`, or, without it, that of a listed one; where nothing is listed either, all count. A listed one may be missing on
-/// disk: the reader tells.
-[[nodiscard]] inline std::vector<std::string> checkpoint_candidates(FileSystem& file_system, const std::string& directory,
-                                                                    const std::optional<std::string>& basename = {},
-                                                                    const std::string& latest_filename = kLatestFilename) {
-  CheckpointState state;
-  try {
-    state = detail::read_checkpoint_state(file_system, directory, latest_filename).value_or(CheckpointState{});
-  } catch (const Error& error) {
-    log_warning("checkpoint state of ", directory, " is ignored, its checkpoints are looked for by name: ", error.what());
-  }
-  std::vector<std::string> listed = state.all_model_checkpoint_paths;
-  if (!state.model_checkpoint_path.empty()) listed.push_back(state.model_checkpoint_path);
-  std::ranges::reverse(listed);
-  const auto stem = [](const std::string& prefix) { return std::string(base_name(prefix).substr(0, base_name(prefix).rfind('-'))); };
-  std::vector<std::string> candidates;
-  const auto add = [&](const std::string& prefix) {
-    const auto same = [&](const std::string& other) { return detail::plain_path(other) == detail::plain_path(prefix); };
-    if (std::ranges::none_of(candidates, same)) candidates.push_back(prefix);
-  };
-  for (const std::string& prefix : listed) add(prefix);
-  std::vector<std::string> on_disk = checkpoints_on_disk(file_system, directory, basename);
-  for (auto prefix = on_disk.rbegin(); prefix != on_disk.rend(); ++prefix) {
-    const auto same_stem = [&](const std::string& other) { return stem(other) == stem(*prefix); };
-    if (basename || listed.empty() || std::ranges::any_of(listed, same_stem)) add(*prefix);
-  }
-  const auto first = candidates.begin() + (state.model_checkpoint_path.empty() ? 0 : 1);
-  std::stable_sort(first, candidates.end(), [](const std::string& a, const std::string& b) {
-    return step_of_checkpoint(a).value_or(-1) > step_of_checkpoint(b).value_or(-1);
-  });
-  return candidates;
-}
+/// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that
+/// it lists or that are on disk, by falling step. A state file that cannot be read costs a warning, not the
+/// checkpoints. Those not listed count only where their basename is `basename`, or, without it, that of a listed one;
+/// where nothing is listed either, all count. A listed one may be missing on disk: the reader tells.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(
+    FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {},
+    const std::string& latest_filename = kLatestFilename);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/checkpoint/impl/checkpoint_state.ipp>
+#endif

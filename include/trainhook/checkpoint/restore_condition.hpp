@@ -13,7 +13,8 @@ namespace trainhook {
 /// The collection that holds RestoreConditions.
 inline constexpr std::string_view kRestoreConditions = "restore_conditions";
 
-/// Asked for each candidate, newest first: for example, whether the input pipeline's position of that step is there too.
+/// Asked for each candidate, newest first: for example, whether the input pipeline's position of that step is there
+/// too.
 struct RestoreCondition {
   /// Why the checkpoint called `prefix` must be skipped, or nothing.
   std::function<std::optional<std::string>(const std::string& prefix)> why_not{};

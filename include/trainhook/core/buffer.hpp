@@ -29,8 +29,8 @@ struct alignas(kBufferAlignment) BufferHeader {
   std::size_t string_count = 0;  // constructed std::string objects behind the header
 };
 
-/// Where buffers come from. Keeps large freed blocks warm, because fresh pages cost more than copying into them, but together with those in
-/// use never more bytes than were in use at once. Small blocks are malloc's own business.
+/// Where buffers come from. Keeps large freed blocks warm, because fresh pages cost more than copying into them, but
+/// together with those in use never more bytes than were in use at once. Small blocks are malloc's own business.
 class BufferPool {
  public:
   static constexpr std::size_t kSmallest = 64 * 1024;
@@ -55,7 +55,7 @@ class BufferPool {
       if (void* kept = take(bytes)) return kept;
       while (size_ > 0 && kept_ + used_ + bytes > most_used_) release_last();
     }
-    void* memory = ::operator new (bytes, std::align_val_t{kBufferAlignment}, std::nothrow);
+    void* memory = ::operator new(bytes, std::align_val_t{kBufferAlignment}, std::nothrow);
     if (memory != nullptr && bytes >= kSmallest) {
       const std::scoped_lock lock(mutex_);
       used_ += bytes;
@@ -65,7 +65,7 @@ class BufferPool {
   }
 
   void free(void* memory, std::size_t bytes) noexcept {
-    if (bytes < kSmallest || !keep(memory, bytes)) ::operator delete (memory, std::align_val_t{kBufferAlignment});
+    if (bytes < kSmallest || !keep(memory, bytes)) ::operator delete(memory, std::align_val_t{kBufferAlignment});
   }
 
  private:
@@ -89,7 +89,7 @@ class BufferPool {
     return blocks_[size_].memory;
   }
 
-  void release_last() noexcept { ::operator delete (remove_last(), std::align_val_t{kBufferAlignment}); }
+  void release_last() noexcept { ::operator delete(remove_last(), std::align_val_t{kBufferAlignment}); }
 
   bool keep(void* memory, std::size_t bytes) noexcept {
     const std::scoped_lock lock(mutex_);
@@ -108,8 +108,8 @@ class BufferPool {
   std::size_t kept_ = 0;       // bytes that wait here
 };
 
-/// A counted handle of elements. The count is released on drop and acquired by `is_unique`, so that whoever finds itself alone also sees
-/// what the others wrote.
+/// A counted handle of elements. The count is released on drop and acquired by `is_unique`, so that whoever finds
+/// itself alone also sees what the others wrote.
 class Buffer {
  public:
   Buffer() noexcept = default;
@@ -131,7 +131,7 @@ class Buffer {
 
   [[nodiscard]] static Buffer of_strings(std::size_t count) {
     if (count > (std::numeric_limits<std::size_t>::max)() / 2 / sizeof(std::string))
-      throw ResourceExhaustedError("no memory for ", count, " strings");
+      throw ResourceExhaustedError("no memory for {} strings", count);
     Buffer buffer(allocate(count * sizeof(std::string)));
     std::uninitialized_value_construct_n(reinterpret_cast<std::string*>(buffer.header_ + 1), count);
     buffer.header_->string_count = count;
@@ -139,7 +139,9 @@ class Buffer {
   }
 
   explicit operator bool() const noexcept { return header_ != nullptr; }
-  [[nodiscard]] bool is_unique() const noexcept { return header_ != nullptr && header_->count.load(std::memory_order_acquire) == 1; }
+  [[nodiscard]] bool is_unique() const noexcept {
+    return header_ != nullptr && header_->count.load(std::memory_order_acquire) == 1;
+  }
   [[nodiscard]] std::size_t capacity() const noexcept { return header_ == nullptr ? 0 : header_->capacity; }
   [[nodiscard]] std::byte* bytes() const noexcept { return reinterpret_cast<std::byte*>(header_ + 1); }
   [[nodiscard]] std::span<std::string> strings() const noexcept {
@@ -152,10 +154,10 @@ class Buffer {
 
   static BufferHeader* allocate(std::size_t size) {
     constexpr std::size_t kLargest = (std::numeric_limits<std::size_t>::max)() / 2;
-    if (size > kLargest) throw ResourceExhaustedError("no memory for a tensor of ", size, " bytes");
+    if (size > kLargest) throw ResourceExhaustedError("no memory for a tensor of {} bytes", size);
     const std::size_t capacity = (size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     void* memory = BufferPool::instance().allocate(sizeof(BufferHeader) + capacity);
-    if (memory == nullptr) throw ResourceExhaustedError("no memory for a tensor of ", size, " bytes");
+    if (memory == nullptr) throw ResourceExhaustedError("no memory for a tensor of {} bytes", size);
     auto* header = ::new (memory) BufferHeader;
     header->capacity = capacity;
     return header;

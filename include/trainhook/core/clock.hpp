@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
@@ -17,7 +18,7 @@ using Duration = std::chrono::nanoseconds;
 /// The source of time. Implementations may be called from several threads at once.
 class Clock {
  public:
-  virtual ~Clock() = default;
+  TRAINHOOK_DECL virtual ~Clock();
 
   /// Time since an arbitrary start, never going backwards: for periods and deadlines.
   [[nodiscard]] virtual Duration monotonic_now() = 0;
@@ -30,7 +31,8 @@ class Clock {
                           FunctionRef<bool()> ready) = 0;
 };
 
-/// `duration` from now, as a time to wait for. What is too far away to be told is the end of time: `Duration::max()` waits for ever.
+/// `duration` from now, as a time to wait for. What is too far away to be told is the end of time: `Duration::max()`
+/// waits for ever.
 template <class Rep, class Period>
 [[nodiscard]] Duration deadline_after(Clock& clock, std::chrono::duration<Rep, Period> duration) {
   using Given = std::chrono::duration<Rep, Period>;
@@ -42,14 +44,10 @@ template <class Rep, class Period>
 /// The machine's own clocks.
 class SystemClock final : public Clock {
  public:
-  [[nodiscard]] Duration monotonic_now() override { return std::chrono::steady_clock::now().time_since_epoch(); }
-  [[nodiscard]] double wall_seconds() override {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  }
-  bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Duration deadline,
-                  FunctionRef<bool()> ready) override {
-    return changed.wait_until(lock, std::chrono::steady_clock::time_point(deadline), ready);
-  }
+  [[nodiscard]] TRAINHOOK_DECL Duration monotonic_now() override;
+  [[nodiscard]] TRAINHOOK_DECL double wall_seconds() override;
+  TRAINHOOK_DECL bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                                 Duration deadline, FunctionRef<bool()> ready) override;
 };
 
 /// The clock that is used where none is given.
@@ -59,3 +57,7 @@ class SystemClock final : public Clock {
 }
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/core/impl/clock.ipp>
+#endif

@@ -4,14 +4,16 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include <trainhook/core/error.hpp>
+#include <fmt/core.h>
+
+#include <trainhook/core/format.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
@@ -58,14 +60,22 @@ struct DTypeInfo {
 };
 
 inline constexpr std::array kDTypes{
-    DTypeInfo{DType::Float, "float32", "DT_FLOAT", 4},          DTypeInfo{DType::Double, "float64", "DT_DOUBLE", 8},
-    DTypeInfo{DType::Int32, "int32", "DT_INT32", 4},            DTypeInfo{DType::UInt8, "uint8", "DT_UINT8", 1},
-    DTypeInfo{DType::Int16, "int16", "DT_INT16", 2},            DTypeInfo{DType::Int8, "int8", "DT_INT8", 1},
-    DTypeInfo{DType::String, "string", "DT_STRING", 0},         DTypeInfo{DType::Complex64, "complex64", "DT_COMPLEX64", 8},
-    DTypeInfo{DType::Int64, "int64", "DT_INT64", 8},            DTypeInfo{DType::Bool, "bool", "DT_BOOL", 1},
-    DTypeInfo{DType::BFloat16, "bfloat16", "DT_BFLOAT16", 2},   DTypeInfo{DType::UInt16, "uint16", "DT_UINT16", 2},
-    DTypeInfo{DType::Complex128, "complex128", "DT_COMPLEX128", 16}, DTypeInfo{DType::Half, "float16", "DT_HALF", 2},
-    DTypeInfo{DType::UInt32, "uint32", "DT_UINT32", 4},         DTypeInfo{DType::UInt64, "uint64", "DT_UINT64", 8},
+    DTypeInfo{DType::Float, "float32", "DT_FLOAT", 4},
+    DTypeInfo{DType::Double, "float64", "DT_DOUBLE", 8},
+    DTypeInfo{DType::Int32, "int32", "DT_INT32", 4},
+    DTypeInfo{DType::UInt8, "uint8", "DT_UINT8", 1},
+    DTypeInfo{DType::Int16, "int16", "DT_INT16", 2},
+    DTypeInfo{DType::Int8, "int8", "DT_INT8", 1},
+    DTypeInfo{DType::String, "string", "DT_STRING", 0},
+    DTypeInfo{DType::Complex64, "complex64", "DT_COMPLEX64", 8},
+    DTypeInfo{DType::Int64, "int64", "DT_INT64", 8},
+    DTypeInfo{DType::Bool, "bool", "DT_BOOL", 1},
+    DTypeInfo{DType::BFloat16, "bfloat16", "DT_BFLOAT16", 2},
+    DTypeInfo{DType::UInt16, "uint16", "DT_UINT16", 2},
+    DTypeInfo{DType::Complex128, "complex128", "DT_COMPLEX128", 16},
+    DTypeInfo{DType::Half, "float16", "DT_HALF", 2},
+    DTypeInfo{DType::UInt32, "uint32", "DT_UINT32", 4},
+    DTypeInfo{DType::UInt64, "uint64", "DT_UINT64", 8},
 };
 
 constexpr const DTypeInfo* find_dtype(DType dtype) noexcept {
@@ -77,24 +87,42 @@ constexpr const DTypeInfo* find_dtype(DType dtype) noexcept {
 
 template <class T>
 inline constexpr DType kDTypeOf = DType::Invalid;
-template <> inline constexpr DType kDTypeOf<float> = DType::Float;
-template <> inline constexpr DType kDTypeOf<double> = DType::Double;
-template <> inline constexpr DType kDTypeOf<std::int32_t> = DType::Int32;
-template <> inline constexpr DType kDTypeOf<std::uint8_t> = DType::UInt8;
-template <> inline constexpr DType kDTypeOf<std::int16_t> = DType::Int16;
-template <> inline constexpr DType kDTypeOf<std::int8_t> = DType::Int8;
-template <> inline constexpr DType kDTypeOf<std::string> = DType::String;
-template <> inline constexpr DType kDTypeOf<std::complex<float>> = DType::Complex64;
-template <> inline constexpr DType kDTypeOf<std::int64_t> = DType::Int64;
-template <> inline constexpr DType kDTypeOf<long long> = DType::Int64;
-template <> inline constexpr DType kDTypeOf<bool> = DType::Bool;
-template <> inline constexpr DType kDTypeOf<BFloat16> = DType::BFloat16;
-template <> inline constexpr DType kDTypeOf<std::uint16_t> = DType::UInt16;
-template <> inline constexpr DType kDTypeOf<std::complex<double>> = DType::Complex128;
-template <> inline constexpr DType kDTypeOf<Half> = DType::Half;
-template <> inline constexpr DType kDTypeOf<std::uint32_t> = DType::UInt32;
-template <> inline constexpr DType kDTypeOf<std::uint64_t> = DType::UInt64;
-template <> inline constexpr DType kDTypeOf<unsigned long long> = DType::UInt64;
+template <>
+inline constexpr DType kDTypeOf<float> = DType::Float;
+template <>
+inline constexpr DType kDTypeOf<double> = DType::Double;
+template <>
+inline constexpr DType kDTypeOf<std::int32_t> = DType::Int32;
+template <>
+inline constexpr DType kDTypeOf<std::uint8_t> = DType::UInt8;
+template <>
+inline constexpr DType kDTypeOf<std::int16_t> = DType::Int16;
+template <>
+inline constexpr DType kDTypeOf<std::int8_t> = DType::Int8;
+template <>
+inline constexpr DType kDTypeOf<std::string> = DType::String;
+template <>
+inline constexpr DType kDTypeOf<std::complex<float>> = DType::Complex64;
+template <>
+inline constexpr DType kDTypeOf<std::int64_t> = DType::Int64;
+template <>
+inline constexpr DType kDTypeOf<long long> = DType::Int64;
+template <>
+inline constexpr DType kDTypeOf<bool> = DType::Bool;
+template <>
+inline constexpr DType kDTypeOf<BFloat16> = DType::BFloat16;
+template <>
+inline constexpr DType kDTypeOf<std::uint16_t> = DType::UInt16;
+template <>
+inline constexpr DType kDTypeOf<std::complex<double>> = DType::Complex128;
+template <>
+inline constexpr DType kDTypeOf<Half> = DType::Half;
+template <>
+inline constexpr DType kDTypeOf<std::uint32_t> = DType::UInt32;
+template <>
+inline constexpr DType kDTypeOf<std::uint64_t> = DType::UInt64;
+template <>
+inline constexpr DType kDTypeOf<unsigned long long> = DType::UInt64;
 
 }  // namespace detail
 
@@ -126,10 +154,7 @@ inline constexpr DType dtype_of = detail::kDTypeOf<T>;
 
 /// The dtype behind a number read from a file.
 /// @throws UnimplementedError for a number that this library does not store.
-[[nodiscard]] inline DType dtype_from_number(std::uint64_t number) {
-  if (number < 256 && detail::find_dtype(static_cast<DType>(number)) != nullptr) return static_cast<DType>(number);
-  throw UnimplementedError("dtype number ", number, " is not one that this library can hold");
-}
+[[nodiscard]] TRAINHOOK_DECL DType dtype_from_number(std::uint64_t number);
 
 [[nodiscard]] constexpr bool is_floating(DType dtype) noexcept {
   return dtype == DType::Float || dtype == DType::Double || dtype == DType::Half || dtype == DType::BFloat16;
@@ -137,8 +162,21 @@ inline constexpr DType dtype_of = detail::kDTypeOf<T>;
 
 [[nodiscard]] constexpr bool is_integer(DType dtype) noexcept {
   using enum DType;
-  return dtype == Int8 || dtype == Int16 || dtype == Int32 || dtype == Int64 || dtype == UInt8 || dtype == UInt16 || dtype == UInt32 ||
-         dtype == UInt64;
+  return dtype == Int8 || dtype == Int16 || dtype == Int32 || dtype == Int64 || dtype == UInt8 || dtype == UInt16 ||
+         dtype == UInt32 || dtype == UInt64;
 }
 
 }  // namespace trainhook
+
+/// Prints `dtype_name()`.
+template <>
+struct fmt::formatter<trainhook::DType> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(trainhook::DType dtype, fmt::format_context& context) const {
+    return trainhook::detail::append_text(context, trainhook::dtype_name(dtype));
+  }
+};
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/core/impl/dtype.ipp>
+#endif

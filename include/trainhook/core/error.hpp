@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include <trainhook/core/str_cat.hpp>
+#include <fmt/core.h>
+
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
@@ -31,32 +33,18 @@ enum class ErrorCode : int {
   DataLoss = 15,
 };
 
-/// The code's name as it stands in messages, for example `DataLoss`.
-[[nodiscard]] constexpr std::string_view error_code_name(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::Cancelled: return "Cancelled";
-    case ErrorCode::Unknown: return "Unknown";
-    case ErrorCode::InvalidArgument: return "InvalidArgument";
-    case ErrorCode::DeadlineExceeded: return "DeadlineExceeded";
-    case ErrorCode::NotFound: return "NotFound";
-    case ErrorCode::AlreadyExists: return "AlreadyExists";
-    case ErrorCode::PermissionDenied: return "PermissionDenied";
-    case ErrorCode::ResourceExhausted: return "ResourceExhausted";
-    case ErrorCode::FailedPrecondition: return "FailedPrecondition";
-    case ErrorCode::Aborted: return "Aborted";
-    case ErrorCode::OutOfRange: return "OutOfRange";
-    case ErrorCode::Unimplemented: return "Unimplemented";
-    case ErrorCode::Internal: return "Internal";
-    case ErrorCode::Unavailable: return "Unavailable";
-    case ErrorCode::DataLoss: return "DataLoss";
-  }
-  return "Unknown";
-}
+/// The code's name as messages show it, for example `DataLoss`.
+[[nodiscard]] TRAINHOOK_DECL std::string_view error_code_name(ErrorCode code) noexcept;
 
-/// Base of every error that this library throws. `what()` is the message alone; the code says what a program may do about it.
+/// Base of every error that this library throws. `what()` is the message alone; `code()` is for programs.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  TRAINHOOK_DECL Error(ErrorCode code, const std::string& message);
+  TRAINHOOK_DECL Error(ErrorCode code, fmt::string_view format, fmt::format_args args);
+  TRAINHOOK_DECL ~Error() override;
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
 
  private:
@@ -69,9 +57,10 @@ class CodedError : public Error {
  public:
   explicit CodedError(const std::string& message) : Error(Code, message) {}
 
-  /// Builds the message from pieces: `DataLossError("bad checksum in ", path)`.
-  template <class First, class Second, class... Rest>
-  CodedError(const First& first, const Second& second, const Rest&... rest) : Error(Code, str_cat(first, second, rest...)) {}
+  /// The message from a format string that is checked at compile time: `DataLossError("bad checksum in {}", path)`.
+  template <class First, class... Rest>
+  CodedError(fmt::format_string<const First&, const Rest&...> format, const First& first, const Rest&... rest)
+      : Error(Code, format, fmt::make_format_args(first, rest...)) {}
 };
 
 using CancelledError = CodedError<ErrorCode::Cancelled>;
@@ -90,40 +79,15 @@ using InternalError = CodedError<ErrorCode::Internal>;
 using UnavailableError = CodedError<ErrorCode::Unavailable>;
 using DataLossError = CodedError<ErrorCode::DataLoss>;
 
-/// Throws the error type that belongs to a code known only when the program runs, so that catching by type works for it too.
-[[noreturn]] inline void throw_error(ErrorCode code, const std::string& message) {
-  switch (code) {
-    case ErrorCode::Cancelled: throw CancelledError(message);
-    case ErrorCode::Unknown: throw UnknownError(message);
-    case ErrorCode::InvalidArgument: throw InvalidArgumentError(message);
-    case ErrorCode::DeadlineExceeded: throw DeadlineExceededError(message);
-    case ErrorCode::NotFound: throw NotFoundError(message);
-    case ErrorCode::AlreadyExists: throw AlreadyExistsError(message);
-    case ErrorCode::PermissionDenied: throw PermissionDeniedError(message);
-    case ErrorCode::ResourceExhausted: throw ResourceExhaustedError(message);
-    case ErrorCode::FailedPrecondition: throw FailedPreconditionError(message);
-    case ErrorCode::Aborted: throw AbortedError(message);
-    case ErrorCode::OutOfRange: throw OutOfRangeError(message);
-    case ErrorCode::Unimplemented: throw UnimplementedError(message);
-    case ErrorCode::Internal: throw InternalError(message);
-    case ErrorCode::Unavailable: throw UnavailableError(message);
-    case ErrorCode::DataLoss: throw DataLossError(message);
-  }
-  throw Error(code, message);
-}
+/// Throws the error type that belongs to a code known only at run time, so that catching by type works for it too.
+[[noreturn]] TRAINHOOK_DECL void throw_error(ErrorCode code, const std::string& message);
 
-/// The message of any exception, for log lines: `OutOfRange: ...` for an `Error`, `what()` for other standard ones.
-[[nodiscard]] inline std::string describe(const std::exception_ptr& error) noexcept {
-  try {
-    if (error == nullptr) return "no error";
-    std::rethrow_exception(error);
-  } catch (const Error& failure) {
-    return str_cat(error_code_name(failure.code()), ": ", failure.what());
-  } catch (const std::exception& failure) {
-    return failure.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
+/// The message of any exception, for log lines: `OutOfRange: ...` for an `Error`, `what()` for other standard
+/// exceptions.
+[[nodiscard]] TRAINHOOK_DECL std::string describe(const std::exception_ptr& error) noexcept;
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/core/impl/error.ipp>
+#endif

@@ -12,8 +12,8 @@
 
 namespace trainhook {
 
-/// Holds up to `Inline` elements in place and more on the heap. Constructors write the counts only, never the room for elements:
-/// a small struct of these costs nothing to return empty.
+/// Holds up to `Inline` elements in place and more on the heap. Constructors write the counts only, never the room for
+/// elements: a small struct of these costs nothing to return empty.
 template <class T, std::size_t Inline>
 class InlineVector {
  public:
@@ -58,7 +58,9 @@ class InlineVector {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] T* data() noexcept { return is_inline() ? reinterpret_cast<T*>(room_.bytes) : room_.heap; }
-  [[nodiscard]] const T* data() const noexcept { return is_inline() ? reinterpret_cast<const T*>(room_.bytes) : room_.heap; }
+  [[nodiscard]] const T* data() const noexcept {
+    return is_inline() ? reinterpret_cast<const T*>(room_.bytes) : room_.heap;
+  }
   [[nodiscard]] T& operator[](std::size_t i) noexcept { return data()[i]; }
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return data()[i]; }
   [[nodiscard]] T* begin() noexcept { return data(); }
@@ -71,7 +73,8 @@ class InlineVector {
   [[nodiscard]] bool is_inline() const noexcept { return capacity_ == Inline; }
 
   void grow() {
-    const std::size_t capacity = capacity_ * 2 + 1;  // never Inline again, which is how the two kinds of room are told apart
+    const std::size_t capacity =
+        capacity_ * 2 + 1;  // never Inline again, which is how the two kinds of room are told apart
     T* heap = std::allocator<T>().allocate(capacity);
     std::uninitialized_move_n(data(), size_, heap);
     const std::size_t size = size_;

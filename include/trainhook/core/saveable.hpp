@@ -3,12 +3,13 @@
 /// State that is kept over a restart: what a session has, and objects of one's own that go into the same checkpoint.
 #pragma once
 
-#include <algorithm>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 
 namespace trainhook {
@@ -16,7 +17,8 @@ namespace trainhook {
 /// What a piece of a session's state is, which decides who saves it and whether restoring can do without.
 enum class StateKind {
   Variable,   ///< parameters, optimizer slots, the global step: a model without one of them is not restored
-  Auxiliary,  ///< random generators and other small state: where a checkpoint has none, it keeps its value and a log line says so
+  Auxiliary,  ///< random generators and other small state: where a checkpoint has none, it keeps its value and a log
+              ///< line says so
   Input,      ///< positions of input pipelines: saved where an input hook or a saveable asks for it
 };
 
@@ -35,21 +37,15 @@ class StateValues {
   StateValues() = default;
   explicit StateValues(std::vector<NamedTensor> entries) : entries_(std::move(entries)) {}
 
-  void set(std::string name, Tensor value) { entries_.push_back({std::move(name), std::move(value)}); }
+  TRAINHOOK_DECL void set(std::string name, Tensor value);
   [[nodiscard]] const std::vector<NamedTensor>& entries() const noexcept { return entries_; }
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
 
   /// The value called `name`, or null.
-  [[nodiscard]] const Tensor* find(std::string_view name) const noexcept {
-    const auto found = std::ranges::find(entries_, name, &NamedTensor::name);
-    return found == entries_.end() ? nullptr : &found->tensor;
-  }
+  [[nodiscard]] TRAINHOOK_DECL const Tensor* find(std::string_view name) const noexcept;
 
   /// The value called `name`. @throws NotFoundError where there is none.
-  [[nodiscard]] const Tensor& at(std::string_view name) const {
-    if (const Tensor* value = find(name)) return *value;
-    throw NotFoundError("the saved state has no value '", name, "'");
-  }
+  [[nodiscard]] TRAINHOOK_DECL const Tensor& at(std::string_view name) const;
 
   /// How the layout was numbered by whoever wrote it.
   int version = 1;
@@ -62,7 +58,7 @@ class StateValues {
 /// Called on the thread that saves or restores, never during a run.
 class Saveable {
  public:
-  virtual ~Saveable() = default;
+  TRAINHOOK_DECL virtual ~Saveable();
 
   /// What its entries in the checkpoint begin with; unique within a graph.
   [[nodiscard]] virtual std::string name() const = 0;
@@ -76,3 +72,7 @@ class Saveable {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/core/impl/saveable.ipp>
+#endif

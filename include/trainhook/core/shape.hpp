@@ -12,6 +12,7 @@
 #include <string>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/format.hpp>
 
 namespace trainhook {
 
@@ -24,7 +25,7 @@ inline std::string dims_to_string(std::span<const std::int64_t> dims) {
   std::string text = "[";
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (i > 0) text += ',';
-    text += dims[i] == kUnknownDim ? std::string("?") : str_cat(dims[i]);
+    text += dims[i] == kUnknownDim ? std::string("?") : fmt::format("{}", dims[i]);
   }
   return text + "]";
 }
@@ -39,12 +40,13 @@ class Shape {
   /// @throws InvalidArgumentError for a negative dimension, more than `kMaxRank` of them, or a product beyond 63 bits.
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const std::int64_t> dims) {
-    if (dims.size() > kMaxRank) throw InvalidArgumentError("a shape has at most ", kMaxRank, " dimensions, not ", dims.size());
+    if (dims.size() > kMaxRank)
+      throw InvalidArgumentError("a shape has at most {} dimensions, not {}", kMaxRank, dims.size());
     std::int64_t product = 1;
     for (std::int64_t dim : dims) {
-      if (dim < 0) throw InvalidArgumentError("shape ", detail::dims_to_string(dims), " has a negative dimension");
+      if (dim < 0) throw InvalidArgumentError("shape {} has a negative dimension", detail::dims_to_string(dims));
       if (__builtin_mul_overflow(product, dim, &product)) {
-        throw InvalidArgumentError("shape ", detail::dims_to_string(dims), " has more elements than 63 bits count");
+        throw InvalidArgumentError("shape {} has more elements than 63 bits count", detail::dims_to_string(dims));
       }
     }
     std::copy(dims.begin(), dims.end(), dims_.begin());
@@ -79,9 +81,11 @@ class PartialShape {
   /// @throws InvalidArgumentError for a dimension below -1, or more than `kMaxRank` of them.
   PartialShape(std::initializer_list<std::int64_t> dims) : PartialShape(std::span(dims.begin(), dims.size())) {}
   explicit PartialShape(std::span<const std::int64_t> dims) : known_rank_(true) {
-    if (dims.size() > kMaxRank) throw InvalidArgumentError("a shape has at most ", kMaxRank, " dimensions, not ", dims.size());
+    if (dims.size() > kMaxRank)
+      throw InvalidArgumentError("a shape has at most {} dimensions, not {}", kMaxRank, dims.size());
     for (std::int64_t dim : dims) {
-      if (dim < kUnknownDim) throw InvalidArgumentError("shape ", detail::dims_to_string(dims), " has a dimension below -1");
+      if (dim < kUnknownDim)
+        throw InvalidArgumentError("shape {} has a dimension below -1", detail::dims_to_string(dims));
     }
     std::copy(dims.begin(), dims.end(), dims_.begin());
     rank_ = dims.size();
@@ -99,7 +103,7 @@ class PartialShape {
 
   /// The known shape. @throws FailedPreconditionError where something is still unknown.
   [[nodiscard]] Shape known() const {
-    if (!is_fully_known()) throw FailedPreconditionError("shape ", to_string(), " is not fully known");
+    if (!is_fully_known()) throw FailedPreconditionError("shape {} is not fully known", to_string());
     return Shape(dims());
   }
 
@@ -125,3 +129,9 @@ class PartialShape {
 };
 
 }  // namespace trainhook
+
+template <>
+struct fmt::formatter<trainhook::Shape> : trainhook::detail::ToStringFormatter<trainhook::Shape> {};
+
+template <>
+struct fmt::formatter<trainhook::PartialShape> : trainhook::detail::ToStringFormatter<trainhook::PartialShape> {};

@@ -16,13 +16,15 @@
 
 #include <trainhook/core/buffer.hpp>
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/format.hpp>
 #include <trainhook/core/shape.hpp>
 
 namespace trainhook {
 
-/// A dense tensor. Copying one copies a handle; writing through a shared handle first gives it a buffer of its own, so that
-/// every copy keeps the value it had. Scalars of a fixed size live inside the handle and never allocate.
-/// Buffers are aligned to 64 bytes and row-major. Two threads may use two handles of one buffer; one handle is for one thread at a time.
+/// A dense tensor. Copying one copies a handle; writing through a shared handle first gives it a buffer of its own, so
+/// that every copy keeps the value it had. Scalars of a fixed size live inside the handle and never allocate. Buffers
+/// are aligned to 64 bytes and row-major. Two threads may use two handles of one buffer; one handle is for one thread
+/// at a time.
 class Tensor {
  public:
   /// No value: dtype `Invalid`. What a run gives for an Operation.
@@ -57,7 +59,7 @@ class Tensor {
   template <TensorElement T>
   [[nodiscard]] static Tensor copy_of(std::span<const T> values, const Shape& shape) {
     if (static_cast<std::uint64_t>(shape.num_elements()) != values.size()) {
-      throw InvalidArgumentError(values.size(), " values do not fill shape ", shape);
+      throw InvalidArgumentError("{} values do not fill shape {}", values.size(), shape);
     }
     Tensor tensor = uninitialized(dtype_of<T>, shape);
     std::ranges::copy(values, tensor.overwrite_data<T>().begin());
@@ -111,8 +113,8 @@ class Tensor {
     return writable<T>();
   }
 
-  /// The elements as they are and the place for those they become, in one pass from one to the other: the same memory where no other handle
-  /// shares it, else memory of this handle's own that holds nothing yet, which saves the copy.
+  /// The elements as they are and the place for those they become, in one pass from one to the other: the same memory
+  /// where no other handle shares it, else memory of this handle's own that holds nothing yet, which saves the copy.
   template <TensorElement T>
     requires(!std::is_same_v<T, std::string>)
   struct Update {
@@ -150,13 +152,13 @@ class Tensor {
   template <TensorElement T>
   [[nodiscard]] T scalar() const {
     const std::span<const T> elements = data<T>();
-    if (elements.size() != 1) throw InvalidArgumentError("a tensor of shape ", shape_, " is not a single value");
+    if (elements.size() != 1) throw InvalidArgumentError("a tensor of shape {} is not a single value", shape_);
     return elements[0];
   }
 
   /// The same elements under another shape, sharing the buffer. @throws InvalidArgumentError where the counts differ.
   [[nodiscard]] Tensor reshaped(const Shape& shape) const {
-    if (shape.num_elements() != num_elements()) throw InvalidArgumentError("shape ", shape_, " cannot become ", shape);
+    if (shape.num_elements() != num_elements()) throw InvalidArgumentError("shape {} cannot become {}", shape_, shape);
     if (shape == shape_) return *this;
     Tensor result;
     result.dtype_ = dtype_;
@@ -173,12 +175,13 @@ class Tensor {
   /// Whether no other handle shares the elements, so that writing copies nothing.
   [[nodiscard]] bool is_unique() const noexcept { return is_inline() || buffer_.is_unique(); }
 
-  /// Makes this a tensor of `dtype` and `shape` whose elements the caller then overwrites; keeps the buffer where it is unshared and large
-  /// enough.
+  /// Makes this a tensor of `dtype` and `shape` whose elements the caller then overwrites; keeps the buffer where it is
+  /// unshared and large enough.
   void reset_to(DType dtype, const Shape& shape) {
     if (dtype_ == dtype && shape_ == shape && is_unique()) return;
     const std::size_t needed = bytes_needed(dtype, shape);
-    const bool keeps = dtype != DType::String && dtype_ != DType::String && buffer_ && buffer_.is_unique() && buffer_.capacity() >= needed;
+    const bool keeps = dtype != DType::String && dtype_ != DType::String && buffer_ && buffer_.is_unique() &&
+                       buffer_.capacity() >= needed;
     if (!keeps) {
       *this = uninitialized(dtype, shape);
       return;
@@ -195,7 +198,7 @@ class Tensor {
   }
 
   /// `float32[2,3]`, for messages.
-  [[nodiscard]] std::string to_string() const { return str_cat(dtype_name(dtype_), shape_); }
+  [[nodiscard]] std::string to_string() const { return fmt::format("{}{}", dtype_, shape_); }
 
  private:
   [[nodiscard]] bool is_inline() const noexcept { return shape_.rank() == 0 && dtype_ != DType::String; }
@@ -221,7 +224,7 @@ class Tensor {
   [[nodiscard]] static std::size_t bytes_needed(DType dtype, const Shape& shape) {
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(static_cast<std::size_t>(shape.num_elements()), dtype_size(dtype), &bytes)) {
-      throw ResourceExhaustedError("no memory for a tensor ", dtype_name(dtype), shape);
+      throw ResourceExhaustedError("no memory for a tensor {}{}", dtype, shape);
     }
     return bytes;
   }
@@ -240,10 +243,11 @@ class Tensor {
   }
 
   void expect_dtype(DType wanted) const {
-    if (dtype_ != wanted) throw InvalidArgumentError("the tensor holds ", dtype_name(dtype_), ", not ", dtype_name(wanted));
+    if (dtype_ != wanted) throw InvalidArgumentError("the tensor holds {}, not {}", dtype_, wanted);
   }
   void expect_bytes() const {
-    if (dtype_ == DType::String) throw InvalidArgumentError("a string tensor has no flat bytes; use data<std::string>()");
+    if (dtype_ == DType::String)
+      throw InvalidArgumentError("a string tensor has no flat bytes; use data<std::string>()");
   }
 
   Shape shape_;
@@ -259,3 +263,6 @@ struct NamedTensor {
 };
 
 }  // namespace trainhook
+
+template <>
+struct fmt::formatter<trainhook::Tensor> : trainhook::detail::ToStringFormatter<trainhook::Tensor> {};

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -16,8 +18,9 @@ namespace trainhook {
 struct OwnedSession {
   std::shared_ptr<void> owner{};  ///< empty where the session is the caller's own object
   SessionRef session{};
-  std::string restored_from{};                      ///< the checkpoint that its values came from; empty: none did
-  std::shared_ptr<const std::atomic<bool>> lost{};  ///< only where others share it: whether it was given up for all of them
+  std::string restored_from{};  ///< the checkpoint that its values came from; empty: none did
+  std::shared_ptr<const std::atomic<bool>>
+      lost{};  ///< only where others share it: whether it was given up for all of them
 
   template <SessionLike S, class... Args>
   [[nodiscard]] static OwnedSession make(Args&&... args) {
@@ -30,26 +33,20 @@ struct OwnedSession {
   [[nodiscard]] bool is_lost() const noexcept { return lost != nullptr && lost->load(); }
 
   /// Ends the session; of one that is shared, this share: the last one ends it.
-  void close() {
-    if (lost == nullptr) {
-      session.close();
-    } else {
-      lost.reset();
-      owner.reset();
-    }
-  }
+  TRAINHOOK_DECL void close();
 };
 
 /// Makes sessions whose variables have their values, restored or initial. Source: TensorFlow's `SessionCreator`.
 class SessionCreator {
  public:
-  virtual ~SessionCreator() = default;
+  TRAINHOOK_DECL virtual ~SessionCreator();
 
   /// The graph of the sessions.
   [[nodiscard]] virtual Graph& graph() = 0;
 
-  /// A session, ready to run. Called once at the start and again after every loss. One that restores says so in `restored_from`: savers
-  /// do not write that checkpoint again, and what goes with it, such as the input's position, is restored as well.
+  /// A session, ready to run. Called once at the start and again after every loss. One that restores says so in
+  /// `restored_from`: savers do not write that checkpoint again, and what goes with it, such as the input's position,
+  /// is restored as well.
   [[nodiscard]] virtual OwnedSession create_session() = 0;
 
   /// Whether a session made now would come back with what was learned, rather than with initial values.
@@ -60,3 +57,7 @@ class SessionCreator {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/creation/impl/session_creator.ipp>
+#endif

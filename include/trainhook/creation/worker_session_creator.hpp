@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <memory>
-#include <utility>
 
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/creation/local_master.hpp>
 #include <trainhook/creation/session_creator.hpp>
+#include <trainhook/graph/graph.hpp>
 
 namespace trainhook {
 
@@ -19,30 +21,21 @@ struct WorkerSessionCreatorOptions {
   Duration max_wait_secs = kDefaultWorkerWait;  ///< how long to wait for the chief, each time
 };
 
-/// Never initializes or restores: that is the chief's. It waits for the chief's session, with its graph, and for the next one when that is
-/// lost. Hooks of a worker find the graph finalized; their state is not saved. Close workers before their chief.
-/// Source: TensorFlow's `WorkerSessionCreator`.
+/// Never initializes or restores: that is the chief's. It waits for the chief's session, with its graph, and for the
+/// next one when that is lost. Hooks of a worker find the graph finalized; their state is not saved. Close workers
+/// before their chief. Source: TensorFlow's `WorkerSessionCreator`.
 class WorkerSessionCreator final : public SessionCreator {
  public:
-  /// @throws UnimplementedError without a master: workers in processes of their own do not exist. InvalidArgumentError for a negative wait.
-  explicit WorkerSessionCreator(WorkerSessionCreatorOptions options) : options_(std::move(options)) {
-    if (options_.master == nullptr) {
-      throw UnimplementedError(
-          "WorkerSessionCreator: master is not given; a worker is a thread of its chief's process, so give both the same LocalMaster");
-    }
-    if (options_.max_wait_secs < Duration::zero()) {
-      throw InvalidArgumentError("WorkerSessionCreator: max_wait_secs is ", std::chrono::duration<double>(options_.max_wait_secs).count(),
-                                 "; it must not be negative");
-    }
-  }
+  /// @throws UnimplementedError without a master: workers in processes of their own do not exist. InvalidArgumentError
+  /// for a negative wait.
+  TRAINHOOK_DECL explicit WorkerSessionCreator(WorkerSessionCreatorOptions options);
 
   /// The chief's graph; waits for it.
-  [[nodiscard]] Graph& graph() override {
-    if (graph_ == nullptr) graph_ = &create_session().session.graph();
-    return *graph_;
-  }
+  [[nodiscard]] TRAINHOOK_DECL Graph& graph() override;
 
-  [[nodiscard]] OwnedSession create_session() override { return options_.master->wait_for_session(options_.max_wait_secs); }
+  [[nodiscard]] OwnedSession create_session() override {
+    return options_.master->wait_for_session(options_.max_wait_secs);
+  }
 
   /// What comes back after a loss is the chief's affair.
   [[nodiscard]] bool has_checkpoint() const noexcept override { return true; }
@@ -54,3 +47,7 @@ class WorkerSessionCreator final : public SessionCreator {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/creation/impl/worker_session_creator.ipp>
+#endif

@@ -3,18 +3,17 @@
 /// Stages that look into elements: map, filter, zip.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <trainhook/data/sources.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/data/element.hpp>
+#include <trainhook/data/node.hpp>
+#include <trainhook/data/state.hpp>
 
 namespace trainhook {
 
@@ -27,40 +26,14 @@ struct MapCall {
   MapFunction function;
   ElementSpec spec;
 
-  [[nodiscard]] Element operator()(Element element) const {
-    Element result = function(std::move(element));
-    check_element(spec, result, "map");
-    return result;
-  }
-};
-
-/// The rows of a source after a function, which runs when a row is read.
-class MappedRows final : public BasicRows {
- public:
-  MappedRows(std::shared_ptr<const RowSource> rows, std::shared_ptr<const MapCall> call)
-      : BasicRows(rows->size(), call->spec), rows_(std::move(rows)), call_(std::move(call)) {}
-  [[nodiscard]] std::string describe() const override { return str_cat("map of ", rows_->describe()); }
-  void read(std::int64_t index, Element& row) const override {
-    rows_->read(index, row);
-    row = (*call_)(std::move(row));
-  }
-
- private:
-  std::shared_ptr<const RowSource> rows_;
-  std::shared_ptr<const MapCall> call_;
+  [[nodiscard]] TRAINHOOK_DECL Element operator()(Element element) const;
 };
 
 class MapStream final : public ElementStream {
  public:
-  MapStream(std::unique_ptr<ElementStream> input, std::shared_ptr<const MapCall> call, bool stateful)
-      : input_(std::move(input)), call_(std::move(call)), stateful_(stateful) {}
-
-  bool next(Element& element) override {
-    if (!input_->next(element)) return false;
-    element = (*call_)(std::move(element));
-    return true;
-  }
-  std::int64_t advance(std::int64_t count) override { return stateful_ ? ElementStream::advance(count) : input_->advance(count); }
+  TRAINHOOK_DECL MapStream(std::unique_ptr<ElementStream> input, std::shared_ptr<const MapCall> call, bool stateful);
+  TRAINHOOK_DECL bool next(Element& element) override;
+  TRAINHOOK_DECL std::int64_t advance(std::int64_t count) override;
   void save(StateWriter& writer) override { input_->save(writer); }
   void restore(StateReader& reader) override { input_->restore(reader); }
 
@@ -70,30 +43,17 @@ class MapStream final : public ElementStream {
   bool stateful_;
 };
 
-inline std::string stateful_line(std::string_view stage) {
-  return str_cat(stage, ": its function was declared stateful, and what it remembers is not saved");
-}
-
 class MapNode final : public DatasetNode {
  public:
-  MapNode(NodePtr input, MapFunction function, ElementSpec spec, bool stateful)
-      : DatasetNode({input}, spec), call_(std::make_shared<MapCall>(MapCall{std::move(function), std::move(spec)})), stateful_(stateful) {
-    if (auto rows = input->rows(); rows != nullptr && !stateful) rows_ = std::make_shared<MappedRows>(std::move(rows), call_);
-  }
-  [[nodiscard]] std::string describe() const override { return str_cat("map", spec_to_string(spec())); }
+  TRAINHOOK_DECL MapNode(NodePtr input, MapFunction function, ElementSpec spec, bool stateful);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
   [[nodiscard]] std::int64_t cardinality() const override { return inputs()[0]->cardinality(); }
   [[nodiscard]] std::shared_ptr<const RowSource> rows() const override { return rows_; }
-  [[nodiscard]] bool is_source() const override { return rows_ != nullptr && inputs()[0]->is_source(); }
-  [[nodiscard]] bool can_advance() const override { return !stateful_ && inputs()[0]->can_advance(); }
-  [[nodiscard]] std::unique_ptr<IndexStream> indices(const Pass& pass) const override { return inputs()[0]->indices(pass.input()); }
-  [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass& pass) const override {
-    if (rows_ != nullptr) return std::make_unique<RowStream>(rows_, indices(pass));
-    return std::make_unique<MapStream>(inputs()[0]->elements(pass.input()), call_, stateful_);
-  }
-  void add_external_state(std::vector<std::string>& found) const override {
-    DatasetNode::add_external_state(found);
-    if (stateful_) found.push_back(stateful_line("map"));
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool is_source() const override;
+  [[nodiscard]] TRAINHOOK_DECL bool can_advance() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<IndexStream> indices(const Pass& pass) const override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ElementStream> elements(const Pass& pass) const override;
+  TRAINHOOK_DECL void add_external_state(std::vector<std::string>& found) const override;
 
  private:
   std::shared_ptr<const MapCall> call_;
@@ -105,7 +65,8 @@ class MapNode final : public DatasetNode {
 template <class Item>
 class FilterStream final : public Stream<Item> {
  public:
-  FilterStream(std::unique_ptr<Stream<Item>> input, std::shared_ptr<const RowSource> rows, std::shared_ptr<const FilterFunction> predicate)
+  FilterStream(std::unique_ptr<Stream<Item>> input, std::shared_ptr<const RowSource> rows,
+               std::shared_ptr<const FilterFunction> predicate)
       : input_(std::move(input)), rows_(std::move(rows)), predicate_(std::move(predicate)) {}
 
   bool next(Item& item) override {
@@ -131,16 +92,11 @@ class FilterStream final : public Stream<Item> {
 
 class FilterNode final : public SelectingNode<FilterNode> {
  public:
-  FilterNode(NodePtr input, FilterFunction predicate, bool stateful)
-      : SelectingNode(std::move(input)), predicate_(std::make_shared<FilterFunction>(std::move(predicate))), stateful_(stateful) {}
-
-  [[nodiscard]] std::string describe() const override { return "filter"; }
-  [[nodiscard]] std::int64_t cardinality() const override { return input().cardinality() == 0 ? 0 : kUnknownCardinality; }
+  TRAINHOOK_DECL FilterNode(NodePtr input, FilterFunction predicate, bool stateful);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const override;
   [[nodiscard]] bool can_advance() const override { return false; }
-  void add_external_state(std::vector<std::string>& found) const override {
-    DatasetNode::add_external_state(found);
-    if (stateful_) found.push_back(stateful_line("filter"));
-  }
+  TRAINHOOK_DECL void add_external_state(std::vector<std::string>& found) const override;
   template <class Item>
   [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
     return std::make_unique<FilterStream<Item>>(open<Item>(input(), pass.input()), rows(), predicate_);
@@ -151,113 +107,25 @@ class FilterNode final : public SelectingNode<FilterNode> {
   bool stateful_;
 };
 
-/// Rows of several sources side by side.
-class ZippedRows final : public BasicRows {
- public:
-  ZippedRows(std::vector<std::shared_ptr<const RowSource>> parts, std::int64_t size, ElementSpec spec)
-      : BasicRows(size, std::move(spec)), parts_(std::move(parts)) {}
-  [[nodiscard]] std::string describe() const override { return describe_as("zip"); }
-  void read(std::int64_t index, Element& row) const override {
-    for_each_part(row, [index](const RowSource& part, Element& piece) { part.read(index, piece); });
-  }
-  void gather(std::span<const std::int64_t> indices, Element& batch) const override {
-    for_each_part(batch, [indices](const RowSource& part, Element& piece) { part.gather(indices, piece); });
-  }
-
- private:
-  template <class Fetch>
-  void for_each_part(Element& whole, Fetch fetch) const {
-    whole.resize(element_spec().size());
-    auto place = whole.begin();
-    for (const auto& part : parts_) {
-      const auto width = static_cast<std::ptrdiff_t>(part->element_spec().size());
-      Element piece(std::make_move_iterator(place), std::make_move_iterator(place + width));  // lends the part its old tensors
-      fetch(*part, piece);
-      place = std::ranges::move(piece, place).out;
-    }
-  }
-  std::vector<std::shared_ptr<const RowSource>> parts_;
-};
-
-class ZipStream final : public ElementStream {
- public:
-  explicit ZipStream(std::vector<std::unique_ptr<ElementStream>> inputs) : inputs_(std::move(inputs)), pieces_(inputs_.size()) {}
-
-  bool next(Element& element) override {
-    if (ended_) return false;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!inputs_[i]->next(pieces_[i])) {
-        ended_ = true;
-        return false;
-      }
-    }
-    element.clear();
-    for (Element& piece : pieces_) std::ranges::move(piece, std::back_inserter(element));
-    return true;
-  }
-  std::int64_t advance(std::int64_t count) override {
-    if (ended_) return 0;
-    std::int64_t least = count;
-    for (auto& input : inputs_) least = (std::min)(least, input->advance(count));
-    ended_ = least < count;
-    return least;
-  }
-  void save(StateWriter& writer) override {
-    writer.boolean(ended_);
-    for (auto& input : inputs_) input->save(writer);
-  }
-  void restore(StateReader& reader) override {
-    ended_ = reader.boolean("the end of zip");
-    for (auto& input : inputs_) input->restore(reader);
-  }
-
- private:
-  std::vector<std::unique_ptr<ElementStream>> inputs_;
-  std::vector<Element> pieces_;
-  bool ended_ = false;
-};
-
 class ZipNode final : public DatasetNode {
  public:
-  explicit ZipNode(std::vector<NodePtr> inputs) : DatasetNode(inputs, joined(inputs)) {
-    if (!std::ranges::all_of(inputs, [](const NodePtr& input) { return input->is_source(); })) return;
-    std::vector<std::shared_ptr<const RowSource>> parts;
-    for (const NodePtr& input : inputs) parts.push_back(input->rows());
-    rows_ = std::make_shared<ZippedRows>(std::move(parts), cardinality(), spec());
-  }
-  [[nodiscard]] std::string describe() const override { return str_cat("zip(", inputs().size(), ")"); }
-  [[nodiscard]] std::int64_t cardinality() const override {
-    std::int64_t least = kInfiniteCardinality;
-    bool unknown = false;
-    for (const NodePtr& input : inputs()) {
-      const std::int64_t size = input->cardinality();
-      unknown = unknown || size == kUnknownCardinality;
-      if (size >= 0) least = least < 0 ? size : (std::min)(least, size);
-    }
-    return unknown && least != 0 ? kUnknownCardinality : least;
-  }
+  TRAINHOOK_DECL explicit ZipNode(std::vector<NodePtr> inputs);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const override;
   [[nodiscard]] std::shared_ptr<const RowSource> rows() const override { return rows_; }
   [[nodiscard]] bool is_source() const override { return rows_ != nullptr; }
-  [[nodiscard]] bool can_advance() const override {
-    return std::ranges::all_of(inputs(), [](const NodePtr& input) { return input->can_advance(); });
-  }
-  [[nodiscard]] std::unique_ptr<IndexStream> indices(const Pass&) const override { return std::make_unique<CountingStream>(rows_->size()); }
-  [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass& pass) const override {
-    if (rows_ != nullptr) return std::make_unique<RowStream>(rows_, indices(pass));
-    std::vector<std::unique_ptr<ElementStream>> streams;
-    for (std::size_t i = 0; i < inputs().size(); ++i) streams.push_back(inputs()[i]->elements(pass.input(i)));
-    return std::make_unique<ZipStream>(std::move(streams));
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool can_advance() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<IndexStream> indices(const Pass&) const override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ElementStream> elements(const Pass& pass) const override;
 
  private:
-  static ElementSpec joined(const std::vector<NodePtr>& inputs) {
-    if (inputs.empty()) throw InvalidArgumentError("zip needs at least one dataset");
-    ElementSpec spec;
-    for (const NodePtr& input : inputs) spec.insert(spec.end(), input->spec().begin(), input->spec().end());
-    return spec;
-  }
+  TRAINHOOK_DECL static ElementSpec joined(const std::vector<NodePtr>& inputs);
   std::shared_ptr<const RowSource> rows_;
 };
 
 }  // namespace detail
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/data/impl/functional.ipp>
+#endif

@@ -7,12 +7,15 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
+#include <trainhook/data/element.hpp>
+#include <trainhook/data/state.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/node.hpp>
 
 namespace trainhook {
 
@@ -22,46 +25,37 @@ struct IteratorResource {
   Dataset dataset;
 
   /// Where a checkpoint keeps the iterator's position.
-  [[nodiscard]] std::string state_name() const { return op.name() + "-state"; }
+  [[nodiscard]] TRAINHOOK_DECL std::string state_name() const;
 };
 
-[[nodiscard]] inline std::vector<IteratorResource> iterators(const Graph& graph) {
-  return graph.collection<IteratorResource>(graph_keys::kIterators);
-}
+[[nodiscard]] TRAINHOOK_DECL std::vector<IteratorResource> iterators(const Graph& graph);
 
-/// The collection that may hold an ExternalStatePolicy: what saving a session does about pipelines whose state lies partly outside of them.
+/// The collection that may hold an ExternalStatePolicy: what saving a session does about pipelines whose state lies
+/// partly outside of them.
 inline constexpr std::string_view kExternalStatePolicies = "external_state_policies";
 
 /// The policy that was put there last, or `Fail`.
-[[nodiscard]] inline ExternalStatePolicy external_state_policy(const Graph& graph) {
-  const auto policies = graph.collection<ExternalStatePolicy>(kExternalStatePolicies);
-  return policies.empty() ? ExternalStatePolicy::Fail : policies.back();
-}
+[[nodiscard]] TRAINHOOK_DECL ExternalStatePolicy external_state_policy(const Graph& graph);
 
 /// An iterator in a graph. A small value: copies name the same iterator.
 class GraphIterator {
  public:
-  GraphIterator(Operation op, ElementSpec spec) : op_(op), spec_(std::move(spec)) {}
+  TRAINHOOK_DECL GraphIterator(Operation op, ElementSpec spec);
 
   [[nodiscard]] Operation op() const noexcept { return op_; }
   [[nodiscard]] const std::string& name() const { return op_.name(); }
   [[nodiscard]] const ElementSpec& element_spec() const noexcept { return spec_; }
 
-  /// The components of the next element. Each call adds a node that takes an element of its own whenever it runs: call it once.
-  [[nodiscard]] std::vector<Output> get_next() const {
-    const Operation next =
-        op_.graph().add({.type = "IteratorGetNext", .inputs = {Output(&op_.node(), 0)}, .attrs = attrs_of(spec_), .outputs = spec_});
-    std::vector<Output> outputs;
-    for (std::size_t i = 0; i < spec_.size(); ++i) outputs.push_back(next.output(i));
-    return outputs;
-  }
+  /// The components of the next element. Each call adds a node that takes an element of its own whenever it runs: call
+  /// it once.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<Output> get_next() const;
 
   /// The same for elements of `N` components: `auto [image, label] = iterator.get_next<2>();`
   /// @throws InvalidArgumentError where they have another number.
   template <std::size_t N>
   [[nodiscard]] std::array<Output, N> get_next() const {
     if (spec_.size() != N)
-      throw InvalidArgumentError("iterator ", name(), " gives ", spec_to_string(spec_), ", which is not ", N, " components");
+      throw InvalidArgumentError("iterator {} gives {}, which is not {} components", name(), spec_to_string(spec_), N);
     const std::vector<Output> outputs = get_next();
     std::array<Output, N> result;
     std::copy(outputs.begin(), outputs.end(), result.begin());
@@ -69,34 +63,20 @@ class GraphIterator {
   }
 
   /// The attributes that both op types have in TensorFlow.
-  [[nodiscard]] static Attrs attrs_of(const ElementSpec& spec) {
-    std::vector<DType> types;
-    std::vector<PartialShape> shapes;
-    for (const OutputSpec& component : spec) {
-      types.push_back(component.dtype);
-      shapes.push_back(component.shape);
-    }
-    return {{"output_types", std::move(types)}, {"output_shapes", std::move(shapes)}};
-  }
+  [[nodiscard]] TRAINHOOK_DECL static Attrs attrs_of(const ElementSpec& spec);
 
  private:
   Operation op_;
   ElementSpec spec_;
 };
 
-/// Adds an iterator over `dataset` to the graph, and to its collection of iterators. The node's output stands for TensorFlow's resource
-/// handle, a dtype that no tensor here can have; nothing but IteratorGetNext takes it.
+/// Adds an iterator over `dataset` to the graph, and to its collection of iterators. The node's output stands for
+/// TensorFlow's resource handle, a dtype that no tensor here can have; nothing but IteratorGetNext takes it.
 /// @throws InvalidArgumentError for a dataset whose elements have no components.
-inline GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_view name = "IteratorV2") {
-  const ElementSpec& spec = dataset.element_spec();
-  if (spec.empty()) throw InvalidArgumentError("iterator ", name, ": the dataset's elements have no components");
-  Attrs attrs = GraphIterator::attrs_of(spec);
-  attrs.emplace("shared_name", std::string());
-  attrs.emplace("container", std::string());
-  const Operation op = graph.add(
-      {.type = "IteratorV2", .name = std::string(name), .attrs = std::move(attrs), .outputs = {{DType::Invalid, PartialShape(Shape{})}}});
-  graph.add_to_collection(graph_keys::kIterators, IteratorResource{op, dataset});
-  return GraphIterator(op, spec);
-}
+TRAINHOOK_DECL GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_view name = "IteratorV2");
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/data/impl/iterator_resource.ipp>
+#endif

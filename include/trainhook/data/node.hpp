@@ -4,15 +4,13 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <trainhook/core/random.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/state.hpp>
 
@@ -24,8 +22,8 @@ inline constexpr std::int64_t kUnknownCardinality = -2;
 
 namespace detail {
 
-/// One pass over a node. `Item` is an Element, or the number of a row where the node only selects and orders the rows of a RowSource: then
-/// shuffling and skipping move numbers, and contents are fetched once at the end.
+/// One pass over a node. `Item` is an Element, or the number of a row where the node only selects and orders the rows
+/// of a RowSource: then shuffling and skipping move numbers, and contents are fetched once at the end.
 template <class Item>
 class Stream {
  public:
@@ -59,10 +57,8 @@ struct Pass {
   std::uint64_t path = 0;     // where in the tree of nodes
   bool shadow = false;        // only advanced, never read: needs no threads
 
-  [[nodiscard]] Pass input(std::uint64_t number = 0) const noexcept { return {epoch, entropy, derive_seed(path, number), shadow}; }
-  [[nodiscard]] Pass repetition(std::uint64_t number) const noexcept {
-    return {epoch == 0 ? number : derive_seed(epoch, number), entropy, derive_seed(path, 0), shadow};
-  }
+  [[nodiscard]] TRAINHOOK_DECL Pass input(std::uint64_t number = 0) const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL Pass repetition(std::uint64_t number) const noexcept;
 };
 
 class DatasetNode;
@@ -71,7 +67,7 @@ using NodePtr = std::shared_ptr<const DatasetNode>;
 /// A stage of a pipeline. Immutable, shared by datasets, and safe to use from several threads at once.
 class DatasetNode {
  public:
-  DatasetNode(std::vector<NodePtr> inputs, ElementSpec spec) : inputs_(std::move(inputs)), spec_(std::move(spec)) {}
+  TRAINHOOK_DECL DatasetNode(std::vector<NodePtr> inputs, ElementSpec spec);
   virtual ~DatasetNode() = default;
 
   [[nodiscard]] const std::vector<NodePtr>& inputs() const noexcept { return inputs_; }
@@ -93,17 +89,10 @@ class DatasetNode {
   [[nodiscard]] virtual bool can_advance() const { return false; }
 
   /// Whether some stage shuffles without a given seed.
-  [[nodiscard]] virtual bool needs_entropy() const {
-    for (const NodePtr& input : inputs_) {
-      if (input->needs_entropy()) return true;
-    }
-    return false;
-  }
+  [[nodiscard]] TRAINHOOK_DECL virtual bool needs_entropy() const;
 
   /// Adds a line for everything that a saved state would miss.
-  virtual void add_external_state(std::vector<std::string>& found) const {
-    for (const NodePtr& input : inputs_) input->add_external_state(found);
-  }
+  TRAINHOOK_DECL virtual void add_external_state(std::vector<std::string>& found) const;
 
  private:
   std::vector<NodePtr> inputs_;
@@ -111,10 +100,7 @@ class DatasetNode {
 };
 
 /// Adds the lines that identify a pipeline, inputs first.
-inline void describe_pipeline(const DatasetNode& node, std::vector<std::string>& stages) {
-  for (const NodePtr& input : node.inputs()) describe_pipeline(*input, stages);
-  if (std::string stage = node.describe(); !stage.empty()) stages.push_back(std::move(stage));
-}
+TRAINHOOK_DECL void describe_pipeline(const DatasetNode& node, std::vector<std::string>& stages);
 
 template <class Item>
 [[nodiscard]] std::unique_ptr<Stream<Item>> open(const DatasetNode& node, const Pass& pass) {
@@ -128,15 +114,8 @@ template <class Item>
 /// Fetches the rows whose numbers a stream gives.
 class RowStream final : public ElementStream {
  public:
-  RowStream(std::shared_ptr<const RowSource> rows, std::unique_ptr<IndexStream> indices)
-      : rows_(std::move(rows)), indices_(std::move(indices)) {}
-
-  bool next(Element& element) override {
-    std::int64_t index = 0;
-    if (!indices_->next(index)) return false;
-    rows_->read(index, element);
-    return true;
-  }
+  TRAINHOOK_DECL RowStream(std::shared_ptr<const RowSource> rows, std::unique_ptr<IndexStream> indices);
+  TRAINHOOK_DECL bool next(Element& element) override;
   std::int64_t advance(std::int64_t count) override { return indices_->advance(count); }
   void save(StateWriter& writer) override { indices_->save(writer); }
   void restore(StateReader& reader) override { indices_->restore(reader); }
@@ -146,8 +125,8 @@ class RowStream final : public ElementStream {
   std::unique_ptr<IndexStream> indices_;
 };
 
-/// Base of the stages with one input that select, repeat or reorder what they are given without looking at it. `Self` has
-/// `template <class Item> std::unique_ptr<Stream<Item>> stream(const Pass&) const`.
+/// Base of the stages with one input that select, repeat or reorder what they are given without looking at it. `Self`
+/// has `template <class Item> std::unique_ptr<Stream<Item>> stream(const Pass&) const`.
 template <class Self>
 class SelectingNode : public DatasetNode {
  public:
@@ -157,7 +136,9 @@ class SelectingNode : public DatasetNode {
   [[nodiscard]] const NodePtr& input_ptr() const noexcept { return inputs()[0]; }
   [[nodiscard]] std::shared_ptr<const RowSource> rows() const override { return input().rows(); }
   [[nodiscard]] bool can_advance() const override { return input().can_advance(); }
-  [[nodiscard]] std::unique_ptr<IndexStream> indices(const Pass& pass) const override { return self().template stream<std::int64_t>(pass); }
+  [[nodiscard]] std::unique_ptr<IndexStream> indices(const Pass& pass) const override {
+    return self().template stream<std::int64_t>(pass);
+  }
   [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass& pass) const override {
     if (auto source = rows()) return std::make_unique<RowStream>(std::move(source), indices(pass));
     return self().template stream<Element>(pass);
@@ -169,3 +150,7 @@ class SelectingNode : public DatasetNode {
 
 }  // namespace detail
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/data/impl/node.ipp>
+#endif

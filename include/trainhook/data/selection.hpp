@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 
-#include <trainhook/data/sources.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/data/element.hpp>
+#include <trainhook/data/node.hpp>
+#include <trainhook/data/state.hpp>
 
 namespace trainhook::detail {
 
@@ -47,14 +50,9 @@ class TakeStream final : public Stream<Item> {
 /// The first elements; all of them for a negative count.
 class TakeNode final : public SelectingNode<TakeNode> {
  public:
-  TakeNode(NodePtr input, std::int64_t count) : SelectingNode(std::move(input)), count_(count < 0 ? INT64_MAX : count) {}
-
-  [[nodiscard]] std::string describe() const override { return str_cat("take(", count_, ")"); }
-  [[nodiscard]] std::int64_t cardinality() const override {
-    const std::int64_t before = input().cardinality();
-    if (count_ == INT64_MAX || before == kUnknownCardinality) return before;
-    return before == kInfiniteCardinality ? count_ : (std::min)(before, count_);
-  }
+  TRAINHOOK_DECL TakeNode(NodePtr input, std::int64_t count);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const override;
   template <class Item>
   [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
     return std::make_unique<TakeStream<Item>>(open<Item>(input(), pass.input()), count_);
@@ -102,13 +100,9 @@ class StrideStream final : public Stream<Item> {
 /// All but the first elements; none for a negative count.
 class SkipNode final : public SelectingNode<SkipNode> {
  public:
-  SkipNode(NodePtr input, std::int64_t count) : SelectingNode(std::move(input)), count_(count < 0 ? INT64_MAX : count) {}
-
-  [[nodiscard]] std::string describe() const override { return str_cat("skip(", count_, ")"); }
-  [[nodiscard]] std::int64_t cardinality() const override {
-    const std::int64_t before = input().cardinality();
-    return before < 0 ? before : (std::max)(std::int64_t{0}, before - count_);
-  }
+  TRAINHOOK_DECL SkipNode(NodePtr input, std::int64_t count);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const override;
   template <class Item>
   [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
     return std::make_unique<StrideStream<Item>>(open<Item>(input(), pass.input()), count_, 1);
@@ -121,17 +115,9 @@ class SkipNode final : public SelectingNode<SkipNode> {
 /// One of several disjoint parts: the elements whose number leaves `index` when divided by `num_shards`.
 class ShardNode final : public SelectingNode<ShardNode> {
  public:
-  ShardNode(NodePtr input, std::int64_t num_shards, std::int64_t index)
-      : SelectingNode(std::move(input)), num_shards_(num_shards), index_(index) {
-    if (num_shards < 1 || index < 0 || index >= num_shards) {
-      throw InvalidArgumentError("shard: index ", index, " is not one of ", num_shards, " shards, which count from 0");
-    }
-  }
-  [[nodiscard]] std::string describe() const override { return str_cat("shard(", num_shards_, ", ", index_, ")"); }
-  [[nodiscard]] std::int64_t cardinality() const override {
-    const std::int64_t before = input().cardinality();
-    return before < 0 ? before : before / num_shards_ + (index_ < before % num_shards_ ? 1 : 0);
-  }
+  TRAINHOOK_DECL ShardNode(NodePtr input, std::int64_t num_shards, std::int64_t index);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const override;
   template <class Item>
   [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
     return std::make_unique<StrideStream<Item>>(open<Item>(input(), pass.input()), index_, num_shards_);
@@ -144,7 +130,8 @@ class ShardNode final : public SelectingNode<ShardNode> {
 template <class Item>
 class RepeatStream final : public Stream<Item> {
  public:
-  RepeatStream(NodePtr input, const Pass& pass, std::int64_t count) : input_(std::move(input)), pass_(pass), count_(count) {}
+  RepeatStream(NodePtr input, const Pass& pass, std::int64_t count)
+      : input_(std::move(input)), pass_(pass), count_(count) {}
 
   bool next(Item& item) override {
     while (open_epoch()) {
@@ -204,17 +191,9 @@ class RepeatStream final : public Stream<Item> {
 /// Everything `count` times over; for ever where it is negative.
 class RepeatNode final : public SelectingNode<RepeatNode> {
  public:
-  RepeatNode(NodePtr input, std::int64_t count) : SelectingNode(std::move(input)), count_(count < 0 ? -1 : count) {}
-
-  [[nodiscard]] std::string describe() const override { return str_cat("repeat(", count_, ")"); }
-  [[nodiscard]] std::int64_t cardinality() const override {
-    const std::int64_t before = input().cardinality();
-    if (before == 0 || count_ == 0) return 0;
-    if (before == kUnknownCardinality) return before;
-    std::int64_t product = 0;
-    if (before < 0 || count_ < 0 || __builtin_mul_overflow(before, count_, &product)) return kInfiniteCardinality;
-    return product;
-  }
+  TRAINHOOK_DECL RepeatNode(NodePtr input, std::int64_t count);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const override;
   template <class Item>
   [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
     return std::make_unique<RepeatStream<Item>>(input_ptr(), pass, count_);
@@ -222,25 +201,6 @@ class RepeatNode final : public SelectingNode<RepeatNode> {
 
  private:
   std::int64_t count_;
-};
-
-/// The rows of one source behind those of another.
-class ConcatenatedRows final : public BasicRows {
- public:
-  ConcatenatedRows(std::shared_ptr<const RowSource> first, std::shared_ptr<const RowSource> second, ElementSpec spec)
-      : BasicRows(first->size() + second->size(), std::move(spec)), first_(std::move(first)), second_(std::move(second)) {}
-  [[nodiscard]] std::string describe() const override { return str_cat(first_->describe(), "+", second_->describe()); }
-
-  void read(std::int64_t index, Element& row) const override {
-    if (index < first_->size()) {
-      first_->read(index, row);
-    } else {
-      second_->read(index - first_->size(), row);
-    }
-  }
-
- private:
-  std::shared_ptr<const RowSource> first_, second_;
 };
 
 template <class Item>
@@ -283,52 +243,29 @@ class ConcatenateStream final : public Stream<Item> {
 /// One dataset behind another.
 class ConcatenateNode final : public DatasetNode {
  public:
-  ConcatenateNode(NodePtr first, NodePtr second) : DatasetNode({first, second}, merged_spec(first->spec(), second->spec())) {
-    const std::shared_ptr<const RowSource> a = first->rows(), b = second->rows();
-    if (a != nullptr && b != nullptr && a->size() <= INT64_MAX - b->size()) rows_ = std::make_shared<ConcatenatedRows>(a, b, spec());
-  }
-  [[nodiscard]] std::string describe() const override { return "concatenate"; }
-  [[nodiscard]] std::int64_t cardinality() const override {
-    const std::int64_t a = inputs()[0]->cardinality(), b = inputs()[1]->cardinality();
-    if (a == kInfiniteCardinality || b == kInfiniteCardinality) return kInfiniteCardinality;
-    return a < 0 || b < 0 || a > INT64_MAX - b ? kUnknownCardinality : a + b;
-  }
-  [[nodiscard]] bool can_advance() const override { return inputs()[0]->can_advance() && inputs()[1]->can_advance(); }
-  [[nodiscard]] bool is_source() const override { return rows_ != nullptr && inputs()[0]->is_source() && inputs()[1]->is_source(); }
+  TRAINHOOK_DECL ConcatenateNode(NodePtr first, NodePtr second);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const override;
+  [[nodiscard]] TRAINHOOK_DECL bool can_advance() const override;
+  [[nodiscard]] TRAINHOOK_DECL bool is_source() const override;
   [[nodiscard]] std::shared_ptr<const RowSource> rows() const override { return rows_; }
-  [[nodiscard]] std::unique_ptr<IndexStream> indices(const Pass& pass) const override {
-    return stream<std::int64_t>(pass, inputs()[0]->rows()->size());
-  }
-  [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass& pass) const override {
-    if (rows_ != nullptr) return std::make_unique<RowStream>(rows_, indices(pass));
-    return stream<Element>(pass, 0);
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<IndexStream> indices(const Pass& pass) const override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ElementStream> elements(const Pass& pass) const override;
 
  private:
   template <class Item>
   [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass, std::int64_t offset) const {
-    return std::make_unique<ConcatenateStream<Item>>(open<Item>(*inputs()[0], pass.input(0)), open<Item>(*inputs()[1], pass.input(1)),
-                                                     offset);
+    return std::make_unique<ConcatenateStream<Item>>(open<Item>(*inputs()[0], pass.input(0)),
+                                                     open<Item>(*inputs()[1], pass.input(1)), offset);
   }
-  static ElementSpec merged_spec(const ElementSpec& a, const ElementSpec& b) {
-    ElementSpec merged = a;
-    for (std::size_t i = 0; i < a.size() || i < b.size(); ++i) {
-      if (a.size() != b.size() || a[i].dtype != b[i].dtype) {
-        throw InvalidArgumentError("concatenate: elements ", spec_to_string(a), " and ", spec_to_string(b),
-                                   " do not fit behind each other");
-      }
-      if (!(a[i].shape == b[i].shape)) merged[i].shape = common_shape(a[i].shape, b[i].shape);
-    }
-    return merged;
-  }
-  static PartialShape common_shape(const PartialShape& a, const PartialShape& b) {
-    if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return {};
-    std::vector<std::int64_t> dims(a.dims().begin(), a.dims().end());
-    for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == b[i] ? dims[i] : kUnknownDim;
-    return PartialShape(dims);
-  }
+  TRAINHOOK_DECL static ElementSpec merged_spec(const ElementSpec& a, const ElementSpec& b);
+  TRAINHOOK_DECL static PartialShape common_shape(const PartialShape& a, const PartialShape& b);
 
   std::shared_ptr<const RowSource> rows_;
 };
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/data/impl/selection.ipp>
+#endif

@@ -11,16 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/random.hpp>
+#include <trainhook/data/element.hpp>
 #include <trainhook/data/node.hpp>
+#include <trainhook/data/state.hpp>
 
 namespace trainhook::detail {
 
-/// Keeps the buffer full and gives a random one of it. What comes out depends on seed and epoch alone, on every platform.
+/// Keeps the buffer full and gives a random one of it. What comes out depends on seed and epoch alone, on every
+/// platform.
 template <class Item>
 class ShuffleStream final : public Stream<Item> {
  public:
-  ShuffleStream(std::unique_ptr<Stream<Item>> input, const DatasetNode& node, std::int64_t buffer_size, std::uint64_t seed,
-                std::uint64_t epoch)
+  ShuffleStream(std::unique_ptr<Stream<Item>> input, const DatasetNode& node, std::int64_t buffer_size,
+                std::uint64_t seed, std::uint64_t epoch)
       : input_(std::move(input)),
         spec_(node.spec()),
         rows_(node.rows()),
@@ -79,24 +84,20 @@ class ShuffleStream final : public Stream<Item> {
 
 class ShuffleNode final : public SelectingNode<ShuffleNode> {
  public:
-  ShuffleNode(NodePtr input, std::int64_t buffer_size, std::optional<std::uint64_t> seed, bool reshuffle_each_iteration)
-      : SelectingNode(std::move(input)), buffer_size_(buffer_size), seed_(seed), reshuffle_(reshuffle_each_iteration) {
-    if (buffer_size < 1) throw InvalidArgumentError("shuffle: buffer_size ", buffer_size, " is not positive");
-  }
-  [[nodiscard]] std::string describe() const override {
-    return str_cat("shuffle(", buffer_size_, ", seed=", seed_ ? str_cat(*seed_) : "none",
-                   reshuffle_ ? "" : ", reshuffle_each_iteration=false", ")");
-  }
+  TRAINHOOK_DECL ShuffleNode(NodePtr input, std::int64_t buffer_size, std::optional<std::uint64_t> seed,
+                             bool reshuffle_each_iteration);
+  [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
   [[nodiscard]] std::int64_t cardinality() const override { return input().cardinality(); }
   [[nodiscard]] bool needs_entropy() const override { return !seed_ || SelectingNode::needs_entropy(); }
 
   /// Contents in the buffer have to be read before they are dropped; numbers do not.
-  [[nodiscard]] bool can_advance() const override { return rows() != nullptr && input().can_advance(); }
+  [[nodiscard]] TRAINHOOK_DECL bool can_advance() const override;
 
   template <class Item>
   [[nodiscard]] std::unique_ptr<Stream<Item>> stream(const Pass& pass) const {
     const std::uint64_t seed = seed_ ? *seed_ : derive_seed(pass.entropy, pass.path);
-    return std::make_unique<ShuffleStream<Item>>(open<Item>(input(), pass.input()), *this, buffer_size_, seed, reshuffle_ ? pass.epoch : 0);
+    return std::make_unique<ShuffleStream<Item>>(open<Item>(input(), pass.input()), *this, buffer_size_, seed,
+                                                 reshuffle_ ? pass.epoch : 0);
   }
 
  private:
@@ -106,3 +107,7 @@ class ShuffleNode final : public SelectingNode<ShuffleNode> {
 };
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/data/impl/shuffle.ipp>
+#endif

@@ -3,6 +3,10 @@
 /// How the processor treats denormal floats, the ones too small for a full mantissa.
 #pragma once
 
+#include <xmmintrin.h>
+
+#include <trainhook/core/linkage.hpp>
+
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -12,16 +16,15 @@ namespace detail {
 
 enum class Denormals { Keep, Flush };
 
-/// Sets it for this thread while it lives; the former way is back afterwards. A GraphSession flushes: denormals count as zero and results
-/// that small become zero. As in TensorFlow, whose `ScopedFlushDenormal` this follows; moments of gradients that stay at zero decay into
-/// denormals and never leave them, and there a step takes ten times as long. Does nothing on processors without SSE.
+/// Sets it for this thread while it lives; the former way is back afterwards. A GraphSession flushes: denormals count
+/// as zero and results that small become zero. As in TensorFlow, whose `ScopedFlushDenormal` this follows; moments of
+/// gradients that stay at zero decay into denormals and never leave them, and there a step takes ten times as long.
+/// Does nothing on processors without SSE.
 class ScopedDenormals {
  public:
 #if defined(__SSE2__)
-  explicit ScopedDenormals(Denormals how) noexcept : before_(_mm_getcsr()) {
-    _mm_setcsr(how == Denormals::Flush ? before_ | kFlush : before_ & ~kFlush);
-  }
-  ~ScopedDenormals() { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before_ & kFlush)); }
+  TRAINHOOK_DECL explicit ScopedDenormals(Denormals how) noexcept;
+  TRAINHOOK_DECL ~ScopedDenormals();
 #else
   explicit ScopedDenormals(Denormals /*how*/) noexcept {}
 #endif
@@ -37,3 +40,7 @@ class ScopedDenormals {
 
 }  // namespace detail
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/engine/impl/denormals.ipp>
+#endif

@@ -3,22 +3,20 @@
 /// Plan: a request worked out once, as a list of steps over slots; Frame: the memory of one run of it.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <typeinfo>
-#include <utility>
 #include <vector>
 
 #include <trainhook/core/clock.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/engine/slots.hpp>
+#include <trainhook/graph/node.hpp>
 #include <trainhook/session/run_args.hpp>
 
 namespace trainhook::detail {
@@ -87,35 +85,13 @@ struct Plan {
   std::uint32_t num_slots = 0;
   bool only_reads = false;  // every result is a variable's value
 
-  [[nodiscard]] bool answers(const RunRequest& request) const noexcept {
-    return std::ranges::equal(fetches, request.fetches) && std::ranges::equal(feed_keys, request.feeds, {}, {}, &Feed::key);
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool answers(const RunRequest& request) const noexcept;
 
   /// A frame for one run; given back afterwards.
-  [[nodiscard]] std::unique_ptr<Frame> take_frame() {
-    if (Frame* frame = spare_.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<Frame>(frame);
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Frame> frame = std::move(idle_.back());
-        idle_.pop_back();
-        return frame;
-      }
-    }
-    return new_frame();
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<Frame> take_frame();
 
   /// What runs only once, as an initializer does, leaves no buffers behind.
-  void give_frame(std::unique_ptr<Frame> frame) noexcept {
-    if (first_run_.exchange(false, std::memory_order_relaxed)) return;
-    Frame* none = nullptr;
-    if (spare_.compare_exchange_strong(none, frame.get(), std::memory_order_release, std::memory_order_relaxed)) {
-      static_cast<void>(frame.release());
-      return;
-    }
-    const std::scoped_lock lock(mutex_);
-    if (idle_.size() < idle_.capacity()) idle_.push_back(std::move(frame));
-  }
+  TRAINHOOK_DECL void give_frame(std::unique_ptr<Frame> frame) noexcept;
 
   Plan() { idle_.reserve(64); }
   Plan(const Plan&) = delete;
@@ -123,23 +99,7 @@ struct Plan {
   ~Plan() { delete spare_.load(std::memory_order_acquire); }
 
  private:
-  [[nodiscard]] std::unique_ptr<Frame> new_frame() const {
-    auto frame = std::make_unique<Frame>();
-    frame->slots.resize(num_slots);
-    for (const ValueSource& source : inputs) {
-      KernelContext::Input input;
-      input.state = source.variable != nullptr ? source.variable : source.state;
-      if (source.slot != kNoSlot) {
-        input.value = &frame->slots[source.slot];
-        if (source.movable) input.movable = &frame->slots[source.slot];
-      } else {
-        input.value = source.constant;
-      }
-      frame->inputs.push_back(input);
-    }
-    for (std::uint32_t slot : outputs) frame->outputs.push_back(&frame->slots[slot]);
-    return frame;
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<Frame> new_frame() const;
 
   std::atomic<Frame*> spare_{nullptr};
   std::atomic<bool> first_run_{true};
@@ -147,146 +107,37 @@ struct Plan {
   std::vector<std::unique_ptr<Frame>> idle_;
 };
 
-/// Throws the error again with `context` in front, as the same type. One of a type that a user derived stays as it is.
-[[noreturn]] inline void throw_in_context(const Error& error, const std::string& context) {
-  const std::string message = str_cat(context, ": ", error.what());
-  try {
-    throw_error(error.code(), message);
-  } catch (const Error& explained) {
-    if (typeid(explained) == typeid(error)) throw;
-  }
-  if (typeid(error) == typeid(Error)) throw Error(error.code(), message);
-  throw;
-}
-
 /// Runs a plan once.
 class PlanRun {
  public:
-  PlanRun(Plan& plan, Clock& clock, const RunRequest& request) : plan_(plan), clock_(clock), request_(request), frame_(plan.take_frame()) {}
+  TRAINHOOK_DECL PlanRun(Plan& plan, Clock& clock, const RunRequest& request);
   PlanRun(const PlanRun&) = delete;
   PlanRun& operator=(const PlanRun&) = delete;
-  ~PlanRun() {
-    for (std::uint32_t slot : plan_.borrowed) frame_->slots[slot] = Tensor();
-    plan_.give_frame(std::move(frame_));
-  }
-
-  void run(std::span<Tensor> results) {
-    for (std::size_t i = 0; i < plan_.feeds.size(); ++i) {
-      if (plan_.feeds[i].slot != kNoSlot) frame_->slots[plan_.feeds[i].slot] = request_.feeds[i].value;
-    }
-    const bool traced = request_.is_traced();
-    const bool limited = request_.options != nullptr && request_.options->timeout.count() > 0;
-    if (limited) deadline_ = RunDeadline{&clock_, deadline_after(clock_, request_.options->timeout), request_.options->timeout};
-    traced || limited ? run_watched(traced) : run_steps();
-    for (std::size_t i = 0; i < results.size(); ++i) give(plan_.results[i], results[i]);
-  }
+  TRAINHOOK_DECL ~PlanRun();
+  TRAINHOOK_DECL void run(std::span<Tensor> results);
 
  private:
-  void run_steps() {
-    const PlanStep* current = nullptr;
-    try {
-      for (const PlanStep& step : plan_.steps) {
-        current = &step;
-        run_step(step);
-      }
-    } catch (const Error& error) { fail(*current, error); }
-  }
-
-  void run_watched(bool traced) {
-    const auto micros = [this] { return static_cast<std::int64_t>(clock_.wall_seconds() * 1e6); };
-    if (traced) request_.metadata->node_stats.clear();
-    for (const PlanStep& step : plan_.steps) {
-      const std::int64_t start = traced ? micros() : 0;
-      try {
-        if (deadline_ && clock_.monotonic_now() > deadline_->at) deadline_->fail();
-        run_step(step);
-      } catch (const Error& error) { fail(step, error); }
-      if (traced) request_.metadata->node_stats.push_back({step.node->name(), step.node->type(), start, micros()});
-    }
-  }
-
-  void run_step(const PlanStep& step) {
-    if (step.read_from != nullptr) {
-      step.read_from->read_into(frame_->slots[plan_.outputs[step.outputs.begin]]);
-    } else if (step.locks.begin == step.locks.end) {
-      call(step);
-    } else {
-      call_locked(step);
-    }
-    for (std::uint32_t i = step.releases.begin; i < step.releases.end; ++i) frame_->slots[plan_.releases[i]] = Tensor();
-  }
-
-  void call(const PlanStep& step) {
-    KernelContext context = context_of(step);
-    step.kernel(context);
-    context.check_outputs();
-  }
-
-  void call_locked(const PlanStep& step) {
-    const Locks locks(std::span(plan_.locks).subspan(step.locks.begin, step.locks.end - step.locks.begin));
-    if (!step.may_initialize) locks.expect_values();
-    call(step);
-    if (step.result_of_write != kNoSlot) {
-      frame_->slots[step.result_of_write] = static_cast<VariableState*>(frame_->inputs[step.inputs.begin].state)->value;
-    }
-  }
-
-  [[nodiscard]] KernelContext context_of(const PlanStep& step) noexcept {
-    return {*step.node,
-            std::span(frame_->inputs).subspan(step.inputs.begin, step.inputs.end - step.inputs.begin),
-            std::span(frame_->outputs).subspan(step.outputs.begin, step.outputs.end - step.outputs.begin),
-            step.state,
-            frame_->scratch,
-            deadline_ ? &*deadline_ : nullptr};
-  }
+  TRAINHOOK_DECL void run_steps();
+  TRAINHOOK_DECL void run_watched(bool traced);
+  TRAINHOOK_DECL void run_step(const PlanStep& step);
+  TRAINHOOK_DECL void call(const PlanStep& step);
+  TRAINHOOK_DECL void call_locked(const PlanStep& step);
+  [[nodiscard]] TRAINHOOK_DECL KernelContext context_of(const PlanStep& step) noexcept;
 
   class Locks {
    public:
-    explicit Locks(std::span<VariableState* const> variables) : variables_(variables) {
-      for (VariableState* variable : variables_) variable->mutex.lock();
-    }
+    TRAINHOOK_DECL explicit Locks(std::span<VariableState* const> variables);
     Locks(const Locks&) = delete;
     Locks& operator=(const Locks&) = delete;
-    ~Locks() {
-      for (VariableState* variable : variables_) variable->mutex.unlock();
-    }
-    void expect_values() const {
-      for (const VariableState* variable : variables_) variable->expect_value();
-    }
+    TRAINHOOK_DECL ~Locks();
+    TRAINHOOK_DECL void expect_values() const;
 
    private:
     std::span<VariableState* const> variables_;
   };
 
-  void give(const PlanResult& result, Tensor& target) {
-    const ValueSource& source = result.source;
-    if (source.variable != nullptr) {
-      source.variable->read_into(target);
-    } else if (source.constant != nullptr) {
-      target = *source.constant;
-    } else if (source.slot == kNoSlot) {
-      target = Tensor();
-    } else if (!result.give_away) {
-      target = frame_->slots[source.slot];
-    } else {
-      if (!target.is_unique()) target = Tensor();
-      std::swap(target, frame_->slots[source.slot]);
-      if (result.owner != kNoSlot) std::swap(frame_->slots[result.owner], frame_->slots[source.slot]);
-    }
-  }
-
-  [[noreturn]] void fail(const PlanStep& step, const Error& error) const {
-    if (step.read_from != nullptr || std::string_view(error.what()).starts_with("Attempting to use uninitialized")) throw;
-    std::string context = str_cat(step.node->name(), " (", step.node->type(), ")");
-    const char* separator = " of ";
-    for (std::uint32_t i = step.inputs.begin; i < step.inputs.end; ++i) {
-      const KernelContext::Input& input = frame_->inputs[i];
-      if (input.value == nullptr) continue;
-      context += str_cat(separator, *input.value);
-      separator = ", ";
-    }
-    throw_in_context(error, context);
-  }
+  TRAINHOOK_DECL void give(const PlanResult& result, Tensor& target);
+  [[noreturn]] TRAINHOOK_DECL void fail(const PlanStep& step, const Error& error) const;
 
   Plan& plan_;
   Clock& clock_;
@@ -296,3 +147,7 @@ class PlanRun {
 };
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/engine/impl/plan.ipp>
+#endif

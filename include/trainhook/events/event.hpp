@@ -7,12 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/io/wire.hpp>
 
 namespace trainhook {
 
-/// The start of a training, its end, or a checkpoint that was written. TensorBoard reads a START, other than the first of a run, as
-/// "what is there at this step and later is an orphan of a crash": after restoring step R a new file begins with a START at step R + 1.
+/// The start of a training, its end, or a checkpoint that was written. TensorBoard reads a START, other than the first
+/// of a run, as "what is there at this step and later is an orphan of a crash": after restoring step R a new file
+/// begins with a START at step R + 1.
 struct SessionLog {
   /// Numbers stand in files: never renumber.
   enum class Status : std::int32_t { Unspecified = 0, Start = 1, Stop = 2, Checkpoint = 3 };
@@ -64,60 +66,32 @@ void append_event(std::string& bytes, double wall_time, std::int64_t step, const
   write(event);
 }
 
-inline void append_bytes_event(std::string& bytes, double wall_time, std::int64_t step, std::uint32_t field, std::string_view payload) {
-  append_event(bytes, wall_time, step, [&](WireWriter& event) { event.add_bytes(field, payload.data(), payload.size()); });
-}
-
-inline void add_nonempty(WireWriter& message, std::uint32_t field, std::string_view text) {
-  if (!text.empty()) message.add_bytes(field, text.data(), text.size());
-}
-
 }  // namespace detail
 
 /// The first event of a file. `writer` says who wrote it; TensorBoard ignores names of more than 128 characters.
-inline void append_version_event(std::string& bytes, double wall_time, std::string_view writer) {
-  detail::append_event(bytes, wall_time, 0, [&](WireWriter& event) {
-    event.add_string(detail::EventField::kFileVersion, kEventFileVersion.data(), kEventFileVersion.size());
-    if (writer.empty()) return;
-    WireWriter source(event, detail::EventField::kSourceMetadata);
-    source.add_string(detail::SourceMetadataField::kWriter, writer.data(), writer.size());
-  });
-}
+TRAINHOOK_DECL void append_version_event(std::string& bytes, double wall_time, std::string_view writer);
 
 /// `summary` is a serialized Summary.
-inline void append_summary_event(std::string& bytes, double wall_time, std::int64_t step, std::string_view summary) {
-  detail::append_bytes_event(bytes, wall_time, step, detail::EventField::kSummary, summary);
-}
+TRAINHOOK_DECL void append_summary_event(std::string& bytes, double wall_time, std::int64_t step,
+                                         std::string_view summary);
 
 /// `graph_def` is a serialized GraphDef: the Graphs dashboard shows the newest one of a run.
-inline void append_graph_event(std::string& bytes, double wall_time, std::int64_t step, std::string_view graph_def) {
-  detail::append_bytes_event(bytes, wall_time, step, detail::EventField::kGraphDef, graph_def);
-}
+TRAINHOOK_DECL void append_graph_event(std::string& bytes, double wall_time, std::int64_t step,
+                                       std::string_view graph_def);
 
 /// `meta_graph_def` is a serialized MetaGraphDef. No dashboard shows it: write a graph event too.
-inline void append_meta_graph_event(std::string& bytes, double wall_time, std::int64_t step, std::string_view meta_graph_def) {
-  detail::append_bytes_event(bytes, wall_time, step, detail::EventField::kMetaGraphDef, meta_graph_def);
-}
+TRAINHOOK_DECL void append_meta_graph_event(std::string& bytes, double wall_time, std::int64_t step,
+                                            std::string_view meta_graph_def);
 
-inline void append_session_log_event(std::string& bytes, double wall_time, std::int64_t step, const SessionLog& log) {
-  detail::append_event(bytes, wall_time, step, [&](WireWriter& event) {
-    add_wire_message(event, detail::EventField::kSessionLog, [&log](WireWriter& message) {
-      if (log.status != SessionLog::Unspecified) message.add_enum(detail::SessionLogField::kStatus, static_cast<std::int32_t>(log.status));
-      detail::add_nonempty(message, detail::SessionLogField::kCheckpointPath, log.checkpoint_path);
-      detail::add_nonempty(message, detail::SessionLogField::kMsg, log.msg);
-    });
-  });
-}
+TRAINHOOK_DECL void append_session_log_event(std::string& bytes, double wall_time, std::int64_t step,
+                                             const SessionLog& log);
 
 /// `run_metadata` is a serialized RunMetadata, shown over the graph under the name `tag`.
-inline void append_run_metadata_event(std::string& bytes, double wall_time, std::int64_t step, std::string_view tag,
-                                      std::string_view run_metadata) {
-  detail::append_event(bytes, wall_time, step, [&](WireWriter& event) {
-    add_wire_message(event, detail::EventField::kTaggedRunMetadata, [=](WireWriter& message) {
-      detail::add_nonempty(message, detail::TaggedRunMetadataField::kTag, tag);
-      detail::add_nonempty(message, detail::TaggedRunMetadataField::kRunMetadata, run_metadata);
-    });
-  });
-}
+TRAINHOOK_DECL void append_run_metadata_event(std::string& bytes, double wall_time, std::int64_t step,
+                                              std::string_view tag, std::string_view run_metadata);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/events/impl/event.ipp>
+#endif

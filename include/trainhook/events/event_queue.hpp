@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Events on their way to the thread that writes them: encoded ones as bytes, histograms as the numbers that are still to be counted.
+/// Events on their way to the thread that writes them: encoded ones as bytes, histograms as the numbers that are still
+/// to be counted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/events/event.hpp>
-#include <trainhook/events/histogram.hpp>
-#include <trainhook/events/summary.hpp>
-#include <trainhook/io/record_writer.hpp>
 
 namespace trainhook::detail {
 
@@ -26,7 +22,8 @@ struct PendingHistogram {
   Tensor values{};
 };
 
-/// Events in the order in which they came. Cleared, it keeps its memory: adding encoded events to it then allocates nothing.
+/// Events in the order in which they came. Cleared, it keeps its memory: adding encoded events to it then allocates
+/// nothing.
 class EventBatch {
  public:
   /// `append` adds one encoded event to the string that it gets. Where it throws, the batch is as before.
@@ -43,54 +40,20 @@ class EventBatch {
     ends_.push_back(bytes_.size());
   }
 
-  void add_histogram(PendingHistogram histogram) {
-    ends_.reserve(next_capacity());
-    histograms_.push_back(std::move(histogram));
-    histogram_bytes_ += histograms_.back().values.byte_size();
-    ends_.push_back(bytes_.size());  // no bytes: an encoded event always has some
-  }
+  TRAINHOOK_DECL void add_histogram(PendingHistogram histogram);
 
   [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
   [[nodiscard]] bool empty() const noexcept { return ends_.empty(); }
   [[nodiscard]] std::size_t byte_size() const noexcept { return bytes_.size() + histogram_bytes_; }
 
   /// Appends a record for each event.
-  void append_records(std::string& records) const {
-    std::string counted;
-    std::size_t start = 0;
-    auto histogram = histograms_.begin();
-    for (const std::size_t end : ends_) {
-      if (end != start) {
-        append_record(records, std::string_view(bytes_).substr(start, end - start));
-      } else {
-        counted.clear();
-        append_counted(counted, *histogram++);
-        append_record(records, counted);
-      }
-      start = end;
-    }
-  }
+  TRAINHOOK_DECL void append_records(std::string& records) const;
 
-  void clear() {
-    constexpr std::size_t kWorthKeeping = std::size_t{4} << 20;
-    if (bytes_.capacity() > kWorthKeeping) bytes_ = std::string();
-    bytes_.clear();
-    ends_.clear();
-    histograms_.clear();
-    histogram_bytes_ = 0;
-  }
+  TRAINHOOK_DECL void clear();
 
  private:
-  [[nodiscard]] std::size_t next_capacity() const noexcept {
-    return ends_.size() < ends_.capacity() ? ends_.capacity() : 2 * ends_.capacity() + 16;
-  }
-
-  static void append_counted(std::string& bytes, const PendingHistogram& pending) {
-    std::string summary;
-    WireWriter writer(summary);
-    write_histogram_summary(writer, pending.tag, histogram_of(pending.tag, pending.values));
-    append_summary_event(bytes, pending.wall_time, pending.step, summary);
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::size_t next_capacity() const noexcept;
+  TRAINHOOK_DECL static void append_counted(std::string& bytes, const PendingHistogram& pending);
 
   std::string bytes_;
   std::vector<std::size_t> ends_;  // where each event ends in `bytes_`; one of no bytes stands for the next histogram
@@ -99,3 +62,7 @@ class EventBatch {
 };
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/events/impl/event_queue.ipp>
+#endif

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,6 +16,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 
 namespace trainhook {
@@ -25,7 +25,8 @@ namespace trainhook {
 template <class T>
 concept HistogramElement = std::is_arithmetic_v<T> && !std::is_same_v<T, long double>;
 
-/// What `HistogramProto` holds. `bucket[i]` counts the values below `bucket_limit[i]` and not below the limit before it.
+/// What `HistogramProto` holds. `bucket[i]` counts the values below `bucket_limit[i]` and not below the limit before
+/// it.
 struct Histogram {
   double min = std::numeric_limits<double>::max();
   double max = std::numeric_limits<double>::lowest();
@@ -42,46 +43,26 @@ namespace detail {
 
 /// The limits of all buckets, and the way from a value to its bucket without a search.
 ///
-/// The positive limits grow by a tenth each. A slice of the positive doubles that share exponent and first four bits of the
-/// mantissa spans a factor of at most 17/16, so that it holds at most one limit: a table tells how many limits lie below the
-/// slice, one comparison settles the rest.
+/// The positive limits grow by a tenth each. A slice of the positive doubles that share exponent and first four bits of
+/// the mantissa spans a factor of at most 17/16, so that it holds at most one limit: a table tells how many limits lie
+/// below the slice, one comparison settles the rest.
 class BucketTable {
  public:
   static constexpr std::size_t kPositive = 775;
   static constexpr std::size_t kLimits = 2 * kPositive + 1;
 
-  BucketTable() {
-    std::size_t count = 0;
-    for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive_[count++] = limit;
-    positive_[count] = std::numeric_limits<double>::max();
-    for (std::size_t i = 0; i < kPositive; ++i) {
-      limits_[i] = -positive_[kPositive - 1 - i];
-      limits_[kPositive + 1 + i] = positive_[i];
-    }
-    std::size_t below = 0;
-    for (std::size_t slice = 0; slice < kSlices; ++slice) {
-      const double start = slice == 0 ? 0.0 : std::bit_cast<double>((kFirstSlice + slice) << kSliceShift);
-      while (positive_[below] < start) ++below;
-      below_slice_[slice] = static_cast<std::uint16_t>(below);
-    }
-  }
+  TRAINHOOK_DECL BucketTable();
 
   [[nodiscard]] std::span<const double> limits() const noexcept { return limits_; }
 
   /// The index of the first limit above `value`; the last one for the largest double, above which there is none.
-  [[nodiscard]] std::size_t bucket_of(double value) const noexcept {
-    const double magnitude = std::fabs(value);
-    const std::uint64_t slice = std::clamp(std::bit_cast<std::uint64_t>(magnitude) >> kSliceShift, kFirstSlice, kFirstSlice + kSlices - 1);
-    const std::size_t below = below_slice_[slice - kFirstSlice];
-    const double limit = positive_[below];
-    if (value < 0) return kPositive - below - (limit < magnitude ? 1 : 0);
-    return std::min(kPositive + 1 + below + (limit <= magnitude ? 1 : 0), kLimits - 1);
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::size_t bucket_of(double value) const noexcept;
 
  private:
-  static constexpr int kSliceShift = 48;                                                         // keeps four bits of the mantissa
+  static constexpr int kSliceShift = 48;  // keeps four bits of the mantissa
   static constexpr std::uint64_t kFirstSlice = std::bit_cast<std::uint64_t>(0x1p-40) >> kSliceShift;  // below 1e-12
-  static constexpr std::uint64_t kSlices = (std::bit_cast<std::uint64_t>(0x1p67) >> kSliceShift) - kFirstSlice;  // past 1e20
+  static constexpr std::uint64_t kSlices =
+      (std::bit_cast<std::uint64_t>(0x1p67) >> kSliceShift) - kFirstSlice;  // past 1e20
 
   std::array<double, kPositive> positive_{};
   std::array<double, kLimits> limits_{};
@@ -94,21 +75,13 @@ inline const BucketTable& bucket_table() {
 }
 
 /// Keeps buckets that count something; a run of empty ones becomes one entry with the run's last limit.
-inline void collapse_buckets(std::span<const double> limits, std::span<const std::uint64_t> counts, Histogram& histogram) {
-  for (std::size_t i = 0; i < counts.size();) {
-    std::size_t last = i;
-    if (counts[i] == 0) {
-      while (last + 1 < counts.size() && counts[last + 1] == 0) ++last;
-    }
-    histogram.bucket_limit.push_back(limits[last]);
-    histogram.bucket.push_back(static_cast<double>(counts[i]));
-    i = last + 1;
-  }
-}
+TRAINHOOK_DECL void collapse_buckets(std::span<const double> limits, std::span<const std::uint64_t> counts,
+                                     Histogram& histogram);
 
 }  // namespace detail
 
-/// The limits between buckets: 1551 of them, from the lowest double over zero to the largest, each a tenth larger than the last.
+/// The limits between buckets: 1551 of them, from the lowest double over zero to the largest, each a tenth larger than
+/// the last.
 [[nodiscard]] inline std::span<const double> histogram_bucket_limits() { return detail::bucket_table().limits(); }
 
 /// @throws InvalidArgumentError naming `tag` where one of `values` is NaN or infinite: such a value has no bucket.
@@ -120,7 +93,8 @@ void check_histogram_values([[maybe_unused]] std::string_view tag, [[maybe_unuse
     Bits found = 0;  // without branches: the compiler makes vectors of it, and -ffast-math cannot remove it
     for (const T value : values) found |= static_cast<Bits>((std::bit_cast<Bits>(value) & kExponent) == kExponent);
     if (found != 0) {
-      throw InvalidArgumentError("Nan in summary histogram for: ", tag, " (a value is NaN or infinite; watch it with NanTensorHook)");
+      throw InvalidArgumentError(
+          "Nan in summary histogram for: {} (a value is NaN or infinite; watch it with NanTensorHook)", tag);
     }
   }
 }
@@ -148,7 +122,8 @@ template <HistogramElement T>
 
 namespace detail {
 
-/// Calls `visit` with the elements of `tensor` as a span. @throws InvalidArgumentError naming `tag` for a dtype that is no number.
+/// Calls `visit` with the elements of `tensor` as a span. @throws InvalidArgumentError naming `tag` for a dtype that is
+/// no number.
 template <class Visit>
 auto visit_histogram_values(std::string_view tag, const Tensor& tensor, const Visit& visit) {
   switch (tensor.dtype()) {
@@ -162,20 +137,22 @@ auto visit_histogram_values(std::string_view tag, const Tensor& tensor, const Vi
     case DType::UInt16: return visit(tensor.data<std::uint16_t>());
     case DType::UInt32: return visit(tensor.data<std::uint32_t>());
     case DType::UInt64: return visit(tensor.data<std::uint64_t>());
-    default: throw InvalidArgumentError("histogram ", tag, " cannot count the elements of ", tensor, ": give it real numbers");
+    default:
+      throw InvalidArgumentError("histogram {} cannot count the elements of {}: give it real numbers", tag, tensor);
   }
 }
 
 }  // namespace detail
 
-/// Counts the elements of a tensor. @throws InvalidArgumentError where it does not hold real numbers, or one is NaN or infinite.
-[[nodiscard]] inline Histogram histogram_of(std::string_view tag, const Tensor& tensor) {
-  return detail::visit_histogram_values(tag, tensor, [tag](auto values) { return histogram_of(tag, values); });
-}
+/// Counts the elements of a tensor. @throws InvalidArgumentError where it does not hold real numbers, or one is NaN or
+/// infinite.
+[[nodiscard]] TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const Tensor& tensor);
 
 /// Only checks. @throws as `histogram_of` would.
-inline void check_histogram_values(std::string_view tag, const Tensor& tensor) {
-  detail::visit_histogram_values(tag, tensor, [tag](auto values) { check_histogram_values(tag, values); });
-}
+TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Tensor& tensor);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/events/impl/histogram.ipp>
+#endif

@@ -3,14 +3,12 @@
 /// Summary messages as bytes: scalars, histograms, images and texts for TensorBoard.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include <trainhook/core/error.hpp>
-#include <trainhook/core/tensor.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/io/wire.hpp>
 
@@ -68,68 +66,17 @@ struct TensorProtoField {
 };
 
 /// proto3 leaves out what is zero.
-inline void add_nonzero(WireWriter& message, std::uint32_t field, double value) {
-  if (value != 0) message.add_double(field, value);
-}
-inline void add_nonzero(WireWriter& message, std::uint32_t field, std::int32_t value) {
-  if (value != 0) message.add_int32(field, value);
-}
+TRAINHOOK_DECL void add_nonzero(WireWriter& message, std::uint32_t field, double value);
+TRAINHOOK_DECL void add_nonzero(WireWriter& message, std::uint32_t field, std::int32_t value);
 
 /// Opens a new value of the summary. The caller adds what it holds, in the order of field numbers.
-inline WireWriter open_value(WireWriter& summary, std::string_view tag) {
-  if (tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value that has none");
-  WireWriter value(summary, SummaryField::kValue);
-  value.add_string(SummaryValueField::kTag, tag.data(), tag.size());
-  return value;
-}
+TRAINHOOK_DECL WireWriter open_value(WireWriter& summary, std::string_view tag);
 
 /// Names the dashboard that shows a tensor. Without it on the first value of a tag, the tag is never seen.
-inline void add_plugin(WireWriter& value, std::string_view plugin) {
-  WireWriter metadata(value, SummaryValueField::kMetadata);
-  WireWriter data(metadata, SummaryMetadataField::kPluginData);
-  data.add_string(SummaryMetadataField::kPluginName, plugin.data(), plugin.size());
-}
+TRAINHOOK_DECL void add_plugin(WireWriter& value, std::string_view plugin);
 
-inline void write_scalar_summary(WireWriter& summary, std::string_view tag, float scalar) {
-  WireWriter value = open_value(summary, tag);
-  value.add_float(SummaryValueField::kSimpleValue, scalar);  // a member of a oneof: zero is written too
-}
-
-inline void write_histogram_summary(WireWriter& summary, std::string_view tag, const Histogram& histogram) {
-  if (histogram.bucket.size() != histogram.bucket_limit.size()) {
-    throw InvalidArgumentError("histogram ", tag, " has ", histogram.bucket.size(), " buckets but ", histogram.bucket_limit.size(),
-                               " limits");
-  }
-  WireWriter value = open_value(summary, tag);
-  WireWriter histo(value, SummaryValueField::kHisto);
-  add_nonzero(histo, HistogramField::kMin, histogram.min);
-  add_nonzero(histo, HistogramField::kMax, histogram.max);
-  add_nonzero(histo, HistogramField::kNum, histogram.num);
-  add_nonzero(histo, HistogramField::kSum, histogram.sum);
-  add_nonzero(histo, HistogramField::kSumSquares, histogram.sum_squares);
-  histo.add_packed_double(HistogramField::kBucketLimit, histogram.bucket_limit.begin(), histogram.bucket_limit.end());
-  histo.add_packed_double(HistogramField::kBucket, histogram.bucket.begin(), histogram.bucket.end());
-}
-
-inline void write_image_summary(WireWriter& summary, std::string_view tag, const EncodedImage& image) {
-  WireWriter value = open_value(summary, tag);
-  WireWriter message(value, SummaryValueField::kImage);
-  add_nonzero(message, ImageField::kHeight, image.height);
-  add_nonzero(message, ImageField::kWidth, image.width);
-  add_nonzero(message, ImageField::kColorspace, image.channels);
-  message.add_bytes(ImageField::kEncoded, image.bytes.data(), image.bytes.size());
-}
-
-inline void write_text_summary(WireWriter& summary, std::string_view tag, std::string_view markdown) {
-  WireWriter value = open_value(summary, tag);
-  {
-    WireWriter tensor(value, SummaryValueField::kTensor);
-    tensor.add_enum(TensorProtoField::kDType, static_cast<std::int32_t>(DType::String));
-    tensor.add_message(TensorProtoField::kShape, "", 0);  // present and empty: a scalar
-    tensor.add_bytes(TensorProtoField::kStringVal, markdown.data(), markdown.size());
-  }
-  add_plugin(value, "text");
-}
+TRAINHOOK_DECL void write_scalar_summary(WireWriter& summary, std::string_view tag, float scalar);
+TRAINHOOK_DECL void write_histogram_summary(WireWriter& summary, std::string_view tag, const Histogram& histogram);
 
 template <class Write>
 std::string summary_of(const Write& write) {
@@ -141,17 +88,14 @@ std::string summary_of(const Write& write) {
 
 }  // namespace detail
 
-// A `Summary` is handled as its serialized message. Concatenating two of them gives the message with the values of both.
+// A `Summary` is handled as its serialized message. Concatenating two of them gives the message with the values of
+// both.
 
 /// One number, for the Scalars dashboard.
-[[nodiscard]] inline std::string scalar_summary(std::string_view tag, float value) {
-  return detail::summary_of([&](WireWriter& summary) { detail::write_scalar_summary(summary, tag, value); });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string scalar_summary(std::string_view tag, float value);
 
 /// Buckets that were counted before, for the Histograms and Distributions dashboards.
-[[nodiscard]] inline std::string histogram_summary(std::string_view tag, const Histogram& histogram) {
-  return detail::summary_of([&](WireWriter& summary) { detail::write_histogram_summary(summary, tag, histogram); });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string histogram_summary(std::string_view tag, const Histogram& histogram);
 
 /// @throws InvalidArgumentError naming `tag` where a value is NaN or infinite.
 template <HistogramElement T>
@@ -160,23 +104,16 @@ template <HistogramElement T>
 }
 
 /// One image. TensorFlow names the tag `<tag>/image` for a single one and `<tag>/image/<i>` for the i-th of several.
-[[nodiscard]] inline std::string image_summary(std::string_view tag, const EncodedImage& image) {
-  return detail::summary_of([&](WireWriter& summary) { detail::write_image_summary(summary, tag, image); });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string image_summary(std::string_view tag, const EncodedImage& image);
 
 /// A text in Markdown, for the Text dashboard.
-[[nodiscard]] inline std::string text_summary(std::string_view tag, std::string_view markdown) {
-  return detail::summary_of([&](WireWriter& summary) { detail::write_text_summary(summary, tag, markdown); });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown);
 
 /// All values of all summaries, in order.
-[[nodiscard]] inline std::string merge_summaries(std::span<const std::string> summaries) {
-  std::size_t size = 0;
-  for (const std::string& summary : summaries) size += summary.size();
-  std::string merged;
-  merged.reserve(size);
-  for (const std::string& summary : summaries) merged += summary;
-  return merged;
-}
+[[nodiscard]] TRAINHOOK_DECL std::string merge_summaries(std::span<const std::string> summaries);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/events/impl/summary.ipp>
+#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Summaries as TensorFlow 2 writes them: tensors, with the name of the dashboard that shows them. TensorBoard shows them as those of
-/// `summary.hpp`, which take less room. A text has no other encoding than there.
+/// Summaries as TensorFlow 2 writes them: tensors, with the name of the dashboard that shows them. TensorBoard shows
+/// them as those of `summary.hpp`, which take less room. A text has no other encoding than there.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,7 @@
 #include <vector>
 
 #include <trainhook/core/dtype.hpp>
-#include <trainhook/core/error.hpp>
-#include <trainhook/core/str_cat.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/io/coding.hpp>
@@ -30,8 +29,8 @@ inline constexpr std::size_t kTensorHistogramBuckets = 30;
 
 /// Adds one value: a tensor of these dims, what it holds by `fill`, and the plugin.
 template <class Fill>
-std::string tensor_summary(std::string_view tag, std::string_view plugin, DType dtype, std::span<const std::int64_t> dims,
-                           const Fill& fill) {
+std::string tensor_summary(std::string_view tag, std::string_view plugin, DType dtype,
+                           std::span<const std::int64_t> dims, const Fill& fill) {
   return summary_of([&](WireWriter& summary) {
     WireWriter value = open_value(summary, tag);
     add_wire_message(value, SummaryValueField::kTensor, [&](WireWriter& tensor) {
@@ -68,13 +67,7 @@ std::vector<double> histogram_rows(std::span<const T> values) {
 }  // namespace detail
 
 /// One number. Source: `tf.summary.scalar` of TensorFlow 2.
-[[nodiscard]] inline std::string scalar_tensor_summary(std::string_view tag, float value) {
-  return detail::tensor_summary(tag, "scalars", DType::Float, {}, [&](WireWriter& tensor) {
-    std::string content;
-    detail::append_fixed32(content, std::bit_cast<std::uint32_t>(value));
-    tensor.add_bytes(detail::TensorProtoField::kTensorContent, content);
-  });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string scalar_tensor_summary(std::string_view tag, float value);
 
 /// Counts `values` into 30 buckets of one width. Source: `tf.summary.histogram` of TensorFlow 2.
 /// @throws InvalidArgumentError naming `tag` where a value is NaN or infinite.
@@ -84,30 +77,19 @@ template <HistogramElement T>
   const std::int64_t dims[] = {static_cast<std::int64_t>(detail::kTensorHistogramBuckets), 3};
   return detail::tensor_summary(tag, "histograms", DType::Double, dims, [&](WireWriter& tensor) {
     std::string content;
-    for (const double number : detail::histogram_rows(values)) detail::append_fixed64(content, std::bit_cast<std::uint64_t>(number));
+    for (const double number : detail::histogram_rows(values))
+      detail::append_fixed64(content, std::bit_cast<std::uint64_t>(number));
     tensor.add_bytes(detail::TensorProtoField::kTensorContent, content);
   });
 }
 
 /// Images of one size under one tag; `channels` is not written. Source: `tf.summary.image` of TensorFlow 2.
 /// @throws InvalidArgumentError naming `tag` where there is none, or their sizes differ.
-[[nodiscard]] inline std::string image_tensor_summary(std::string_view tag, std::span<const EncodedImage> images) {
-  if (images.empty()) throw InvalidArgumentError("image summary ", tag, " has no image: its size would be unknown");
-  for (const EncodedImage& image : images) {
-    if (image.height != images[0].height || image.width != images[0].width) {
-      throw InvalidArgumentError("image summary ", tag, ": an image of ", image.width, " x ", image.height,
-                                 " pixels does not go with the first, of ", images[0].width, " x ", images[0].height,
-                                 "; give it a tag of its own");
-    }
-  }
-  const std::int64_t dims[] = {static_cast<std::int64_t>(images.size()) + 2};
-  return detail::tensor_summary(tag, "images", DType::String, dims, [&](WireWriter& tensor) {
-    tensor.add_bytes(detail::TensorProtoField::kStringVal, str_cat(images[0].width));
-    tensor.add_bytes(detail::TensorProtoField::kStringVal, str_cat(images[0].height));
-    for (const EncodedImage& image : images) {
-      tensor.add_bytes(detail::TensorProtoField::kStringVal, image.bytes.data(), image.bytes.size());
-    }
-  });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string image_tensor_summary(std::string_view tag,
+                                                              std::span<const EncodedImage> images);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/events/impl/tensor_summary.ipp>
+#endif

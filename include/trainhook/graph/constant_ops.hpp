@@ -3,110 +3,54 @@
 /// Where values enter a graph: constants and placeholders.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <complex>
-#include <concepts>
 #include <cstdint>
-#include <limits>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
 
 namespace trainhook {
 
 /// A value that never changes. Source: `tf.constant`.
-inline Output constant(Graph& graph, const Tensor& value, std::string_view name = "Const") {
-  if (!value.has_value()) throw InvalidArgumentError("constant ", name, ": the tensor holds no value");
-  return detail::add_op(graph, "Const", name, {}, {{"dtype", value.dtype()}, {"value", value}}, value.dtype(), value.shape());
-}
+TRAINHOOK_DECL Output constant(Graph& graph, const Tensor& value, std::string_view name = "Const");
 
 /// A value that each run is given by its feeds. Source: `tf.compat.v1.placeholder`.
-inline Output placeholder(Graph& graph, DType dtype, const PartialShape& shape = {}, std::string_view name = "Placeholder") {
-  if (dtype_name(dtype) == "invalid") throw InvalidArgumentError("placeholder ", name, " needs a dtype");
-  return detail::add_op(graph, "Placeholder", name, {}, {{"dtype", dtype}, {"shape", shape}}, dtype, shape);
-}
+TRAINHOOK_DECL Output placeholder(Graph& graph, DType dtype, const PartialShape& shape = {},
+                                  std::string_view name = "Placeholder");
 
 /// The value of `input` in runs that feed nothing else. Source: `tf.compat.v1.placeholder_with_default`.
 /// @throws InvalidArgumentError where `input` cannot have the shape.
-inline Output placeholder_with_default(Output input, const PartialShape& shape, std::string_view name = "PlaceholderWithDefault") {
-  Graph& graph = detail::graph_of("PlaceholderWithDefault", input);
-  if (!input.shape().compatible_with(shape)) {
-    throw InvalidArgumentError("PlaceholderWithDefault: the default ", detail::spelled(input), " does not fit shape ", shape);
-  }
-  return detail::add_op(graph, "PlaceholderWithDefault", name, {input}, {{"dtype", input.dtype()}, {"shape", shape}}, input.dtype(), shape);
-}
+TRAINHOOK_DECL Output placeholder_with_default(Output input, const PartialShape& shape,
+                                               std::string_view name = "PlaceholderWithDefault");
 
 namespace detail {
 
-template <class T>
-Tensor filled_with(const Shape& shape, T value) {
-  Tensor tensor = Tensor::uninitialized(dtype_of<T>, shape);
-  std::ranges::fill(tensor.overwrite_data<T>(), value);
-  return tensor;
-}
+/// A tensor whose elements are all `value`. @throws UnimplementedError for strings and 16 bit floats, and what
+/// number_as throws.
+TRAINHOOK_DECL Tensor filled_tensor(DType dtype, const Shape& shape, long double value);
 
-/// `value` as a T; floating types round it. @throws InvalidArgumentError where an integer type does not have it.
-template <class T>
-T number_as(long double value) {
-  if constexpr (std::integral<T>) {
-    const bool fits = value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max() && value == std::trunc(value);
-    if (!fits)
-      throw InvalidArgumentError(static_cast<double>(value), " is not a number of ", dtype_name(dtype_of<T>), "; cast() the tensor");
-  }
-  return static_cast<T>(value);
-}
-
-/// A tensor whose elements are all `value`. @throws UnimplementedError for strings and 16 bit floats, and what number_as throws.
-inline Tensor filled_tensor(DType dtype, const Shape& shape, long double value) {
-  if (value == 0 && dtype != DType::String) return Tensor(dtype, shape);
-  switch (dtype) {
-    case DType::Float: return filled_with(shape, number_as<float>(value));
-    case DType::Double: return filled_with(shape, number_as<double>(value));
-    case DType::Int8: return filled_with(shape, number_as<std::int8_t>(value));
-    case DType::Int16: return filled_with(shape, number_as<std::int16_t>(value));
-    case DType::Int32: return filled_with(shape, number_as<std::int32_t>(value));
-    case DType::Int64: return filled_with(shape, number_as<std::int64_t>(value));
-    case DType::UInt8: return filled_with(shape, number_as<std::uint8_t>(value));
-    case DType::UInt16: return filled_with(shape, number_as<std::uint16_t>(value));
-    case DType::UInt32: return filled_with(shape, number_as<std::uint32_t>(value));
-    case DType::UInt64: return filled_with(shape, number_as<std::uint64_t>(value));
-    case DType::Bool: return filled_with(shape, value != 0);
-    case DType::Complex64: return filled_with(shape, std::complex<float>(number_as<float>(value)));
-    case DType::Complex128: return filled_with(shape, std::complex<double>(number_as<double>(value)));
-    default: throw UnimplementedError("a tensor of ", dtype_name(dtype), " cannot be filled with a number");
-  }
-}
-
-inline Output constant_ints(Graph& graph, const std::vector<std::int64_t>& values, std::string_view name) {
-  Tensor tensor = Tensor::uninitialized(DType::Int32, Shape{static_cast<std::int64_t>(values.size())});
-  std::ranges::transform(values, tensor.overwrite_data<std::int32_t>().begin(), [&](std::int64_t value) {
-    if (value != static_cast<std::int32_t>(value)) throw InvalidArgumentError(name, ": ", value, " does not fit int32");
-    return static_cast<std::int32_t>(value);
-  });
-  return constant(graph, tensor, name);
-}
-
-inline Output constant_int(Graph& graph, std::int64_t value, std::string_view name) {
-  if (value != static_cast<std::int32_t>(value)) throw InvalidArgumentError(name, ": ", value, " does not fit int32");
-  return constant(graph, Tensor(static_cast<std::int32_t>(value)), name);
-}
+TRAINHOOK_DECL Output constant_ints(Graph& graph, const std::vector<std::int64_t>& values, std::string_view name);
+TRAINHOOK_DECL Output constant_int(Graph& graph, std::int64_t value, std::string_view name);
 
 }  // namespace detail
 
 /// Constants of all zeros or all ones. Source: `tf.zeros`, `tf.ones`.
-inline Output zeros(Graph& graph, const Shape& shape, DType dtype = DType::Float, std::string_view name = "zeros") {
-  return constant(graph, Tensor(dtype, shape), name);
-}
-inline Output ones(Graph& graph, const Shape& shape, DType dtype = DType::Float, std::string_view name = "ones") {
-  return constant(graph, detail::filled_tensor(dtype, shape, 1), name);
-}
+TRAINHOOK_DECL Output zeros(Graph& graph, const Shape& shape, DType dtype = DType::Float,
+                            std::string_view name = "zeros");
+TRAINHOOK_DECL Output ones(Graph& graph, const Shape& shape, DType dtype = DType::Float,
+                           std::string_view name = "ones");
 
 /// Zeros or ones with the dtype and the shape of `x`, known or not. Source: `tf.zeros_like`, `tf.ones_like`.
-inline Output zeros_like(Output x, std::string_view name = {}) { return detail::unary_op("ZerosLike", x, name); }
-inline Output ones_like(Output x, std::string_view name = {}) { return detail::unary_op("OnesLike", x, name); }
+TRAINHOOK_DECL Output zeros_like(Output x, std::string_view name = {});
+TRAINHOOK_DECL Output ones_like(Output x, std::string_view name = {});
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/impl/constant_ops.ipp>
+#endif

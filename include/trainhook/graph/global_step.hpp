@@ -3,98 +3,39 @@
 /// The global step: how many training steps a model has behind it.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include <trainhook/core/log.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/operand.hpp>
+#include <trainhook/graph/variable.hpp>
 
 namespace trainhook {
-namespace detail {
-
-/// The variable `global_step`, for a graph that came without its collections.
-inline std::vector<Variable> variable_called_global_step(const Graph& graph) {
-  const Operation handle = graph.find_operation("global_step");
-  if (!handle.has_value() || handle.type() != "VariableV2") return {};
-  const Operation read = graph.find_operation("global_step/read");
-  return {{.handle = handle,
-           .initializer = graph.find_operation("global_step/Assign"),
-           .read = read.has_value() ? read.output() : handle.output()}};
-}
-
-}  // namespace detail
 
 /// The graph's global step, that of its collection or else the variable of that name; nothing where it has none.
 /// Source: `tf.compat.v1.train.get_global_step`.
 /// @throws InvalidArgumentError where it is not an integer scalar.
-[[nodiscard]] inline std::optional<Variable> get_global_step(const Graph& graph) {
-  std::vector<Variable> found = graph.collection<Variable>(graph_keys::kGlobalStep);
-  if (found.empty()) found = detail::variable_called_global_step(graph);
-  if (found.empty()) return std::nullopt;
-  if (found.size() > 1) {
-    log_error("the graph has ", found.size(), " global steps, so none of them counts");
-    return std::nullopt;
-  }
-  const Variable& step = found.front();
-  if (!is_integer(step.dtype()) || step.shape() != PartialShape(Shape{})) {
-    throw InvalidArgumentError("the global step '", step.name(), "' must be an integer scalar, not ", dtype_name(step.dtype()),
-                               step.shape());
-  }
-  return step;
-}
+[[nodiscard]] TRAINHOOK_DECL std::optional<Variable> get_global_step(const Graph& graph);
 
 /// Adds the int64 scalar variable `global_step`, initially 0. @throws InvalidArgumentError where there is one already.
-inline Variable create_global_step(Graph& graph) {
-  if (get_global_step(graph)) throw InvalidArgumentError("the graph already has a global step; get_or_create_global_step() takes it");
-  const Graph::Scope top_level = graph.top_level();
-  const Output zero = graph.add({.type = "Const",
-                                 .name = "global_step/Initializer/zeros",
-                                 .attrs = {{"dtype", DType::Int64}, {"value", Tensor(std::int64_t{0})}},
-                                 .outputs = {{DType::Int64, Shape{}}}}).output();
-  const Operation reserved = graph.find_operation("global_step");
-  if (reserved.has_value()) throw InvalidArgumentError("a node that is no global step is called 'global_step'; give it another name");
-  Variable step = make_variable("global_step", zero, {.trainable = false});
-  graph.add_to_collection(graph_keys::kGlobalStep, step);
-  return step;
-}
+TRAINHOOK_DECL Variable create_global_step(Graph& graph);
 
 /// The graph's global step, made if need be.
-inline Variable get_or_create_global_step(Graph& graph) {
-  if (const std::optional<Variable> step = get_global_step(graph)) return *step;
-  return create_global_step(graph);
-}
+TRAINHOOK_DECL Variable get_or_create_global_step(Graph& graph);
 
-/// The value of the global step that hooks fetch, made once for each graph: a copy, so that it does not change while a run goes on.
-/// Where the step is advanced by `increment`, it is the value before. Nothing where the graph has no global step.
+/// The value of the global step that hooks fetch, made once for each graph: a copy, so that it does not change while a
+/// run goes on. Where the step is advanced by `increment`, it is the value before. Nothing where the graph has no
+/// global step.
 /// @throws FailedPreconditionError where there is more than one in the collection.
-inline std::optional<Output> get_or_create_global_step_read(Graph& graph) {
-  const std::vector<Output> cached = graph.collection<Output>(graph_keys::kGlobalStepRead);
-  if (cached.size() > 1) {
-    throw FailedPreconditionError("there are multiple items in collection ", graph_keys::kGlobalStepRead, "; there should be one");
-  }
-  if (!cached.empty()) return cached.front();
-  const std::optional<Variable> step = get_global_step(graph);
-  if (!step) return std::nullopt;
-  const Graph::Scope top_level = graph.top_level();
-  const Graph::Scope scope = graph.name_scope(step->name() + "/");
-  const Output read = add(*step, Operand(0).beside(*step, "add/y"), "add");
-  graph.add_to_collection(graph_keys::kGlobalStepRead, read);
-  return read;
-}
+TRAINHOOK_DECL std::optional<Output> get_or_create_global_step_read(Graph& graph);
 
 /// Adds `amount` to the step, after the value that hooks fetch has been read; the result is the new step.
-inline Output increment(const Variable& step, const Operand& amount = 1, std::string_view name = {}) {
-  Graph& graph = step.handle.graph();
-  const std::optional<Output> read = get_or_create_global_step_read(graph);
-  std::vector<Operation> before;
-  if (read) before.push_back(read->operation());
-  const Graph::Scope after = graph.control_dependencies(std::move(before));
-  return assign_add(step, amount, name);
-}
+TRAINHOOK_DECL Output increment(const Variable& step, const Operand& amount = 1, std::string_view name = {});
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/impl/global_step.ipp>
+#endif

@@ -3,149 +3,35 @@
 /// Symbolic derivatives: `gradients(ys, xs)` adds the nodes that compute them.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <trainhook/graph/conv_gradients.hpp>
-#include <trainhook/graph/nn_gradients.hpp>
-#include <trainhook/graph/variable.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/node.hpp>
 
 namespace trainhook {
 
 /// The gradients of all ops of this library that have one.
-[[nodiscard]] inline GradientRegistry default_gradients() {
-  GradientRegistry registry;
-  detail::add_array_gradients(registry);
-  detail::add_reduction_gradients(registry);
-  detail::add_binary_gradients(registry);
-  detail::add_unary_gradients(registry);
-  detail::add_nn_gradients(registry);
-  detail::add_conv_gradients(registry);
-  return registry;
-}
+[[nodiscard]] TRAINHOOK_DECL GradientRegistry default_gradients();
 
 struct GradientOptions {
-  std::vector<Output> grad_ys{};                 ///< the gradient of each y; without value: ones
-  std::vector<Output> stop_gradients{};          ///< held constant
+  std::vector<Output> grad_ys{};         ///< the gradient of each y; without value: ones
+  std::vector<Output> stop_gradients{};  ///< held constant
   GradientRegistry registry = default_gradients();
-  std::string name = "gradients";                ///< the name scope of the nodes added
+  std::string name = "gradients";  ///< the name scope of the nodes added
 };
 
-namespace detail {
-
-class GradientBuilder {
- public:
-  GradientBuilder(const std::vector<Output>& ys, const std::vector<Output>& xs, const GradientOptions& options)
-      : graph_(graph_of("gradients", ys.front())), xs_(xs), options_(options), reached_(graph_.size(), false) {
-    for (const Output& y : ys) {
-      graph_.check_belongs(y, "a y", "gradients()");
-      require_dtype("gradients", y, is_floating(y.dtype()), "a floating dtype");
-      last_ = std::max(last_, y.node().id());
-    }
-    for (const Output& x : xs) graph_.check_belongs(x, "an x", "gradients()");
-    mark_reached();
-  }
-
-  std::vector<Output> build(const std::vector<Output>& ys) {
-    const Graph::Scope scope = graph_.name_scope(options_.name);
-    for (std::size_t i = 0; i < ys.size(); ++i) collect(ys[i], first_gradient(ys[i], i));
-    for (std::size_t id = last_ + 1; id-- > 0;) {
-      const Operation op = graph_.operation_at(id);
-      if (reached_[id] && has_gradient(op)) propagate(op);
-    }
-    std::vector<Output> result;
-    for (const Output& x : xs_) result.push_back(total(x));
-    return result;
-  }
-
- private:
-  using Key = std::pair<std::size_t, std::size_t>;
-  static Key key(const Output& x) { return {x.node().id(), x.index()}; }
-
-  [[nodiscard]] bool is_stopped(const Output& x) const {
-    return std::find(options_.stop_gradients.begin(), options_.stop_gradients.end(), x) != options_.stop_gradients.end();
-  }
-  [[nodiscard]] bool is_x(const Output& x) const { return std::find(xs_.begin(), xs_.end(), x) != xs_.end(); }
-  [[nodiscard]] bool leads_to_x(const Output& x) const {
-    return !is_stopped(x) && is_floating(x.dtype()) && (reached_[x.node().id()] || is_x(x));
-  }
-
-  /// Marks the nodes that some x goes into; the inputs of a node always come before it.
-  void mark_reached() {
-    for (std::size_t id = 0; id <= last_; ++id) {
-      const std::span<const Output> inputs = graph_.operation_at(id).node().inputs();
-      reached_[id] = std::any_of(inputs.begin(), inputs.end(), [this](const Output& input) { return leads_to_x(input); });
-    }
-  }
-
-  Output first_gradient(const Output& y, std::size_t index) {
-    if (index < options_.grad_ys.size() && options_.grad_ys[index].has_value()) {
-      const Output given = options_.grad_ys[index];
-      graph_.check_belongs(given, "a grad_y", "gradients()");
-      require_same_dtype("gradients", y, given);
-      static_cast<void>(merged_shape("gradients", y, given));
-      return given;
-    }
-    const std::string name = str_cat("grad_ys_", index);
-    return y.shape().is_fully_known() ? ones(graph_, y.shape().known(), y.dtype(), name) : ones_like(y, name);
-  }
-
-  void collect(const Output& x, const Output& gradient) { parts_[key(x)].push_back(gradient); }
-
-  [[nodiscard]] bool has_gradient(const Operation& op) const {
-    const auto first = parts_.lower_bound({op.node().id(), 0});
-    return first != parts_.end() && first->first.first == op.node().id();
-  }
-
-  /// The sum of all gradients that have come to `x`; without value where none has.
-  Output total(const Output& x) {
-    const auto found = parts_.find(key(x));
-    if (found == parts_.end()) return {};
-    if (found->second.size() > 1) found->second = {add_n(found->second)};
-    return found->second.front();
-  }
-
-  void propagate(const Operation& op) {
-    std::vector<Output> grads;
-    for (std::size_t i = 0; i < op.node().outputs().size(); ++i) grads.push_back(total(op.output(i)));
-    std::vector<bool> needed;
-    for (const Output& input : op.node().inputs()) needed.push_back(leads_to_x(input));
-    const GradientFunction& function = options_.registry.find(op.node());
-    const Graph::Scope scope = graph_.name_scope(op.name() + "_grad");
-    const std::vector<Output> result = function(GradientContext(op, std::move(grads), needed));
-    if (result.size() != needed.size()) {
-      throw InternalError("the gradient function of ", op.type(), " gave ", result.size(), " gradients for ", needed.size(), " inputs");
-    }
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-      if (needed[i] && result[i].has_value()) collect(op.node().inputs()[i], result[i]);
-    }
-  }
-
-  Graph& graph_;
-  const std::vector<Output>& xs_;
-  const GradientOptions& options_;
-  std::vector<bool> reached_;
-  std::size_t last_ = 0;
-  std::map<Key, std::vector<Output>> parts_;
-};
-
-}  // namespace detail
-
-/// Adds the derivatives of the sum of `ys` with respect to each of `xs`, in their order; one is without value where no y depends on it.
+/// Adds the derivatives of the sum of `ys` with respect to each of `xs`, in their order; one is without value where no
+/// y depends on it.
 /// @throws NotFoundError where an op on the way has no gradient function. Source: `tf.gradients`.
-inline std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs, const GradientOptions& options = {}) {
-  if (ys.empty()) throw InvalidArgumentError("gradients() needs at least one y");
-  if (options.grad_ys.size() > ys.size()) {
-    throw InvalidArgumentError("gradients(): ", options.grad_ys.size(), " grad_ys for ", ys.size(), " ys");
-  }
-  return detail::GradientBuilder(ys, xs, options).build(ys);
-}
-inline std::vector<Output> gradients(Output y, const std::vector<Output>& xs, const GradientOptions& options = {}) {
-  return gradients(std::vector<Output>{y}, xs, options);
-}
+TRAINHOOK_DECL std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
+                                             const GradientOptions& options = {});
+TRAINHOOK_DECL std::vector<Output> gradients(Output y, const std::vector<Output>& xs,
+                                             const GradientOptions& options = {});
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/impl/gradients.ipp>
+#endif

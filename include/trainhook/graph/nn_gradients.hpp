@@ -3,70 +3,15 @@
 /// Gradients of activations, softmax and cross entropies.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include <trainhook/graph/math_gradients.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
 
 namespace trainhook::detail {
 
-/// An op such as ReluGrad, whose result is like its two inputs.
-inline Output grad_op(std::string_view type, const Output& a, const Output& b, Attrs attrs = {}) {
-  attrs.emplace("T", a.dtype());
-  return add_op(a.graph(), type, {}, {a, b}, std::move(attrs), a.dtype(), merged_shape(type, a, b));
-}
-
-inline Grads bias_add_grad(const GradientContext& context) {
-  const Output grad = context.grad();
-  Grads result{grad, Output()};
-  if (context.needs(1)) {
-    result[1] = add_op(context.graph(), "BiasAddGrad", {}, {grad},
-                       {{"T", grad.dtype()}, {"data_format", context.node().attr<std::string>("data_format")}}, grad.dtype(),
-                       context.input(1).shape());
-  }
-  return result;
-}
-
-inline Output sum_of_last(const Output& x) { return reduce_sum(x, {.axis = std::vector<std::int64_t>{-1}, .keep_dims = true}); }
-
-/// The op's second output holds the gradient of each loss for its logits; the chain rule scales its rows. Where all losses of the batch
-/// have the same gradient, as under a mean, one scalar does.
-inline Output scaled_backprop(const GradientContext& context) {
-  const Output same = fill_value(context.grad(0));
-  return mul(same.has_value() ? same : expand_dims(context.grad(0), -1), context.output(1));
-}
-
-inline Grads cross_entropy_grad(const GradientContext& context) {
-  if (context.grad(1).has_value()) {
-    throw UnimplementedError("second derivatives of ", context.node().name(), " (", context.node().type(), ") are not available");
-  }
-  return {scaled_backprop(context), Output()};
-}
-
-inline void add_nn_gradients(GradientRegistry& registry) {
-  using C = const GradientContext&;
-  using O = const Output&;
-  registry.add("BiasAdd", bias_add_grad);
-  registry.add("Relu", elementwise([](C c, O, O g) { return grad_op("ReluGrad", g, c.output()); }));
-  registry.add("Relu6", elementwise([](C c, O, O g) { return grad_op("Relu6Grad", g, c.output()); }));
-  registry.add("LeakyRelu", elementwise([](C c, O x, O g) {
-                 return grad_op("LeakyReluGrad", g, x, {{"alpha", c.node().attr<float>("alpha")}});
-               }));
-  registry.add("Elu", elementwise([](C c, O, O g) { return grad_op("EluGrad", g, c.output()); }));
-  registry.add("Softplus", elementwise([](C, O x, O g) { return grad_op("SoftplusGrad", g, x); }));
-  registry.add("Sigmoid", elementwise([](C c, O, O g) { return grad_op("SigmoidGrad", c.output(), g); }));
-  registry.add("Tanh", elementwise([](C c, O, O g) { return grad_op("TanhGrad", c.output(), g); }));
-  registry.add("Softmax", elementwise([](C c, O, O g) { return mul(sub(g, sum_of_last(mul(g, c.output()))), c.output()); }));
-  registry.add("LogSoftmax", elementwise([](C c, O, O g) { return sub(g, mul(sum_of_last(g), exp(c.output()))); }));
-  registry.add("SparseSoftmaxCrossEntropyWithLogits", cross_entropy_grad);
-  registry.add("SoftmaxCrossEntropyWithLogits", cross_entropy_grad);
-
-  // Derivatives of derivatives, where they are simple.
-  registry.add("ReluGrad", [](C c) { return Grads{grad_op("ReluGrad", c.grad(), c.input(1)), Output()}; });
-  registry.add("BiasAddGrad", [](C c) {
-    const Output x = c.input(0);
-    return Grads{broadcast_to(c.grad(), shape_tensor(x))};
-  });
-}
+TRAINHOOK_DECL void add_nn_gradients(GradientRegistry& registry);
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/impl/nn_gradients.ipp>
+#endif

@@ -10,10 +10,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 
 namespace trainhook {
@@ -22,36 +25,35 @@ class Graph;
 class Node;
 class Output;
 
-/// The value of a node's attribute, one alternative for each kind that TensorFlow's `AttrValue` has and this library uses.
-using AttrValue = std::variant<std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, std::vector<std::int64_t>,
-                               std::vector<float>, std::vector<std::string>, std::vector<DType>, std::vector<PartialShape>>;
+/// The value of a node's attribute, one alternative for each kind that TensorFlow's `AttrValue` has and this library
+/// uses.
+using AttrValue =
+    std::variant<std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, std::vector<std::int64_t>,
+                 std::vector<float>, std::vector<std::string>, std::vector<DType>, std::vector<PartialShape>>;
 using Attrs = std::map<std::string, AttrValue, std::less<>>;
 
 namespace detail {
 
-inline Node& node_of(Node* node, std::string_view kind) {
-  if (node != nullptr) return *node;
-  throw FailedPreconditionError("an empty ", kind, " names no node; ask has_value() where one may be missing, as a gradient may");
-}
+TRAINHOOK_DECL Node& node_of(Node* node, std::string_view kind);
 
 }  // namespace detail
 
-/// A handle of a node: what it does. Valid as long as its graph; a default one names nothing, and throws FailedPreconditionError where it
-/// is asked for anything.
+/// A handle of a node: what it does. Valid as long as its graph; a default one names nothing, and throws
+/// FailedPreconditionError where it is asked for anything.
 class Operation {
  public:
   constexpr Operation() noexcept = default;
   constexpr explicit Operation(Node* node) noexcept : node_(node) {}
-  inline Operation(const Output& output) noexcept;  ///< the one that the output is of
+  TRAINHOOK_DECL Operation(const Output& output) noexcept;  ///< the one that the output is of
 
   [[nodiscard]] constexpr bool has_value() const noexcept { return node_ != nullptr; }
-  [[nodiscard]] Node& node() const { return detail::node_of(node_, "Operation"); }
-  [[nodiscard]] inline const std::string& name() const;
-  [[nodiscard]] inline const std::string& type() const;
-  [[nodiscard]] inline Graph& graph() const;
+  [[nodiscard]] TRAINHOOK_DECL Node& node() const;
+  [[nodiscard]] TRAINHOOK_DECL const std::string& name() const;
+  [[nodiscard]] TRAINHOOK_DECL const std::string& type() const;
+  [[nodiscard]] TRAINHOOK_DECL Graph& graph() const;
 
   /// The node's output `index`. @throws OutOfRangeError where it has no such output.
-  [[nodiscard]] inline Output output(std::size_t index = 0) const;
+  [[nodiscard]] TRAINHOOK_DECL Output output(std::size_t index = 0) const;
   friend bool operator==(Operation, Operation) noexcept = default;
 
  private:
@@ -66,18 +68,18 @@ class Output {
   constexpr Output(Node* node, std::size_t index) noexcept : node_(node), index_(static_cast<std::uint32_t>(index)) {}
 
   [[nodiscard]] constexpr bool has_value() const noexcept { return node_ != nullptr; }
-  [[nodiscard]] Node& node() const { return detail::node_of(node_, "Output"); }
+  [[nodiscard]] TRAINHOOK_DECL Node& node() const;
   [[nodiscard]] Operation operation() const noexcept { return Operation(node_); }
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
-  [[nodiscard]] inline Graph& graph() const;
-  [[nodiscard]] inline DType dtype() const;
-  [[nodiscard]] inline const PartialShape& shape() const;
+  [[nodiscard]] TRAINHOOK_DECL Graph& graph() const;
+  [[nodiscard]] TRAINHOOK_DECL DType dtype() const;
+  [[nodiscard]] TRAINHOOK_DECL const PartialShape& shape() const;
 
   /// TensorFlow's tensor name, `dense/MatMul:0`.
-  [[nodiscard]] inline std::string name() const;
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const;
 
   /// The same value under a name of your choice: an Identity node.
-  [[nodiscard]] inline Output named(std::string_view name) const;
+  [[nodiscard]] TRAINHOOK_DECL Output named(std::string_view name) const;
   friend bool operator==(Output, Output) noexcept = default;
 
  private:
@@ -104,7 +106,7 @@ struct NodeSpec {
 /// One node of a graph: an op type applied to inputs. Made by `Graph::add`, owned by its graph; its address is stable.
 class Node {
  public:
-  Node(Graph& graph, std::size_t id, NodeSpec spec) : graph_(&graph), id_(id), spec_(std::move(spec)) {}
+  TRAINHOOK_DECL Node(Graph& graph, std::size_t id, NodeSpec spec);
 
   [[nodiscard]] Graph& graph() const noexcept { return *graph_; }
 
@@ -117,16 +119,16 @@ class Node {
   [[nodiscard]] const Attrs& attrs() const noexcept { return spec_.attrs; }
   [[nodiscard]] std::span<const OutputSpec> outputs() const noexcept { return spec_.outputs; }
 
-  [[nodiscard]] bool has_attr(std::string_view key) const noexcept { return spec_.attrs.find(key) != spec_.attrs.end(); }
+  [[nodiscard]] TRAINHOOK_DECL bool has_attr(std::string_view key) const noexcept;
 
   /// An attribute as type `T`, which must be an alternative of `AttrValue`.
   /// @throws NotFoundError where the node has none of that name, InvalidArgumentError where it is of another type.
   template <class T>
   [[nodiscard]] const T& attr(std::string_view key) const {
     const auto found = spec_.attrs.find(key);
-    if (found == spec_.attrs.end()) throw NotFoundError("node ", name(), " (", type(), ") has no attribute ", key);
+    if (found == spec_.attrs.end()) throw NotFoundError("node {} ({}) has no attribute {}", name(), type(), key);
     if (const T* value = std::get_if<T>(&found->second)) return *value;
-    throw InvalidArgumentError("attribute ", key, " of node ", name(), " (", type(), ") is of another type");
+    throw InvalidArgumentError("attribute {} of node {} ({}) is of another type", key, name(), type());
   }
 
  private:
@@ -135,27 +137,15 @@ class Node {
   NodeSpec spec_;
 };
 
-inline Operation::Operation(const Output& output) noexcept : Operation(output.operation()) {}
-inline const std::string& Operation::name() const { return node().name(); }
-inline const std::string& Operation::type() const { return node().type(); }
-inline Graph& Operation::graph() const { return node().graph(); }
-inline Output Operation::output(std::size_t index) const {
-  if (index >= node().outputs().size()) {
-    throw OutOfRangeError("operation ", name(), " (", type(), ") has ", node().outputs().size(), " outputs; there is no number ", index);
-  }
-  return Output(node_, index);
-}
-
-inline Graph& Output::graph() const { return node().graph(); }
-inline DType Output::dtype() const { return node().outputs()[index_].dtype; }
-inline const PartialShape& Output::shape() const { return node().outputs()[index_].shape; }
-inline std::string Output::name() const { return str_cat(node().name(), ":", index_); }
-
 namespace detail {
 
 /// An output as nodes name their inputs in a GraphDef: `node` for output 0, `node:k` for output k.
-[[nodiscard]] inline std::string input_name(const Output& output) { return output.index() == 0 ? output.node().name() : output.name(); }
+[[nodiscard]] TRAINHOOK_DECL std::string input_name(const Output& output);
 
 }  // namespace detail
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/impl/node.ipp>
+#endif

@@ -1,160 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What the op builders share: checks of inputs with messages that name them, and shapes under broadcasting and reduction.
+/// What the op builders share: checks of inputs with messages that name them, and shapes under broadcasting and
+/// reduction.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {
 
 /// `'dense/kernel/read:0' float32[784,128]`, as messages show an input.
-inline std::string spelled(const Output& x) {
-  return str_cat("'", x.name(), "' ", dtype_name(x.dtype()), x.shape());
-}
+TRAINHOOK_DECL std::string spelled(const Output& x);
 
 /// The graph of an input that is there. @throws InvalidArgumentError for an empty handle.
-inline Graph& graph_of(std::string_view op, const Output& x) {
-  if (!x.has_value()) throw InvalidArgumentError(op, ": an input is empty, it names no node");
-  return x.graph();
-}
+TRAINHOOK_DECL Graph& graph_of(std::string_view op, const Output& x);
 
-inline void require_same_dtype(std::string_view op, const Output& a, const Output& b) {
-  graph_of(op, b);
-  if (a.dtype() != b.dtype()) throw InvalidArgumentError(op, ": ", spelled(a), " and ", spelled(b), " differ in dtype; cast() one of them");
-}
-
-inline void require_dtype(std::string_view op, const Output& x, bool allowed, std::string_view wanted) {
-  if (!allowed) throw InvalidArgumentError(op, ": ", spelled(x), " must be of ", wanted);
-}
-inline void require_floating(std::string_view op, const Output& x) {
-  graph_of(op, x);
-  require_dtype(op, x, is_floating(x.dtype()), "a floating dtype");
-}
+TRAINHOOK_DECL void require_same_dtype(std::string_view op, const Output& a, const Output& b);
+TRAINHOOK_DECL void require_dtype(std::string_view op, const Output& x, bool allowed, std::string_view wanted);
+TRAINHOOK_DECL void require_floating(std::string_view op, const Output& x);
 constexpr bool is_complex(DType dtype) noexcept { return dtype == DType::Complex64 || dtype == DType::Complex128; }
-inline void require_numeric(std::string_view op, const Output& x) {
-  graph_of(op, x);
-  require_dtype(op, x, is_floating(x.dtype()) || is_integer(x.dtype()) || is_complex(x.dtype()), "a numeric dtype");
-}
-inline void require_index(std::string_view op, const Output& x) {
-  graph_of(op, x);
-  require_dtype(op, x, x.dtype() == DType::Int32 || x.dtype() == DType::Int64, "int32 or int64");
-}
+TRAINHOOK_DECL void require_numeric(std::string_view op, const Output& x);
+TRAINHOOK_DECL void require_index(std::string_view op, const Output& x);
 
 /// @throws InvalidArgumentError unless the input can have that rank.
-inline void require_rank(std::string_view op, const Output& x, std::size_t rank) {
-  if (x.shape().has_rank() && x.shape().rank() != rank) throw InvalidArgumentError(op, ": ", spelled(x), " must be of rank ", rank);
-}
+TRAINHOOK_DECL void require_rank(std::string_view op, const Output& x, std::size_t rank);
 
 /// An axis as counted from the front. @throws InvalidArgumentError beyond the rank.
-inline std::size_t normalized_axis(std::string_view op, std::int64_t axis, std::size_t rank, const Output& x) {
-  const auto signed_rank = static_cast<std::int64_t>(rank);
-  if (axis < -signed_rank || axis >= signed_rank) throw InvalidArgumentError(op, ": axis ", axis, " does not exist in ", spelled(x));
-  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
-}
+TRAINHOOK_DECL std::size_t normalized_axis(std::string_view op, std::int64_t axis, std::size_t rank, const Output& x);
 
-inline std::vector<std::int64_t> dims_of(const PartialShape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
-inline PartialShape shape_of(const std::vector<std::int64_t>& dims) { return PartialShape(std::span<const std::int64_t>(dims)); }
-inline PartialShape unknown_of_rank(std::size_t rank) { return shape_of(std::vector<std::int64_t>(rank, kUnknownDim)); }
+TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const PartialShape& shape);
+TRAINHOOK_DECL PartialShape shape_of(const std::vector<std::int64_t>& dims);
+TRAINHOOK_DECL PartialShape unknown_of_rank(std::size_t rank);
 
 /// Whether two dimensions can be the same one.
-constexpr bool may_equal(std::int64_t a, std::int64_t b) noexcept { return a == b || a == kUnknownDim || b == kUnknownDim; }
+constexpr bool may_equal(std::int64_t a, std::int64_t b) noexcept {
+  return a == b || a == kUnknownDim || b == kUnknownDim;
+}
 
 /// One dimension of two under NumPy's broadcasting, or nothing where they do not fit.
-inline std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::int64_t b) noexcept {
-  if (a == b || b == 1) return a;
-  if (a == 1) return b;
-  if (a == kUnknownDim) return b;  // must turn out 1 or b
-  if (b == kUnknownDim) return a;
-  return std::nullopt;
-}
+TRAINHOOK_DECL std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::int64_t b) noexcept;
 
-inline PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b) {
-  const PartialShape& left = a.shape();
-  const PartialShape& right = b.shape();
-  if (!left.has_rank() || !right.has_rank()) return {};
-  const std::size_t rank = std::max(left.rank(), right.rank());
-  std::vector<std::int64_t> dims(rank, 1);
-  for (std::size_t back = 1; back <= rank; ++back) {
-    const std::int64_t l = back <= left.rank() ? left[left.rank() - back] : 1;
-    const std::int64_t r = back <= right.rank() ? right[right.rank() - back] : 1;
-    const std::optional<std::int64_t> dim = broadcast_dim(l, r);
-    if (!dim) throw InvalidArgumentError(op, ": ", spelled(a), " and ", spelled(b), " cannot be broadcast to one shape");
-    dims[rank - back] = *dim;
-  }
-  return shape_of(dims);
-}
+TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b);
 
 /// What is known of one shape from either of two that must agree.
-inline PartialShape merged_shape(std::string_view op, const Output& a, const Output& b) {
-  if (!a.shape().compatible_with(b.shape())) throw InvalidArgumentError(op, ": ", spelled(a), " and ", spelled(b), " differ in shape");
-  if (!a.shape().has_rank()) return b.shape();
-  if (!b.shape().has_rank()) return a.shape();
-  std::vector<std::int64_t> dims = dims_of(a.shape());
-  for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == kUnknownDim ? b.shape()[i] : dims[i];
-  return shape_of(dims);
-}
+TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, const Output& b);
 
 /// The shape after reduction over `axes`, which count from the front.
-inline PartialShape reduced_shape(const PartialShape& shape, const std::vector<std::size_t>& axes, bool keep_dims) {
-  std::vector<std::int64_t> dims;
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    const bool reduced = std::find(axes.begin(), axes.end(), i) != axes.end();
-    if (!reduced) dims.push_back(shape[i]);
-    if (reduced && keep_dims) dims.push_back(1);
-  }
-  return shape_of(dims);
-}
+TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::vector<std::size_t>& axes,
+                                          bool keep_dims);
 
 /// Adds a node that has one output.
-inline Output add_op(Graph& graph, std::string_view type, std::string_view name, std::vector<Output> inputs, Attrs attrs, DType dtype,
-                     const PartialShape& shape) {
-  NodeSpec spec{.type = std::string(type), .name = std::string(name), .inputs = std::move(inputs), .attrs = std::move(attrs)};
-  spec.outputs.push_back({dtype, shape});
-  return graph.add(std::move(spec)).output();
-}
+TRAINHOOK_DECL Output add_op(Graph& graph, std::string_view type, std::string_view name, std::vector<Output> inputs,
+                             Attrs attrs, DType dtype, const PartialShape& shape);
 
 /// An op of one input whose result is like it.
-inline Output unary_op(std::string_view type, const Output& x, std::string_view name) {
-  Graph& graph = graph_of(type, x);
-  return add_op(graph, type, name, {x}, {{"T", x.dtype()}}, x.dtype(), x.shape());
-}
+TRAINHOOK_DECL Output unary_op(std::string_view type, const Output& x, std::string_view name);
 
 /// A broadcasting op of two inputs of one dtype, whose result is like them.
-inline Output binary_op(std::string_view type, const Output& x, const Output& y, std::string_view name) {
-  Graph& graph = graph_of(type, x);
-  require_same_dtype(type, x, y);
-  return add_op(graph, type, name, {x, y}, {{"T", x.dtype()}}, x.dtype(), broadcast_shape(type, x, y));
-}
-
-/// The value of an output that is a constant.
-inline const Tensor* constant_value(const Output& x) {
-  return x.node().type() == "Const" ? &x.node().attr<Tensor>("value") : nullptr;
-}
+TRAINHOOK_DECL Output binary_op(std::string_view type, const Output& x, const Output& y, std::string_view name);
 
 /// The elements of a constant int32 or int64 tensor, where it is one.
-inline std::optional<std::vector<std::int64_t>> constant_integers(const Output& x) {
-  const Tensor* value = constant_value(x);
-  if (value == nullptr) return std::nullopt;
-  std::vector<std::int64_t> result;
-  if (value->dtype() == DType::Int32) {
-    for (const std::int32_t element : value->data<std::int32_t>()) result.push_back(element);
-  } else if (value->dtype() == DType::Int64) {
-    for (const std::int64_t element : value->data<std::int64_t>()) result.push_back(element);
-  } else {
-    return std::nullopt;
-  }
-  return result;
-}
+TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const Output& x);
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/impl/op_builder.ipp>
+#endif

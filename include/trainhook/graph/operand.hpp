@@ -9,11 +9,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/node.hpp>
 
 namespace trainhook {
 
-/// An output, or a number, which becomes a constant of the dtype of what it stands beside: `maximum(x, 0)`, `2 * x`, `assign(w, 0.5)`.
+/// An output, or a number, which becomes a constant of the dtype of what it stands beside: `maximum(x, 0)`, `2 * x`,
+/// `assign(w, 0.5)`.
 class Operand {
  public:
   template <std::convertible_to<Output> T>
@@ -26,30 +28,26 @@ class Operand {
   [[nodiscard]] double number() const noexcept { return static_cast<double>(number_); }
   [[nodiscard]] const Output& output() const noexcept { return output_; }  ///< without value where it is a number
 
-  /// As an output that can stand beside `other`. @throws InvalidArgumentError for a number that the dtype of `other` does not have.
-  [[nodiscard]] Output beside(const Output& other, std::string_view name = "Const") const {
-    if (!is_number_) return output_;
-    Graph& graph = detail::graph_of(name, other);
-    return constant(graph, detail::filled_tensor(other.dtype(), Shape{}, number_), name);
-  }
+  /// As an output that can stand beside `other`. @throws InvalidArgumentError for a number that the dtype of `other`
+  /// does not have.
+  [[nodiscard]] TRAINHOOK_DECL Output beside(const Output& other, std::string_view name = "Const") const;
 
  private:
   Output output_{};
   bool is_number_ = false;
   long double number_ = 0;
-  static_assert(std::numeric_limits<long double>::digits >= 64, "it has to hold every double and every integer of 64 bits as it is");
+  static_assert(std::numeric_limits<long double>::digits >= 64,
+                "it has to hold every double and every integer of 64 bits as it is");
 };
 
 namespace detail {
 
 /// The operands of an op of two. @throws InvalidArgumentError where both are numbers: those have no graph.
-inline std::pair<Output, Output> both(std::string_view type, const Operand& x, const Operand& y) {
-  if (x.is_number() && y.is_number()) {
-    throw InvalidArgumentError(type, ": ", x.number(), " and ", y.number(), " are both numbers; make one of them a constant() of the graph");
-  }
-  graph_of(type, x.is_number() ? y.output() : x.output());
-  return {x.beside(y.output()), y.beside(x.output())};
-}
+TRAINHOOK_DECL std::pair<Output, Output> both(std::string_view type, const Operand& x, const Operand& y);
 
 }  // namespace detail
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/impl/operand.ipp>
+#endif

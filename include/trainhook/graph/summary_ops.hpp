@@ -3,110 +3,55 @@
 /// Summaries: nodes whose value is a serialized `Summary` for TensorBoard.
 #pragma once
 
-#include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <trainhook/core/log.hpp>
-#include <trainhook/graph/array_ops.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/node.hpp>
 
 namespace trainhook::summary {
 namespace detail {
 
 using namespace trainhook::detail;
 
-/// A summary's name as a node can bear it: other characters become `_`, leading slashes go.
-inline std::string clean_tag(std::string_view name) {
-  name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
-  std::string clean(name);
-  for (char& c : clean) {
-    const bool allowed = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' || c == '/';
-    if (!allowed) c = '_';
-  }
-  if (clean != name) log_info("summary '", name, "' is called '", clean, "'");
-  return clean;
-}
-
 /// Adds a summary whose tag is its node's name; `more` are further inputs, constants by name.
-inline Output add_summary(std::string_view type, std::string_view given_name, std::string_view tag_input, const Output& values, Attrs attrs,
-                          const std::vector<std::pair<std::string_view, Tensor>>& more = {}) {
-  Graph& graph = values.graph();
-  const std::string tag = graph.unique_name(clean_tag(given_name));
-  const Graph::Scope scope = graph.name_scope(tag + "/");
-  std::vector<Output> inputs{constant(graph, Tensor(tag), tag_input), values};
-  for (const auto& [name, value] : more) inputs.push_back(constant(graph, value, name));
-  attrs.emplace("T", values.dtype());
-  const Output result = add_op(graph, type, tag + "/", std::move(inputs), std::move(attrs), DType::String, Shape{});
-  graph.add_to_collection(graph_keys::kSummaries, result);
-  return result;
-}
+TRAINHOOK_DECL Output add_summary(std::string_view type, std::string_view given_name, std::string_view tag_input,
+                                  const Output& values, Attrs attrs,
+                                  const std::vector<std::pair<std::string_view, Tensor>>& more = {});
 
 }  // namespace detail
 
-// The tag that TensorBoard shows is the name of the summary's node: `name` under the current name scope, with `_1`, `_2`, ... where a node
-// or a scope has that name already. A summary of a variable `w` that is called `w` too has the tag `w_1`, as in TensorFlow 1.
+// The tag that TensorBoard shows is the name of the summary's node: `name` under the current name scope, with `_1`,
+// `_2`, ... where a node or a scope has that name already. A summary of a variable `w` that is called `w` too has the
+// tag `w_1`, as in TensorFlow 1.
 
 /// The value of a scalar, for the chart `name`. Source: `tf.compat.v1.summary.scalar`.
-inline Output scalar(std::string_view name, Output value) {
-  detail::require_numeric("ScalarSummary", value);
-  detail::require_rank("ScalarSummary", value, 0);
-  return detail::add_summary("ScalarSummary", name, "tags", value, {});
-}
+TRAINHOOK_DECL Output scalar(std::string_view name, Output value);
 
 /// How the elements of `values` are distributed. Source: `tf.compat.v1.summary.histogram`.
-inline Output histogram(std::string_view name, Output values) {
-  detail::graph_of("HistogramSummary", values);
-  const bool has_order = is_floating(values.dtype()) || is_integer(values.dtype());
-  detail::require_dtype("HistogramSummary", values, has_order, "a numeric dtype that has an order");
-  return detail::add_summary("HistogramSummary", name, "tag", values, {});
-}
+TRAINHOOK_DECL Output histogram(std::string_view name, Output values);
 
-/// The first `max_outputs` of `images`, uint8 or floating [batch, height, width, 1 | 3 | 4]. Source: `tf.compat.v1.summary.image`.
-inline Output image(std::string_view name, Output images, std::int64_t max_outputs = 3) {
-  detail::graph_of("ImageSummary", images);
-  detail::require_dtype("ImageSummary", images, images.dtype() == DType::UInt8 || is_floating(images.dtype()), "uint8 or a floating dtype");
-  detail::require_rank("ImageSummary", images, 4);
-  if (images.shape().has_rank()) {
-    const std::int64_t channels = images.shape()[3];
-    if (channels != 1 && channels != 3 && channels != 4 && channels != kUnknownDim) {
-      throw InvalidArgumentError("ImageSummary ", name, ": ", detail::spelled(images), " must have 1, 3 or 4 channels");
-    }
-  }
-  if (max_outputs < 1) throw InvalidArgumentError("ImageSummary ", name, ": max_outputs must be positive, not ", max_outputs);
-  const Tensor red = Tensor::of<std::uint8_t>({255, 0, 0, 255});  // what pixels that are no number are shown as
-  return detail::add_summary("ImageSummary", name, "tag", images, {{"bad_color", red}, {"max_images", max_outputs}});
-}
+/// The first `max_outputs` of `images`, uint8 or floating [batch, height, width, 1 | 3 | 4]. Source:
+/// `tf.compat.v1.summary.image`.
+TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t max_outputs = 3);
 
 /// Strings for the text dashboard. Source: `tf.compat.v1.summary.text`.
-inline Output text(std::string_view name, Output strings) {
-  detail::graph_of("TensorSummaryV2", strings);
-  detail::require_dtype("TensorSummaryV2", strings, strings.dtype() == DType::String, "string");
-  const Tensor metadata(std::string_view("\x0a\x06\x0a\x04text", 8));  // plugin_data.plugin_name
-  return detail::add_summary("TensorSummaryV2", name, "tag", strings, {}, {{"serialized_summary_metadata", metadata}});
-}
+TRAINHOOK_DECL Output text(std::string_view name, Output strings);
 
 /// All of `inputs` in one. Source: `tf.compat.v1.summary.merge`.
-inline Output merge(const std::vector<Output>& inputs, std::string_view name = "Merge") {
-  if (inputs.empty()) throw InvalidArgumentError("MergeSummary needs at least one summary");
-  for (const Output& input : inputs) {
-    detail::graph_of("MergeSummary", input);
-    detail::require_dtype("MergeSummary", input, input.dtype() == DType::String, "string, as summaries are");
-  }
-  return detail::add_op(inputs.front().graph(), "MergeSummary", str_cat(name, "/MergeSummary"), inputs,
-                        {{"N", static_cast<std::int64_t>(inputs.size())}}, DType::String, Shape{});
-}
+TRAINHOOK_DECL Output merge(const std::vector<Output>& inputs, std::string_view name = "Merge");
 
 /// All summaries of the graph in one, or nothing where it has none. Source: `tf.compat.v1.summary.merge_all`.
-inline std::optional<Output> merge_all(Graph& graph, std::string_view key = graph_keys::kSummaries) {
-  const std::vector<Output> summaries = graph.collection<Output>(key);
-  if (summaries.empty()) return std::nullopt;
-  return merge(summaries);
-}
+TRAINHOOK_DECL std::optional<Output> merge_all(Graph& graph, std::string_view key = graph_keys::kSummaries);
 
 }  // namespace trainhook::summary
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/impl/summary_ops.ipp>
+#endif

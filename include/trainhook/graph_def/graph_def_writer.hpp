@@ -8,8 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/node_def.hpp>
-#include <trainhook/io/whole_file.hpp>
+#include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
 
@@ -24,7 +27,8 @@ inline constexpr std::int64_t kGraphDefProducer = 1645;
 
 /// GraphDef: node=1, versions=4 {producer=1}. `extra` follows the graph's own nodes.
 template <class Sink>
-void write_graph_def(Sink& sink, const Graph& graph, const std::vector<NodeDef>& extra, const GraphDefOptions& options) {
+void write_graph_def(Sink& sink, const Graph& graph, const std::vector<NodeDef>& extra,
+                     const GraphDefOptions& options) {
   for (const Node& node : graph.nodes()) {
     sink.message(1, "node", [&](auto& message) { write_node(message, node_def_of(node), options.add_shapes); });
   }
@@ -37,21 +41,18 @@ void write_graph_def(Sink& sink, const Graph& graph, const std::vector<NodeDef>&
 }  // namespace detail
 
 /// The graph as a serialized GraphDef; the same graph gives the same bytes. Source: `tf.Graph.as_graph_def`.
-[[nodiscard]] inline std::string as_graph_def(const Graph& graph, const GraphDefOptions& options = {}) {
-  return detail::binary_message([&](auto& sink) { detail::write_graph_def(sink, graph, {}, options); });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string as_graph_def(const Graph& graph, const GraphDefOptions& options = {});
 
 /// The graph as the text of a GraphDef.
-[[nodiscard]] inline std::string as_graph_def_text(const Graph& graph, const GraphDefOptions& options = {}) {
-  return detail::text_message([&](auto& sink) { detail::write_graph_def(sink, graph, {}, options); });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string as_graph_def_text(const Graph& graph, const GraphDefOptions& options = {});
 
-/// Writes the graph to `directory/name`, replacing what is there at once or not at all. Returns the path. Source: `tf.io.write_graph`.
-inline std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory,
-                               std::string_view name = "graph.pbtxt", bool as_text = true) {
-  const std::string path = join_path(directory, name);
-  write_file_atomically(file_system, path, as_text ? as_graph_def_text(graph) : as_graph_def(graph));
-  return path;
-}
+/// Writes the graph to `directory/name`, replacing what is there at once or not at all. Returns the path. Source:
+/// `tf.io.write_graph`.
+TRAINHOOK_DECL std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory,
+                                       std::string_view name = "graph.pbtxt", bool as_text = true);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph_def/impl/graph_def_writer.ipp>
+#endif

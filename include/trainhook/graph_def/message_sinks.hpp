@@ -9,12 +9,14 @@
 #include <string_view>
 #include <utility>
 
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/io/text_proto.hpp>
 #include <trainhook/io/wire.hpp>
 
 namespace trainhook::detail {
 
-/// Writes fields as protobuf's wire format. Has the same members as `TextSink`; each takes the number and the name of its field.
+/// Writes fields as protobuf's wire format. Has the same members as `TextSink`; each takes the number and the name of
+/// its field.
 class BinarySink {
  public:
   explicit BinarySink(WireWriter& writer) : writer_(writer) {}
@@ -26,22 +28,16 @@ class BinarySink {
       std::forward<Fill>(fill)(sink);
     });
   }
-  void bytes(std::uint32_t tag, std::string_view, std::string_view value) { writer_.add_bytes(tag, value.data(), value.size()); }
+  TRAINHOOK_DECL void bytes(std::uint32_t tag, std::string_view, std::string_view value);
   void integer(std::uint32_t tag, std::string_view, std::int64_t value) { writer_.add_int64(tag, value); }
   void boolean(std::uint32_t tag, std::string_view, bool value) { writer_.add_bool(tag, value); }
   void enumerator(std::uint32_t tag, std::string_view, int value, std::string_view) { writer_.add_enum(tag, value); }
   void real(std::uint32_t tag, std::string_view, float value) { writer_.add_float(tag, value); }
   void real(std::uint32_t tag, std::string_view, double value) { writer_.add_double(tag, value); }
 
-  void integers(std::uint32_t tag, std::string_view, std::span<const std::int64_t> values) {
-    writer_.add_packed_int64(tag, values.begin(), values.end());
-  }
-  void reals(std::uint32_t tag, std::string_view, std::span<const float> values) {
-    writer_.add_packed_float(tag, values.begin(), values.end());
-  }
-  void reals(std::uint32_t tag, std::string_view, std::span<const double> values) {
-    writer_.add_packed_double(tag, values.begin(), values.end());
-  }
+  TRAINHOOK_DECL void integers(std::uint32_t tag, std::string_view, std::span<const std::int64_t> values);
+  TRAINHOOK_DECL void reals(std::uint32_t tag, std::string_view, std::span<const float> values);
+  TRAINHOOK_DECL void reals(std::uint32_t tag, std::string_view, std::span<const double> values);
   template <class Name>
   void enumerators(std::uint32_t tag, std::string_view, std::span<const std::int64_t> values, const Name&) {
     writer_.add_packed_int64(tag, values.begin(), values.end());
@@ -63,13 +59,13 @@ class TextSink {
   void bytes(std::uint32_t, std::string_view name, std::string_view value) { printer_.string(name, value); }
   void integer(std::uint32_t, std::string_view name, std::int64_t value) { printer_.number(name, value); }
   void boolean(std::uint32_t, std::string_view name, bool value) { printer_.boolean(name, value); }
-  void enumerator(std::uint32_t, std::string_view name, int, std::string_view symbol) { printer_.enumerator(name, symbol); }
+  void enumerator(std::uint32_t, std::string_view name, int, std::string_view symbol) {
+    printer_.enumerator(name, symbol);
+  }
   void real(std::uint32_t, std::string_view name, float value) { printer_.number(name, value); }
   void real(std::uint32_t, std::string_view name, double value) { printer_.number(name, value); }
 
-  void integers(std::uint32_t tag, std::string_view name, std::span<const std::int64_t> values) {
-    for (const std::int64_t value : values) integer(tag, name, value);
-  }
+  TRAINHOOK_DECL void integers(std::uint32_t tag, std::string_view name, std::span<const std::int64_t> values);
   template <class T>
   void reals(std::uint32_t tag, std::string_view name, std::span<const T> values) {
     for (const T value : values) real(tag, name, value);
@@ -103,3 +99,7 @@ template <class Fill>
 }
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph_def/impl/message_sinks.ipp>
+#endif

@@ -3,21 +3,19 @@
 /// MetaGraphDef, the `.meta` file beside a checkpoint: a graph with its collections and the description of its saver.
 #pragma once
 
-#include <any>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/saver_nodes.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
 
 namespace trainhook {
 
 struct MetaGraphOptions {
-  bool add_saver = true;                             ///< the nodes and the SaverDef from which `tf.train.import_meta_graph` makes a Saver
+  bool add_saver = true;  ///< the nodes and the SaverDef from which `tf.train.import_meta_graph` makes a Saver
   std::optional<std::vector<Variable>> variables{};  ///< what that saver saves; without a value, the global variables
   std::int32_t max_to_keep = 5;
   bool sharded = false;  ///< what that saver writes has several data files
@@ -25,121 +23,16 @@ struct MetaGraphOptions {
   bool add_shapes = false;
 };
 
-namespace detail {
-
-/// VariableDef: variable_name=1, initializer_name=2, snapshot_name=3, initial_value_name=6, trainable=7.
-template <class Sink>
-void write_variable(Sink& sink, const Variable& variable) {
-  const std::string& name = variable.name();
-  sink.bytes(1, "variable_name", variable.ref().name());
-  sink.bytes(2, "initializer_name", variable.initializer.has_value() ? variable.initializer.name() : name + "/Assign");
-  sink.bytes(3, "snapshot_name", variable.read.has_value() ? variable.read.name() : name + "/read:0");
-  sink.bytes(6, "initial_value_name", variable.initial_value.has_value() ? variable.initial_value.name() : name + "/Initializer/zeros:0");
-  if (variable.trainable) sink.boolean(7, "trainable", true);
-}
-
-/// The nodes that TensorFlow expects of a variable and that one lacks whose memory is the user's: an initial value and its assignment.
-inline std::vector<NodeDef> missing_nodes(const Graph& graph) {
-  std::vector<NodeDef> nodes;
-  for (const auto& [key, items] : graph.collections()) {
-    for (const Variable& variable : graph.collection<Variable>(key)) {
-      const std::string& name = variable.name();
-      const bool is_done = std::ranges::any_of(nodes, [&](const NodeDef& node) { return !node.inputs.empty() && node.inputs[0] == name; });
-      if (is_done) continue;
-      if (!variable.initializer.has_value() && !graph.find_operation(name + "/Assign").has_value()) {
-        nodes.push_back(const_node(name + "/Initializer/zeros", Tensor(variable.dtype(), variable.shape().known())));
-        nodes.push_back({.name = name + "/Assign",
-                         .op = "Assign",
-                         .inputs = {name, nodes.back().name},
-                         .attrs = {{"T", variable.dtype()}, {"use_locking", true}, {"validate_shape", true}},
-                         .output_shapes = {variable.shape()}});
-      }
-      if (!variable.read.has_value()) {
-        nodes.push_back({.name = name + "/read",
-                         .op = "Identity",
-                         .inputs = {name},
-                         .attrs = {{"T", variable.dtype()}},
-                         .output_shapes = {variable.shape()}});
-      }
-    }
-  }
-  return nodes;
-}
-
-/// The names that stand for the nodes of a collection, and the variables of one, in the form in which files hold them.
-struct CollectionItems {
-  std::vector<std::string> nodes{};
-  std::vector<std::string> variables{};
-};
-
-inline CollectionItems items_in_files(const std::vector<std::any>& items) {
-  CollectionItems result;
-  for (const std::any& item : items) {
-    if (const Variable* variable = std::any_cast<Variable>(&item)) {
-      result.variables.push_back(binary_message([&](auto& sink) { write_variable(sink, *variable); }));
-    } else if (const Output* output = std::any_cast<Output>(&item)) {
-      result.nodes.push_back(output->name());
-    } else if (const Operation* operation = std::any_cast<Operation>(&item)) {
-      result.nodes.push_back(operation->name());
-    }
-  }
-  return result;
-}
-
-/// An entry of map<string, CollectionDef>: node_list=1 {value=1} or bytes_list=2 {value=1}. Collections of other things are left out.
-template <class Sink>
-void write_collection(Sink& sink, const std::string& key, const std::vector<std::any>& items) {
-  const CollectionItems found = items_in_files(items);
-  if (found.nodes.empty() && found.variables.empty()) return;
-  sink.message(4, "collection_def", [&](auto& entry) {
-    entry.bytes(1, "key", key);
-    entry.message(2, "value", [&](auto& collection) {
-      const bool has_variables = !found.variables.empty();
-      collection.message(has_variables ? 2 : 1, has_variables ? "bytes_list" : "node_list", [&](auto& list) {
-        for (const std::string& value : has_variables ? found.variables : found.nodes) list.bytes(1, "value", value);
-      });
-    });
-  });
-}
-
-/// SaverDef: filename_tensor_name=1, save_tensor_name=2, restore_op_name=3, max_to_keep=4, sharded=5,
-/// keep_checkpoint_every_n_hours=6, version=7.
-template <class Sink>
-void write_saver_def(Sink& sink, const SaverNodes& saver, const MetaGraphOptions& options) {
-  sink.bytes(1, "filename_tensor_name", saver.filename_tensor_name);
-  sink.bytes(2, "save_tensor_name", saver.save_tensor_name);
-  sink.bytes(3, "restore_op_name", saver.restore_op_name);
-  if (options.max_to_keep != 0) sink.integer(4, "max_to_keep", options.max_to_keep);
-  if (options.sharded) sink.boolean(5, "sharded", true);
-  sink.real(6, "keep_checkpoint_every_n_hours", options.keep_checkpoint_every_n_hours);
-  sink.enumerator(7, "version", 2, "V2");
-}
-
-/// MetaGraphDef: meta_info_def=1 {tensorflow_version=5}, graph_def=2, saver_def=3, collection_def=4.
-template <class Sink>
-void write_meta_graph(Sink& sink, const Graph& graph, const MetaGraphOptions& options) {
-  const std::vector<Variable> saved = options.variables ? *options.variables : global_variables(graph);
-  const bool add_saver = options.add_saver && !saved.empty();
-  const SaverNodes saver = add_saver ? saver_nodes(graph, saved) : SaverNodes();
-  std::vector<NodeDef> extra = missing_nodes(graph);
-  extra.insert(extra.end(), saver.nodes.begin(), saver.nodes.end());
-  sink.message(1, "meta_info_def", [](auto& info) { info.bytes(5, "tensorflow_version", "2.15.0"); });
-  sink.message(2, "graph_def", [&](auto& def) { write_graph_def(def, graph, extra, {.add_shapes = options.add_shapes}); });
-  if (add_saver) sink.message(3, "saver_def", [&](auto& def) { write_saver_def(def, saver, options); });
-  for (const auto& [key, items] : graph.collections()) write_collection(sink, key, items);
-}
-
-}  // namespace detail
-
-/// The graph as a serialized MetaGraphDef, with its collections of variables, outputs and operations and, by default, what TensorFlow needs
-/// to restore our checkpoints of it. Source: `tf.compat.v1.train.export_meta_graph`.
-[[nodiscard]] inline std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& options = {}) {
-  return detail::binary_message([&](auto& sink) { detail::write_meta_graph(sink, graph, options); });
-}
+/// The graph as a serialized MetaGraphDef, with its collections of variables, outputs and operations and, by default,
+/// what TensorFlow needs to restore our checkpoints of it. Source: `tf.compat.v1.train.export_meta_graph`.
+[[nodiscard]] TRAINHOOK_DECL std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& options = {});
 
 /// The same as text.
-[[nodiscard]] inline std::string export_meta_graph_text(const Graph& graph, const MetaGraphOptions& options = {}) {
-  return detail::text_message([&](auto& sink) { detail::write_meta_graph(sink, graph, options); });
-}
+[[nodiscard]] TRAINHOOK_DECL std::string export_meta_graph_text(const Graph& graph,
+                                                                const MetaGraphOptions& options = {});
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph_def/impl/meta_graph_def.ipp>
+#endif

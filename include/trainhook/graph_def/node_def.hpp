@@ -5,16 +5,20 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
-#include <trainhook/graph/graph.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/tensor_proto.hpp>
 
 namespace trainhook {
 
-/// A node of a GraphDef. Inputs are `node` for output 0, `node:k` for output k, `^node` for a control input, which come last.
+/// A node of a GraphDef. Inputs are `node` for output 0, `node:k` for output k, `^node` for a control input, which come
+/// last.
 struct NodeDef {
   std::string name{};
   std::string op{};
@@ -24,13 +28,7 @@ struct NodeDef {
 };
 
 /// The node of a graph in that form.
-[[nodiscard]] inline NodeDef node_def_of(const Node& node) {
-  NodeDef def{.name = node.name(), .op = node.type(), .attrs = node.attrs()};
-  for (const Output& input : node.inputs()) def.inputs.push_back(detail::input_name(input));
-  for (const Operation& input : node.control_inputs()) def.inputs.push_back("^" + input.name());
-  for (const OutputSpec& output : node.outputs()) def.output_shapes.push_back(output.shape);
-  return def;
-}
+[[nodiscard]] TRAINHOOK_DECL NodeDef node_def_of(const Node& node);
 
 namespace detail {
 
@@ -50,7 +48,8 @@ template <class Sink>
 void write_list(Sink& sink, const std::vector<DType>& values) {
   std::vector<std::int64_t> numbers;
   for (const DType value : values) numbers.push_back(static_cast<std::int64_t>(value));
-  sink.enumerators(6, "type", numbers, [](std::int64_t number) { return dtype_proto_name(static_cast<DType>(number)); });
+  sink.enumerators(6, "type", numbers,
+                   [](std::int64_t number) { return dtype_proto_name(static_cast<DType>(number)); });
 }
 template <class Sink>
 void write_list(Sink& sink, const std::vector<PartialShape>& values) {
@@ -92,7 +91,8 @@ void write_attr(Sink& sink, const std::string& key, const AttrValue& value) {
   });
 }
 
-/// NodeDef: name=1, op=2, input=3, attr=5. `add_shapes` adds the attribute `_output_shapes`, which sorts before all others.
+/// NodeDef: name=1, op=2, input=3, attr=5. `add_shapes` adds the attribute `_output_shapes`, which sorts before all
+/// others.
 template <class Sink>
 void write_node(Sink& sink, const NodeDef& node, bool add_shapes) {
   sink.bytes(1, "name", node.name);
@@ -105,3 +105,7 @@ void write_node(Sink& sink, const NodeDef& node, bool add_shapes) {
 
 }  // namespace detail
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph_def/impl/node_def.ipp>
+#endif

@@ -3,13 +3,12 @@
 /// The nodes by which TensorFlow's Saver saves and restores; they exist in exported files only.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 
@@ -23,73 +22,14 @@ struct SaverNodes {
   std::string restore_op_name{};
 };
 
-/// A prefix for names under which the graph has no node: `save`, or `save_1`, ...
-inline std::string unused_prefix(const Graph& graph, std::string_view wanted) {
-  const auto is_used = [&](const std::string& prefix) {
-    return std::ranges::any_of(graph.nodes(),
-                               [&](const Node& node) { return node.name() == prefix || node.name().starts_with(prefix + "/"); });
-  };
-  std::string prefix(wanted);
-  for (int suffix = 1; is_used(prefix); ++suffix) prefix = str_cat(wanted, "_", suffix);
-  return prefix;
-}
+TRAINHOOK_DECL NodeDef const_node(std::string name, const Tensor& value);
 
-inline NodeDef const_node(std::string name, const Tensor& value) {
-  return {.name = std::move(name), .op = "Const", .attrs = {{"dtype", value.dtype()}, {"value", value}}, .output_shapes = {value.shape()}};
-}
-
-inline Tensor string_vector(const std::vector<std::string>& values) {
-  return Tensor::copy_of(std::span<const std::string>(values), Shape{static_cast<std::int64_t>(values.size())});
-}
-
-inline NodeDef default_placeholder(std::string name, std::string input) {
-  return {.name = std::move(name), .op = "PlaceholderWithDefault", .inputs = {std::move(input)},
-          .attrs = {{"dtype", DType::String}, {"shape", PartialShape(Shape{})}}, .output_shapes = {Shape{}}};
-}
-
-/// The subgraph for `variables`, which are saved in the order of their names. Its shape and names are those of TensorFlow's Saver.
-inline SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> variables) {
-  std::ranges::sort(variables, {}, [](const Variable& variable) -> const std::string& { return variable.name(); });
-  const std::string prefix = unused_prefix(graph, "save");
-  const std::string filename = prefix + "/Const";
-  std::vector<std::string> names;
-  std::vector<DType> dtypes;
-  std::vector<PartialShape> shapes;
-  std::vector<std::string> save_inputs{filename, prefix + "/SaveV2/tensor_names", prefix + "/SaveV2/shape_and_slices"};
-  for (const Variable& variable : variables) {
-    names.push_back(variable.name());
-    dtypes.push_back(variable.dtype());
-    shapes.push_back(variable.shape());
-    save_inputs.push_back(variable.name());
-  }
-  const Tensor whole = string_vector(std::vector<std::string>(names.size()));
-
-  SaverNodes result{.filename_tensor_name = filename + ":0",
-                    .save_tensor_name = prefix + "/control_dependency:0",
-                    .restore_op_name = prefix + "/restore_all"};
-  std::vector<NodeDef>& nodes = result.nodes;
-  nodes.push_back(const_node(prefix + "/filename/input", Tensor("model")));
-  nodes.push_back(default_placeholder(prefix + "/filename", prefix + "/filename/input"));
-  nodes.push_back(default_placeholder(filename, prefix + "/filename"));
-  nodes.push_back(const_node(save_inputs[1], string_vector(names)));
-  nodes.push_back(const_node(save_inputs[2], whole));
-  nodes.push_back({.name = prefix + "/SaveV2", .op = "SaveV2", .inputs = save_inputs, .attrs = {{"dtypes", dtypes}}});
-  nodes.push_back({.name = prefix + "/control_dependency", .op = "Identity", .inputs = {filename, "^" + prefix + "/SaveV2"},
-                   .attrs = {{"T", DType::String}}, .output_shapes = {Shape{}}});
-  const std::string restore = prefix + "/RestoreV2";
-  nodes.push_back(const_node(restore + "/tensor_names", string_vector(names)));
-  nodes.push_back(const_node(restore + "/shape_and_slices", whole));
-  nodes.push_back({.name = restore, .op = "RestoreV2", .inputs = {filename, restore + "/tensor_names", restore + "/shape_and_slices"},
-                   .attrs = {{"dtypes", dtypes}}, .output_shapes = shapes});
-  NodeDef restore_all{.name = result.restore_op_name, .op = "NoOp"};
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const std::string name = i == 0 ? prefix + "/Assign" : str_cat(prefix, "/Assign_", i);
-    nodes.push_back({.name = name, .op = "Assign", .inputs = {names[i], i == 0 ? restore : str_cat(restore, ":", i)},
-                     .attrs = {{"T", dtypes[i]}, {"use_locking", true}, {"validate_shape", true}}, .output_shapes = {shapes[i]}});
-    restore_all.inputs.push_back("^" + name);
-  }
-  nodes.push_back(std::move(restore_all));
-  return result;
-}
+/// The subgraph for `variables`, which are saved in the order of their names. Its shape and names are those of
+/// TensorFlow's Saver.
+TRAINHOOK_DECL SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> variables);
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph_def/impl/saver_nodes.ipp>
+#endif

@@ -3,15 +3,17 @@
 /// TensorProto and TensorShapeProto: how a value stands in a GraphDef.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <complex>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph_def/message_sinks.hpp>
 
@@ -83,17 +85,15 @@ void write_first_element(Sink& sink, const Tensor& tensor) {
       const double parts[] = {value.real(), value.imag()};
       return sink.reals(12, "dcomplex_val", std::span<const double>(parts));
     }
-    default: throw UnimplementedError("a tensor of ", dtype_name(tensor.dtype()), " cannot be written to a TensorProto");
+    default: throw UnimplementedError("a tensor of {} cannot be written to a TensorProto", tensor.dtype());
   }
 }
 
 /// Whether all elements have the bits of the first.
-inline bool is_constant_throughout(std::span<const std::byte> bytes, std::size_t element) {
-  return std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(element), bytes.end(), bytes.begin());
-}
+TRAINHOOK_DECL bool is_constant_throughout(std::span<const std::byte> bytes, std::size_t element);
 
-/// TensorProto: dtype=1, tensor_shape=2, tensor_content=4, the `_val` fields. What is the same throughout takes one element, as TensorFlow
-/// has it.
+/// TensorProto: dtype=1, tensor_shape=2, tensor_content=4, the `_val` fields. What is the same throughout takes one
+/// element, as TensorFlow has it.
 template <class Sink>
 void write_tensor(Sink& sink, const Tensor& tensor) {
   write_dtype(sink, 1, "dtype", tensor.dtype());
@@ -112,3 +112,7 @@ void write_tensor(Sink& sink, const Tensor& tensor) {
 }
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph_def/impl/tensor_proto.ipp>
+#endif

@@ -13,7 +13,8 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
+
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
@@ -36,51 +37,22 @@ class BackgroundWriter {
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
 
   /// Waits for what was handed over. Outcomes that nobody asked for are gone.
-  ~BackgroundWriter() {
-    {
-      const std::scoped_lock lock(mutex_);
-      closing_ = true;
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
-  }
+  TRAINHOOK_DECL ~BackgroundWriter();
 
   /// Whether a save is being written or waits.
-  [[nodiscard]] bool is_busy() {
-    const std::scoped_lock lock(mutex_);
-    return writing_ || waiting_.has_value();
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool is_busy();
 
   /// Hands a save over. The step of one that was waiting and is replaced by it, if any.
-  std::optional<std::int64_t> submit(std::int64_t step, Commit commit) {
-    std::optional<Job> replaced = Job{step, std::move(commit)};
-    {
-      const std::scoped_lock lock(mutex_);
-      std::swap(replaced, waiting_);
-      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-    }
-    changed_.notify_all();
-    return replaced ? std::optional(replaced->step) : std::nullopt;
-  }
+  TRAINHOOK_DECL std::optional<std::int64_t> submit(std::int64_t step, Commit commit);
 
   /// Whether `take_outcome` has something to give.
   [[nodiscard]] bool has_outcome() const noexcept { return outcomes_ready_.load(std::memory_order_acquire) > 0; }
 
   /// The oldest outcome that was not taken yet.
-  [[nodiscard]] std::optional<BackgroundWrite> take_outcome() {
-    const std::scoped_lock lock(mutex_);
-    if (outcomes_.empty()) return std::nullopt;
-    BackgroundWrite outcome = std::move(outcomes_.front());
-    outcomes_.pop_front();
-    outcomes_ready_.fetch_sub(1, std::memory_order_relaxed);
-    return outcome;
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::optional<BackgroundWrite> take_outcome();
 
   /// Waits until nothing is being written and nothing waits.
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !writing_ && !waiting_; });
-  }
+  TRAINHOOK_DECL void wait();
 
  private:
   struct Job {
@@ -88,33 +60,8 @@ class BackgroundWriter {
     Commit commit;
   };
 
-  void work() noexcept {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return waiting_ || closing_; });
-      if (!waiting_) return;
-      std::optional<Job> job = std::exchange(waiting_, std::nullopt);
-      writing_ = true;
-      lock.unlock();
-      BackgroundWrite outcome = run(*job);
-      job.reset();  // releases the model's memory, before anybody is told
-      lock.lock();
-      writing_ = false;
-      outcomes_.push_back(std::move(outcome));
-      outcomes_ready_.fetch_add(1, std::memory_order_release);
-      changed_.notify_all();
-    }
-  }
-
-  static BackgroundWrite run(Job& job) noexcept {
-    BackgroundWrite outcome{.step = job.step};
-    try {
-      outcome.prefix = job.commit();
-    } catch (...) {
-      outcome.error = std::current_exception();
-    }
-    return outcome;
-  }
+  TRAINHOOK_DECL void work() noexcept;
+  TRAINHOOK_DECL static BackgroundWrite run(Job& job) noexcept;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -127,3 +74,7 @@ class BackgroundWriter {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/background_writer.ipp>
+#endif

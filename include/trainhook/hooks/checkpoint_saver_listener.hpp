@@ -6,15 +6,16 @@
 #include <cstdint>
 #include <exception>
 
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
-/// Derive from it and give it to a CheckpointSaverHook or AsyncCheckpointSaverHook. All callbacks come on the thread that runs the session.
-/// Source: TensorFlow's `CheckpointSaverListener`; `save_failed` is an addition.
+/// Derive from it and give it to a CheckpointSaverHook or AsyncCheckpointSaverHook. All callbacks come on the thread
+/// that runs the session. Source: TensorFlow's `CheckpointSaverListener`; `save_failed` is an addition.
 class CheckpointSaverListener {
  public:
-  virtual ~CheckpointSaverListener() = default;
+  TRAINHOOK_DECL virtual ~CheckpointSaverListener();
 
   /// Once, before the session exists.
   virtual void begin() {}
@@ -22,8 +23,8 @@ class CheckpointSaverListener {
   /// Before the state of step `global_step` is taken. An exception makes this save fail.
   virtual void before_save(SessionRef /*session*/, std::int64_t /*global_step*/) {}
 
-  /// When the checkpoint is committed: on the disk, and the newest. Of an asynchronous save this is told during the first hook call after
-  /// the commit, when training may be some steps further. True asks the loop to stop.
+  /// When the checkpoint is committed: on the disk, and the newest. Of an asynchronous save this is told during the
+  /// first hook call after the commit, when training may be some steps further. True asks the loop to stop.
   virtual bool after_save(SessionRef /*session*/, std::int64_t /*global_step*/) { return false; }
 
   /// In place of `after_save`, where there is no checkpoint of this step because of `error`.
@@ -39,3 +40,7 @@ class CheckpointSaverListener {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
+#endif

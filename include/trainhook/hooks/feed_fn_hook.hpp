@@ -4,26 +4,30 @@
 #pragma once
 
 #include <functional>
-#include <utility>
 
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/session/run_args.hpp>
+#include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Calls `feed_fn` before every attempt of a run and feeds what it returns. A run that is repeated after a recovery is fed with the values
-/// of another call: where each batch must be trained on, take it from an iterator, whose position is restored with the model. Source:
-/// TensorFlow's `FeedFnHook`.
+/// Calls `feed_fn` before every attempt of a run and feeds what it returns. A run that is repeated after a recovery is
+/// fed with the values of another call: where each batch must be trained on, take it from an iterator, whose position
+/// is restored with the model. Source: TensorFlow's `FeedFnHook`.
 class FeedFnHook final : public SessionRunHook {
  public:
   /// @throws InvalidArgumentError for an empty function.
-  explicit FeedFnHook(std::function<FeedDict()> feed_fn) : feed_fn_(std::move(feed_fn)) {
-    if (feed_fn_ == nullptr) throw InvalidArgumentError("FeedFnHook: feed_fn is empty; give a function that returns what to feed");
-  }
+  TRAINHOOK_DECL explicit FeedFnHook(std::function<FeedDict()> feed_fn);
 
-  SessionRunArgs before_run(SessionRunContext& /*context*/) override { return {.feed_dict = feed_fn_()}; }
+  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& /*context*/) override;
 
  private:
   std::function<FeedDict()> feed_fn_;
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/feed_fn_hook.ipp>
+#endif

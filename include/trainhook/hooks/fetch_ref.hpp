@@ -3,7 +3,6 @@
 /// FetchRef: what a hook is to look at, by handle or by name, one or several, with or without tags.
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -12,12 +11,16 @@
 #include <variant>
 #include <vector>
 
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/session/run_args.hpp>
 
 namespace trainhook {
 
-/// An `Output`, a `Variable`, an `Operation`, or the name of one: `"loss:0"`, or `"loss"` where it has one output. A name is looked up when
-/// the hook's `begin` is called, so it may name what is added to the graph later.
+/// An `Output`, a `Variable`, an `Operation`, or the name of one: `"loss:0"`, or `"loss"` where it has one output. A
+/// name is looked up when the hook's `begin` is called, so it may name what is added to the graph later.
 class FetchRef {
  public:
   FetchRef(Output output) : what_(output) {}
@@ -28,48 +31,16 @@ class FetchRef {
   FetchRef(const char* name) : what_(std::string(name)) {}
 
   /// As it was given, or the name of what was given.
-  [[nodiscard]] std::string name() const {
-    if (const std::string* text = std::get_if<std::string>(&what_)) return *text;
-    if (const Output* output = std::get_if<Output>(&what_)) return output->has_value() ? output->name() : "an empty Output";
-    const Operation operation = std::get<Operation>(what_);
-    return operation.has_value() ? operation.name() : "an empty Operation";
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const;
 
   /// What to fetch. @throws NotFoundError or InvalidArgumentError, naming `hook`, where the graph has no such thing.
-  [[nodiscard]] Fetch resolve(const Graph& graph, std::string_view hook) const {
-    if (const Output* output = std::get_if<Output>(&what_)) {
-      graph.check_belongs(*output, "what is given to", hook);
-      return Fetch(*output);
-    }
-    if (const Operation* operation = std::get_if<Operation>(&what_)) {
-      if (!operation->has_value()) throw InvalidArgumentError("what is given to ", hook, " is empty: it names no operation");
-      if (graph.find_operation(operation->name()) != *operation) {
-        throw InvalidArgumentError("what is given to ", hook, " is '", operation->name(), "', which belongs to another graph");
-      }
-      return Fetch(*operation);
-    }
-    return resolve_name(graph, std::get<std::string>(what_), hook);
-  }
+  [[nodiscard]] TRAINHOOK_DECL Fetch resolve(const Graph& graph, std::string_view hook) const;
 
   /// The tensor to fetch. @throws as `resolve`, and InvalidArgumentError for what is no tensor.
-  [[nodiscard]] Output resolve_output(const Graph& graph, std::string_view hook) const {
-    const Fetch fetch = resolve(graph, hook);
-    if (fetch.is_operation()) throw InvalidArgumentError(hook, ": '", name(), "' is an operation without outputs; give a tensor");
-    return Output(&fetch.node(), static_cast<std::size_t>(fetch.index()));
-  }
+  [[nodiscard]] TRAINHOOK_DECL Output resolve_output(const Graph& graph, std::string_view hook) const;
 
  private:
-  static Fetch resolve_name(const Graph& graph, const std::string& name, std::string_view hook) {
-    try {
-      if (name.find(':') == std::string::npos) {
-        const Operation operation = graph.operation(name);
-        if (operation.node().outputs().empty()) return Fetch(operation);
-      }
-      return Fetch(graph.output(name));
-    } catch (const Error& error) {
-      throw_error(error.code(), str_cat(hook, ": ", error.what()));
-    }
-  }
+  TRAINHOOK_DECL static Fetch resolve_name(const Graph& graph, const std::string& name, std::string_view hook);
 
   std::variant<Output, Operation, std::string> what_;
 };
@@ -89,40 +60,28 @@ class FetchRefs {
   template <class T>
     requires std::convertible_to<const T&, FetchRef> && (!std::same_as<T, FetchRefs>)
   FetchRefs(const T& only) : FetchRefs(std::initializer_list<FetchRef>{FetchRef(only)}) {}
-  FetchRefs(std::initializer_list<FetchRef> refs) {
-    for (const FetchRef& ref : refs) entries_.push_back({ref.name(), ref});
-  }
-  FetchRefs(const std::vector<FetchRef>& refs) {
-    for (const FetchRef& ref : refs) entries_.push_back({ref.name(), ref});
-  }
-  FetchRefs(const std::vector<Output>& outputs) {
-    for (const Output& output : outputs) entries_.push_back({FetchRef(output).name(), output});
-  }
-  FetchRefs(std::initializer_list<TaggedFetchRef> tagged) : FetchRefs(std::map<std::string, FetchRef>(tagged)) {}
-  FetchRefs(const std::map<std::string, FetchRef>& tagged) {
-    for (const auto& [tag, ref] : tagged) entries_.push_back({tag, ref});
-  }
+  TRAINHOOK_DECL FetchRefs(std::initializer_list<FetchRef> refs);
+  TRAINHOOK_DECL FetchRefs(const std::vector<FetchRef>& refs);
+  TRAINHOOK_DECL FetchRefs(const std::vector<Output>& outputs);
+  TRAINHOOK_DECL FetchRefs(std::initializer_list<TaggedFetchRef> tagged);
+  TRAINHOOK_DECL FetchRefs(const std::map<std::string, FetchRef>& tagged);
 
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
   /// All of them as the fetches of a run. @throws as `FetchRef::resolve`.
-  [[nodiscard]] FetchList resolve(const Graph& graph, std::string_view hook) const {
-    FetchList fetches;
-    for (const Entry& entry : entries_) fetches.push_back(entry.ref.resolve(graph, hook));
-    return fetches;
-  }
+  [[nodiscard]] TRAINHOOK_DECL FetchList resolve(const Graph& graph, std::string_view hook) const;
 
   /// The same where only tensors make sense.
-  [[nodiscard]] FetchList resolve_outputs(const Graph& graph, std::string_view hook) const {
-    FetchList fetches;
-    for (const Entry& entry : entries_) fetches.push_back(Fetch(entry.ref.resolve_output(graph, hook)));
-    return fetches;
-  }
+  [[nodiscard]] TRAINHOOK_DECL FetchList resolve_outputs(const Graph& graph, std::string_view hook) const;
 
  private:
   std::vector<Entry> entries_;
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/fetch_ref.ipp>
+#endif

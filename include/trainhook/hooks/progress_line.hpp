@@ -6,17 +6,14 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <trainhook/core/clock.hpp>
-#include <trainhook/core/str_cat.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
@@ -24,45 +21,25 @@ namespace trainhook {
 using ProgressSink = std::function<void(std::string_view text)>;
 
 /// Writes to a file of the C library, at once.
-[[nodiscard]] inline ProgressSink progress_to(std::FILE* file) {
-  return [file](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), file);
-    std::fflush(file);
-  };
-}
+[[nodiscard]] TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file);
 
 [[nodiscard]] inline bool is_terminal(std::FILE* file) noexcept { return isatty(fileno(file)) != 0; }
 
-/// On a terminal each text takes the place of the one before, and the cursor stays at the start of the line, so that whatever else is
-/// printed covers it. However it ends, the cursor is on a line of its own afterwards.
+/// On a terminal each text takes the place of the one before, and the cursor stays at the start of the line, so that
+/// whatever else is printed covers it. However it ends, the cursor is on a line of its own afterwards.
 class ProgressLine {
  public:
-  ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width) : sink_(std::move(sink)), on_terminal_(on_terminal), width_(width) {}
+  TRAINHOOK_DECL ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width);
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() {
-    if (is_open_) sink_("\n");
-  }
+  TRAINHOOK_DECL ~ProgressLine();
 
   [[nodiscard]] bool on_terminal() const noexcept { return on_terminal_; }
 
-  void show(std::string text) {
-    if (on_terminal_) {
-      if (text.size() > width_) text.resize(width_);  // one that wraps could not be written over
-      text += "\x1b[K\r";
-    } else {
-      text += '\n';
-    }
-    sink_(text);
-    is_open_ = on_terminal_;
-  }
+  TRAINHOOK_DECL void show(std::string text);
 
   /// The last text, whole, with its line end.
-  void finish(std::string text) {
-    text += on_terminal_ ? "\x1b[K\n" : "\n";
-    sink_(text);
-    is_open_ = false;
-  }
+  TRAINHOOK_DECL void finish(std::string text);
 
  private:
   ProgressSink sink_;
@@ -72,20 +49,10 @@ class ProgressLine {
 };
 
 /// A length of time for people: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
-[[nodiscard]] inline std::string duration_text(Duration duration) {
-  const double seconds = std::chrono::duration<double>(duration).count();
-  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
-  char text[48];
-  if (seconds < 9.95) {
-    std::snprintf(text, sizeof text, "%.1f s", seconds);
-  } else if (whole < 60) {
-    std::snprintf(text, sizeof text, "%d s", static_cast<int>(whole));
-  } else if (whole < 3600) {
-    std::snprintf(text, sizeof text, "%d min %02d s", static_cast<int>(whole / 60), static_cast<int>(whole % 60));
-  } else {
-    std::snprintf(text, sizeof text, "%lld h %02d min", static_cast<long long>(whole / 3600), static_cast<int>(whole % 3600 / 60));
-  }
-  return text;
-}
+[[nodiscard]] TRAINHOOK_DECL std::string duration_text(Duration duration);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/progress_line.ipp>
+#endif

@@ -9,14 +9,16 @@
 #include <string_view>
 
 #include <trainhook/core/clock.hpp>
-#include <trainhook/core/error.hpp>
-#include <trainhook/graph/global_step.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook {
 
-/// Says every how many steps, or after how much time, something is due. Time is monotonic and handed in, so that a period in steps never
-/// reads a clock. Asking changes nothing: whoever acts says so by `update_last_triggered_step`.
+/// Says every how many steps, or after how much time, something is due. Time is monotonic and handed in, so that a
+/// period in steps never reads a clock. Asking changes nothing: whoever acts says so by `update_last_triggered_step`.
 /// Source: TensorFlow's `SecondOrStepTimer`.
 class SecondOrStepTimer {
  public:
@@ -32,55 +34,24 @@ class SecondOrStepTimer {
     std::int64_t steps = 0;
   };
 
-  /// @throws InvalidArgumentError unless exactly one period is given and it is above zero; `owner` and the names of the options are for its
-  /// message.
-  explicit SecondOrStepTimer(Options options, std::string_view owner = "SecondOrStepTimer", std::string_view secs_name = "every_secs",
-                             std::string_view steps_name = "every_steps")
-      : options_(options) {
-    if (options.every_secs.has_value() == options.every_steps.has_value()) {
-      throw InvalidArgumentError(owner, ": exactly one of ", secs_name, " and ", steps_name, " must be given, not ",
-                                 options.every_secs ? "both" : "neither");
-    }
-    if (options.every_secs && *options.every_secs <= Duration::zero()) {
-      throw InvalidArgumentError(owner, ": ", secs_name, " is ", std::chrono::duration<double>(*options.every_secs).count(),
-                                 " s; it must be above 0");
-    }
-    if (options.every_steps && *options.every_steps <= 0) {
-      throw InvalidArgumentError(owner, ": ", steps_name, " is ", *options.every_steps, "; it must be above 0");
-    }
-    if (options.align && !options.every_steps) {
-      throw InvalidArgumentError(owner, ": only a period in steps can be aligned; give ", steps_name);
-    }
-  }
+  /// @throws InvalidArgumentError unless exactly one period is given and it is above zero; `owner` and the names of the
+  /// options are for its message.
+  TRAINHOOK_DECL explicit SecondOrStepTimer(Options options, std::string_view owner = "SecondOrStepTimer",
+                                            std::string_view secs_name = "every_secs",
+                                            std::string_view steps_name = "every_steps");
 
   /// Whether it is due at `step`: never twice at the same step, and always where it never triggered.
-  [[nodiscard]] bool should_trigger_for_step(std::int64_t step, Duration now) const noexcept {
-    return is_due(step, [now] { return now; });
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool should_trigger_for_step(std::int64_t step, Duration now) const noexcept;
 
   /// The same within a run, whose time is read only for a period in seconds.
-  [[nodiscard]] bool should_trigger_for_step(std::int64_t step, SessionRunContext& context) const {
-    return is_due(step, [&context] { return context.now(); });
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool should_trigger_for_step(std::int64_t step, SessionRunContext& context) const;
 
   /// Notes that it triggered. What elapsed since the time before, or nothing at the first time.
-  std::optional<Elapsed> update_last_triggered_step(std::int64_t step, Duration now) noexcept {
-    std::optional<Elapsed> elapsed;
-    if (last_step_ && last_time_) elapsed = Elapsed{now - *last_time_, step - *last_step_};
-    last_step_ = step;
-    last_time_ = now;
-    return elapsed;
-  }
+  TRAINHOOK_DECL std::optional<Elapsed> update_last_triggered_step(std::int64_t step, Duration now) noexcept;
 
   /// Notes a trigger whose time does not matter: it is only known, or needed, for a period in seconds.
-  void update_last_triggered_step(std::int64_t step, SessionRunContext& context) {
-    set_last_triggered_step(step);
-    if (uses_seconds()) last_time_ = context.now();
-  }
-  void update_last_triggered_step(std::int64_t step, Clock& clock) {
-    set_last_triggered_step(step);
-    if (uses_seconds()) last_time_ = clock.monotonic_now();
-  }
+  TRAINHOOK_DECL void update_last_triggered_step(std::int64_t step, SessionRunContext& context);
+  TRAINHOOK_DECL void update_last_triggered_step(std::int64_t step, Clock& clock);
 
   /// The step of a trigger in an earlier process; a period in seconds is due at once.
   void set_last_triggered_step(std::int64_t step) noexcept {
@@ -108,10 +79,7 @@ class SecondOrStepTimer {
   }
 
   // How many whole periods lie below `step`, rounded down for negative steps too.
-  [[nodiscard]] std::int64_t periods(std::int64_t step) const noexcept {
-    const std::int64_t every = *options_.every_steps;
-    return step / every - (step % every < 0 ? 1 : 0);
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t periods(std::int64_t step) const noexcept;
 
   Options options_;
   std::optional<std::int64_t> last_step_;
@@ -121,11 +89,11 @@ class SecondOrStepTimer {
 namespace detail {
 
 /// The global step that `hook` cannot do without. @throws FailedPreconditionError where the graph has none.
-inline Variable require_global_step(const Graph& graph, std::string_view hook) {
-  if (std::optional<Variable> step = get_global_step(graph)) return *std::move(step);
-  throw FailedPreconditionError("Global step should be created to use ", hook,
-                                ": call get_or_create_global_step(graph) before the session is made");
-}
+TRAINHOOK_DECL Variable require_global_step(const Graph& graph, std::string_view hook);
 
 }  // namespace detail
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/second_or_step_timer.ipp>
+#endif

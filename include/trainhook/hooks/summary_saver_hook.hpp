@@ -7,20 +7,28 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/saveable.hpp>
 #include <trainhook/creation/scaffold.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/fetch_ref.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/run_args.hpp>
+#include <trainhook/session/run_context.hpp>
+#include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Fetches summaries along with a run whenever the period is over, the first run included, and writes them at the step that the run
-/// reached, each step once. They are computed only then, with the feeds of that run. Each time training starts or goes on, a START record
-/// tells TensorBoard to drop what an interrupted run wrote behind the checkpoint; and what the next summary's step would have been is part
-/// of the checkpoint, so that a resumed run writes the steps of one that was never interrupted. Source: TensorFlow's `SummarySaverHook`.
+/// Fetches summaries along with a run whenever the period is over, the first run included, and writes them at the step
+/// that the run reached, each step once. They are computed only then, with the feeds of that run. Each time training
+/// starts or goes on, a START record tells TensorBoard to drop what an interrupted run wrote behind the checkpoint; and
+/// what the next summary's step would have been is part of the checkpoint, so that a resumed run writes the steps of
+/// one that was never interrupted. Source: TensorFlow's `SummarySaverHook`.
 class SummarySaverHook final : public SessionRunHook {
  public:
   struct Options {
@@ -32,63 +40,17 @@ class SummarySaverHook final : public SessionRunHook {
     FetchRefs summary_op{};                        ///< or these: one or several string tensors of serialized summaries
   };
 
-  /// @throws InvalidArgumentError unless exactly one of `scaffold` and `summary_op` and exactly one period above zero are given.
-  explicit SummarySaverHook(Options options)
-      : options_(std::move(options)),
-        timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps}, "SummarySaverHook", "save_secs", "save_steps") {
-    if ((options_.scaffold != nullptr) == !options_.summary_op.empty()) {
-      throw InvalidArgumentError("SummarySaverHook: exactly one of scaffold and summary_op must be given, not ",
-                                 options_.scaffold != nullptr ? "both" : "neither");
-    }
-    if (options_.summary_writer != nullptr && !options_.output_dir.empty()) {
-      throw InvalidArgumentError("SummarySaverHook: output_dir '", options_.output_dir,
-                                 "' and summary_writer are both given; give one of them");
-    }
-  }
+  /// @throws InvalidArgumentError unless exactly one of `scaffold` and `summary_op` and exactly one period above zero
+  /// are given.
+  TRAINHOOK_DECL explicit SummarySaverHook(Options options);
 
-  void begin(Graph& graph) override {
-    global_step_ = detail::require_global_step(graph, "SummarySaverHook");
-    summaries_ = options_.summary_op.resolve_outputs(graph, "SummarySaverHook");
-    for (const Fetch& fetch : summaries_) check_summary(fetch);
-    writer_ = options_.summary_writer.get();
-    if (!options_.output_dir.empty()) writer_ = &environment().writers().at(options_.output_dir);
-    timer_.reset();
-    restored_timer_ = false;
-    next_step_.reset();
-    start_step_.reset();
-  }
-
-  void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override {
-    if (options_.scaffold != nullptr) {
-      const Output merged = options_.scaffold->summary_op();
-      summaries_ = merged.has_value() ? FetchList(merged) : FetchList();
-    }
-    if (!std::exchange(restored_timer_, false)) timer_.reset();
-    start_step_ = next_step_ = read_global_step(session, global_step_) + 1;
-  }
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override;
 
   /// The START record waits for the first run: a training that is already at its end leaves no file behind.
-  SessionRunArgs before_run(SessionRunContext& context) override {
-    if (writer_ == nullptr) return {};
-    if (start_step_) {
-      writer_->add_session_log({.status = SessionLog::Start}, *start_step_);
-      start_step_.reset();
-    }
-    due_ = !summaries_.empty() && (!next_step_ || timer_.should_trigger_for_step(*next_step_, context));
-    if (!due_) return {};
-    return {.fetches = summaries_};
-  }
+  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
 
-  void after_run(SessionRunContext& context, const SessionRunValues& values) override {
-    if (writer_ == nullptr) return;
-    const std::int64_t step = context.global_step();
-    next_step_ = step + 1;
-    if (!std::exchange(due_, false) || timer_.last_triggered_step() == step) return;
-    timer_.update_last_triggered_step(step, context);
-    for (const Tensor& summary : values.results) {
-      for (const std::string& bytes : summary.data<std::string>()) writer_->add_summary(bytes, step);
-    }
-  }
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
   void on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) override { due_ = false; }
 
@@ -96,25 +58,11 @@ class SummarySaverHook final : public SessionRunHook {
     if (writer_ != nullptr) writer_->flush();
   }
 
-  [[nodiscard]] StateValues save_state() override {
-    StateValues state;
-    if (!timer_.uses_seconds() && timer_.last_triggered_step()) state.set("last_step", Tensor(*timer_.last_triggered_step()));
-    return state;
-  }
-  void load_state(const StateValues& state) override {
-    const Tensor* last_step = state.find("last_step");
-    if (last_step == nullptr || timer_.uses_seconds()) return;
-    timer_.set_last_triggered_step(last_step->scalar<std::int64_t>());
-    restored_timer_ = true;
-  }
+  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
+  TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
  private:
-  static void check_summary(const Fetch& fetch) {
-    const OutputSpec& spec = fetch.node().outputs()[static_cast<std::size_t>(fetch.index())];
-    if (spec.dtype == DType::String) return;
-    throw InvalidArgumentError("SummarySaverHook: summary_op '", fetch.node().name(), "' is ", dtype_name(spec.dtype),
-                               ", but a summary is a string tensor such as summary::scalar() gives");
-  }
+  TRAINHOOK_DECL static void check_summary(const Fetch& fetch);
 
   Options options_;
   SecondOrStepTimer timer_;
@@ -128,3 +76,7 @@ class SummarySaverHook final : public SessionRunHook {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/summary_saver_hook.ipp>
+#endif

@@ -3,107 +3,26 @@
 /// Tensors as text for log lines: short, and in digits that read back the same.
 #pragma once
 
-#include <charconv>
-#include <cmath>
-#include <complex>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
-#include <type_traits>
 
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 
 namespace trainhook {
 namespace detail {
 
-/// Elements that a line shows; of a longer tensor the first ones are followed by `...`.
-inline constexpr std::size_t kMostElementsInText = 32;
-
-inline float widened(Half value) noexcept {
-  const std::uint32_t exponent = (value.bits >> 10) & 0x1f;
-  const std::uint32_t fraction = value.bits & 0x3ff;
-  float magnitude =
-      std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction | 0x400), exponent == 0 ? -24 : static_cast<int>(exponent) - 25);
-  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
-  return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-inline float widened(BFloat16 value) noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); }
-
-template <class T>
-void append_element(std::string& text, const T& value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    append_element(text, widened(value));
-  } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    append_element(text, value.real());
-    if (!std::signbit(value.imag())) text += '+';
-    append_element(text, value.imag());
-    text += 'j';
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    text.append(1, '\'').append(value).append(1, '\'');
-  } else {
-    const std::size_t start = text.size();
-    append_piece(text, value);
-    if constexpr (std::is_floating_point_v<T>) {  // 42.0, so that it is seen to be no integer
-      if (std::isfinite(value) && text.find_first_of(".e", start) == std::string::npos) text += ".0";
-    }
-  }
-}
-
-template <class T>
-void append_elements(std::string& text, std::span<const T> elements, std::span<const std::int64_t> dims, std::size_t& room) {
-  if (dims.empty()) {
-    append_element(text, elements[0]);
-    --room;
-    return;
-  }
-  const auto count = static_cast<std::size_t>(dims[0]);
-  const std::size_t stride = count == 0 ? 0 : elements.size() / count;
-  text += '[';
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) text += ' ';
-    if (room == 0) {
-      text += "...";
-      break;
-    }
-    append_elements(text, elements.subspan(i * stride, stride), dims.subspan(1), room);
-  }
-  text += ']';
-}
-
-template <class T>
-std::string text_of_elements(const Tensor& tensor) {
-  std::string text;
-  std::size_t room = kMostElementsInText;
-  append_elements(text, tensor.data<T>(), tensor.shape().dims(), room);
-  return text;
-}
+TRAINHOOK_DECL float widened(Half value) noexcept;
+TRAINHOOK_DECL float widened(BFloat16 value) noexcept;
 
 }  // namespace detail
 
-/// The elements in brackets, `[1.0 2.5]`; of a long tensor the first 32. A scalar is its number alone, a Tensor without value `none`.
-[[nodiscard]] inline std::string tensor_text(const Tensor& tensor) {
-  using detail::text_of_elements;
-  switch (tensor.dtype()) {
-    case DType::Float: return text_of_elements<float>(tensor);
-    case DType::Double: return text_of_elements<double>(tensor);
-    case DType::Half: return text_of_elements<Half>(tensor);
-    case DType::BFloat16: return text_of_elements<BFloat16>(tensor);
-    case DType::Int8: return text_of_elements<std::int8_t>(tensor);
-    case DType::Int16: return text_of_elements<std::int16_t>(tensor);
-    case DType::Int32: return text_of_elements<std::int32_t>(tensor);
-    case DType::Int64: return text_of_elements<std::int64_t>(tensor);
-    case DType::UInt8: return text_of_elements<std::uint8_t>(tensor);
-    case DType::UInt16: return text_of_elements<std::uint16_t>(tensor);
-    case DType::UInt32: return text_of_elements<std::uint32_t>(tensor);
-    case DType::UInt64: return text_of_elements<std::uint64_t>(tensor);
-    case DType::Bool: return text_of_elements<bool>(tensor);
-    case DType::String: return text_of_elements<std::string>(tensor);
-    case DType::Complex64: return text_of_elements<std::complex<float>>(tensor);
-    case DType::Complex128: return text_of_elements<std::complex<double>>(tensor);
-    case DType::Invalid: break;
-  }
-  return "none";
-}
+/// The elements in brackets, `[1.0 2.5]`; of a long tensor the first 32. A scalar is its number alone, a Tensor without
+/// value `none`.
+[[nodiscard]] TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/tensor_text.ipp>
+#endif

@@ -1,140 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// When each node of a traced run was executed, for people: in Chrome's trace format, and as the message that TensorBoard shows over the
-/// graph. Source: TensorFlow's `timeline.py`.
+/// When each node of a traced run was executed, for people: in Chrome's trace format, and as the message that
+/// TensorBoard shows over the graph. Source: TensorFlow's `timeline.py`.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include <trainhook/core/str_cat.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/io/wire.hpp>
 #include <trainhook/session/run_args.hpp>
 
 namespace trainhook {
-namespace detail {
 
-inline constexpr std::string_view kTracedDevice = "/device:CPU:0";
-
-struct RunMetadataField {
-  static constexpr std::uint32_t kStepStats = 1;
-};
-struct StepStatsField {
-  static constexpr std::uint32_t kDevStats = 1;
-};
-struct DeviceStepStatsField {
-  static constexpr std::uint32_t kDevice = 1;
-  static constexpr std::uint32_t kNodeStats = 2;
-};
-struct NodeExecStatsField {
-  static constexpr std::uint32_t kNodeName = 1;
-  static constexpr std::uint32_t kAllStartMicros = 2;
-  static constexpr std::uint32_t kOpEndRelMicros = 4;
-  static constexpr std::uint32_t kAllEndRelMicros = 5;
-  static constexpr std::uint32_t kTimelineLabel = 8;
-  static constexpr std::uint32_t kScheduledMicros = 9;
-  static constexpr std::uint32_t kThreadId = 10;
-};
-
-/// An executed node as both formats need it.
-struct TracedNode {
-  const NodeStats* stats;
-  std::int64_t duration;  // microseconds; a clock that was set back in the run makes no negative one
-  std::size_t lane = 0;   // nodes of one lane do not overlap
-  std::vector<Output> inputs{};
-};
-
-/// The nodes in the order of their start.
-inline std::vector<TracedNode> traced_nodes(const RunMetadata& metadata, const Graph& graph) {
-  std::vector<TracedNode> nodes;
-  nodes.reserve(metadata.node_stats.size());
-  for (const NodeStats& stats : metadata.node_stats) {
-    TracedNode& node = nodes.emplace_back(TracedNode{&stats, (std::max)(stats.end_micros - stats.start_micros, std::int64_t{0})});
-    const Operation operation = graph.find_operation(stats.node_name);  // none for what an engine does beside the graph
-    if (operation.has_value()) node.inputs.assign(operation.node().inputs().begin(), operation.node().inputs().end());
-  }
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   [](const TracedNode& a, const TracedNode& b) { return a.stats->start_micros < b.stats->start_micros; });
-  std::vector<std::int64_t> lane_ends;
-  for (TracedNode& node : nodes) {
-    while (node.lane < lane_ends.size() && lane_ends[node.lane] > node.stats->start_micros) ++node.lane;
-    if (node.lane == lane_ends.size()) lane_ends.push_back(0);
-    lane_ends[node.lane] = node.stats->start_micros + node.duration;
-  }
-  return nodes;
-}
-
-/// `sum = AddV2(a, b)`
-inline std::string timeline_label(const TracedNode& node) {
-  std::string label = str_cat(node.stats->node_name, " = ", node.stats->op_type, "(");
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) label += str_cat(i == 0 ? "" : ", ", input_name(node.inputs[i]));
-  return label += ')';
-}
-
-inline std::string json_string(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string json = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      json.append({'\\', c});
-    } else if (code < 0x20) {
-      json.append("\\u00").append({kHex[code >> 4], kHex[code & 15]});
-    } else {
-      json += c;
-    }
-  }
-  return json += '"';
-}
-
-}  // namespace detail
-
-/// A traced run as JSON that chrome://tracing and ui.perfetto.dev open: a bar for each node that was executed, with its inputs. Times are
-/// microseconds since the Unix epoch.
-[[nodiscard]] inline std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph) {
-  std::string json =
-      str_cat(R"({"traceEvents":[{"name":"process_name","ph":"M","pid":1,"args":{"name":")", detail::kTracedDevice, " Compute\"}}");
-  for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
-    const NodeStats& stats = *node.stats;
-    const std::string type = detail::json_string(stats.op_type);
-    json += str_cat(R"(,{"ph":"X","cat":"Op","name":)", type, ",\"pid\":1,\"tid\":", node.lane, ",\"ts\":", stats.start_micros,
-                    ",\"dur\":", node.duration, ",\"args\":{\"name\":", detail::json_string(stats.node_name), ",\"op\":", type);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      json += str_cat(",\"input", i, "\":", detail::json_string(detail::input_name(node.inputs[i])));
-    }
-    json += "}}";
-  }
-  return json += "]}\n";
-}
+/// A traced run as JSON that chrome://tracing and ui.perfetto.dev open: a bar for each node that was executed, with its
+/// inputs. Times are microseconds since the Unix epoch.
+[[nodiscard]] TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph);
 
 /// A traced run as a serialized RunMetadata, for `FileWriter::add_run_metadata`.
-[[nodiscard]] inline std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
-  std::string bytes;
-  {  // a message is complete when its writer is gone
-    WireWriter message(bytes);
-    WireWriter step_stats(message, detail::RunMetadataField::kStepStats);
-    WireWriter device(step_stats, detail::StepStatsField::kDevStats);
-    device.add_string(detail::DeviceStepStatsField::kDevice, detail::kTracedDevice.data(), detail::kTracedDevice.size());
-    for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
-      using Field = detail::NodeExecStatsField;
-      WireWriter stats(device, detail::DeviceStepStatsField::kNodeStats);
-      stats.add_string(Field::kNodeName, node.stats->node_name);
-      stats.add_int64(Field::kAllStartMicros, node.stats->start_micros);
-      if (node.duration != 0) {
-        stats.add_int64(Field::kOpEndRelMicros, node.duration);
-        stats.add_int64(Field::kAllEndRelMicros, node.duration);
-      }
-      stats.add_string(Field::kTimelineLabel, detail::timeline_label(node));
-      stats.add_int64(Field::kScheduledMicros, node.stats->start_micros);
-      if (node.lane != 0) stats.add_uint32(Field::kThreadId, static_cast<std::uint32_t>(node.lane));
-    }
-  }
-  return bytes;
-}
+[[nodiscard]] TRAINHOOK_DECL std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/timeline.ipp>
+#endif

@@ -9,46 +9,25 @@
 #include <string>
 #include <string_view>
 
+#include <trainhook/core/linkage.hpp>
+
 namespace trainhook::detail {
 
-inline void append_fixed32(std::string& text, std::uint32_t value) {
-  for (int i = 0; i < 4; ++i) text += static_cast<char>(value >> (8 * i) & 255);
-}
-
-inline void append_fixed64(std::string& text, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) text += static_cast<char>(value >> (8 * i) & 255);
-}
-
-inline void append_varint(std::string& text, std::uint64_t value) {
-  for (; value >= 128; value >>= 7) text += static_cast<char>((value & 127) | 128);
-  text += static_cast<char>(value);
-}
+TRAINHOOK_DECL void append_fixed32(std::string& text, std::uint32_t value);
+TRAINHOOK_DECL void append_fixed64(std::string& text, std::uint64_t value);
+TRAINHOOK_DECL void append_varint(std::string& text, std::uint64_t value);
 
 /// The caller has checked that four bytes are there.
-[[nodiscard]] inline std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept {
-  std::uint32_t value = 0;
-  for (std::size_t i = 4; i > 0; --i) value = value << 8 | static_cast<unsigned char>(text[offset + i - 1]);
-  return value;
-}
+[[nodiscard]] TRAINHOOK_DECL std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept;
 
 /// The caller has checked that eight bytes are there.
-[[nodiscard]] inline std::uint64_t fixed64_at(std::string_view text, std::size_t offset) noexcept {
-  return fixed32_at(text, offset) | std::uint64_t{fixed32_at(text, offset + 4)} << 32;
-}
+[[nodiscard]] TRAINHOOK_DECL std::uint64_t fixed64_at(std::string_view text, std::size_t offset) noexcept;
 
 /// Takes a varint off the front; nothing where the text ends inside it or it is longer than 64 bits.
-[[nodiscard]] inline std::optional<std::uint64_t> take_varint(std::string_view& text) noexcept {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < 10 && i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (i == 9 && byte > 1) return std::nullopt;
-    value |= std::uint64_t{byte & 127u} << (7 * i);
-    if (byte < 128) {
-      text.remove_prefix(i + 1);
-      return value;
-    }
-  }
-  return std::nullopt;
-}
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::uint64_t> take_varint(std::string_view& text) noexcept;
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/coding.ipp>
+#endif

@@ -6,18 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include <trainhook/core/linkage.hpp>
+
 namespace trainhook {
 
-[[nodiscard]] constexpr bool is_absolute_path(std::string_view path) noexcept { return !path.empty() && path.front() == '/'; }
+[[nodiscard]] constexpr bool is_absolute_path(std::string_view path) noexcept {
+  return !path.empty() && path.front() == '/';
+}
 
 /// `name` inside `directory`. An absolute `name` stays as it is; an empty directory is the current one.
-[[nodiscard]] inline std::string join_path(std::string_view directory, std::string_view name) {
-  if (directory.empty() || is_absolute_path(name)) return std::string(name);
-  if (name.empty()) return std::string(directory);
-  std::string path(directory);
-  if (path.back() != '/') path += '/';
-  return path.append(name);
-}
+[[nodiscard]] TRAINHOOK_DECL std::string join_path(std::string_view directory, std::string_view name);
 
 /// What stands after the last `/`: `ckpt-1` of `run/ckpt-1`; empty for a path that ends in `/`.
 [[nodiscard]] constexpr std::string_view base_name(std::string_view path) noexcept {
@@ -26,11 +24,10 @@ namespace trainhook {
 }
 
 /// The directory that holds the file: `run` of `run/ckpt-1`, `/` of `/ckpt`, `.` of a bare name.
-[[nodiscard]] inline std::string parent_path(std::string_view path) {
-  std::size_t end = path.rfind('/');
-  if (end == std::string_view::npos) return ".";
-  while (end > 0 && path[end - 1] == '/') --end;
-  return end == 0 ? "/" : std::string(path.substr(0, end));
-}
+[[nodiscard]] TRAINHOOK_DECL std::string parent_path(std::string_view path);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/path.ipp>
+#endif

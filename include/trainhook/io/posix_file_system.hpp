@@ -3,27 +3,19 @@
 /// The machine's own file system, through POSIX calls.
 #pragma once
 
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/io/path.hpp>
 
 namespace trainhook {
 namespace detail {
@@ -33,293 +25,38 @@ struct ErrnoMeaning {
   std::string_view way_out;
 };
 
-inline ErrnoMeaning errno_meaning(int number) noexcept {
-  switch (number) {
-    case ENOENT: return {ErrorCode::NotFound, "check the path and that its directory exists"};
-    case EEXIST: return {ErrorCode::AlreadyExists, "remove it or choose another name"};
-    case EACCES:
-    case EPERM: return {ErrorCode::PermissionDenied, "check owner and permissions of the file and its directory"};
-    case EROFS: return {ErrorCode::PermissionDenied, "choose a directory on a file system that can be written"};
-    case ENOSPC: return {ErrorCode::ResourceExhausted, "free space on this disk"};
-    case EDQUOT: return {ErrorCode::ResourceExhausted, "free space or raise the quota"};
-    case EFBIG: return {ErrorCode::ResourceExhausted, "raise the limit of file sizes (ulimit -f)"};
-    case EMFILE:
-    case ENFILE: return {ErrorCode::ResourceExhausted, "raise the limit of open files (ulimit -n)"};
-    case ENOMEM: return {ErrorCode::ResourceExhausted, "free memory"};
-    case EISDIR: return {ErrorCode::FailedPrecondition, "give the path of a file"};
-    case ENOTDIR: return {ErrorCode::FailedPrecondition, "a part of the path is a file; choose another directory"};
-    case ENOTEMPTY: return {ErrorCode::FailedPrecondition, "empty the directory first"};
-    case EXDEV: return {ErrorCode::FailedPrecondition, "keep both names on one file system"};
-    case EBUSY:
-    case ETXTBSY: return {ErrorCode::FailedPrecondition, "another program uses it"};
-    case EINVAL:
-    case ELOOP:
-    case ENAMETOOLONG: return {ErrorCode::InvalidArgument, "choose another path"};
-    case EIO: return {ErrorCode::DataLoss, "the device failed: check it before trusting this file"};
-    default: return {ErrorCode::Unknown, "see the system's message"};
-  }
-}
-
-[[noreturn]] inline void throw_errno(std::string_view operation, std::string_view path, int number) {
-  const ErrnoMeaning meaning = errno_meaning(number);
-  throw_error(meaning.code,
-              str_cat("cannot ", operation, " ", path, ": ", std::generic_category().message(number), " (", meaning.way_out, ")"));
-}
-
-/// Repeats a call that a signal interrupted.
-template <class Call>
-auto retry_on_signal(Call call) noexcept {
-  auto result = call();
-  while (result == -1 && errno == EINTR) result = call();
-  return result;
-}
-
-/// Owns a file descriptor. A close that is interrupted has closed: it is never repeated.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) noexcept : number_(number) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  ~FileDescriptor() { static_cast<void>(close()); }
-
-  [[nodiscard]] int number() const noexcept { return number_; }
-  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
-
-  /// The error number, or 0.
-  [[nodiscard]] int close() noexcept {
-    if (number_ < 0) return 0;
-    const int failed = ::close(std::exchange(number_, -1));
-    return failed != 0 && errno != EINTR ? errno : 0;
-  }
-
- private:
-  int number_;
-};
-
-inline FileDescriptor open_descriptor(std::string_view operation, const std::string& path, int flags) {
-  const int number = retry_on_signal([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
-  if (number < 0) throw_errno(operation, path, errno);
-  return FileDescriptor(number);
-}
-
-/// The error number, or 0.
-[[nodiscard]] inline int sync_descriptor(int descriptor) noexcept {
-#ifdef F_FULLFSYNC  // on Apple's systems fsync stops at the drive's cache
-  if (retry_on_signal([&] { return ::fcntl(descriptor, F_FULLFSYNC); }) == 0) return 0;
-#endif
-  return retry_on_signal([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
-}
-
-class PosixWritableFile final : public WritableFile {
- public:
-  PosixWritableFile(std::string path, FileDescriptor descriptor) : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
-
-  [[nodiscard]] const std::string& path() const noexcept override { return path_; }
-  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
-
-  void append(std::span<const std::byte> bytes) override {
-    expect_usable();
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t written = retry_on_signal([&] {
-        return ::pwrite(descriptor_.number(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(size_ + done));
-      });
-      if (written <= 0) {
-        const int number = written < 0 ? errno : ENOSPC;
-        broken_ = retry_on_signal([&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(size_)); }) != 0;
-        throw_errno("write to", path_, number);
-      }
-      done += static_cast<std::size_t>(written);
-    }
-    size_ += bytes.size();
-    start_write_back();
-  }
-
-  void sync() override {
-    expect_usable();
-    if (const int number = sync_descriptor(descriptor_.number()); number != 0) {
-      broken_ = true;
-      throw_errno("sync", path_, number);
-    }
-  }
-
-  void close() override {
-    if (const int number = descriptor_.close(); number != 0) throw_errno("close", path_, number);
-  }
-
- private:
-  void expect_usable() const {
-    if (!descriptor_.is_open()) throw FailedPreconditionError("file ", path_, " is closed already");
-    if (broken_) throw FailedPreconditionError("file ", path_, " failed before and cannot be trusted; write another one");
-  }
-
-  /// Lets the disk work while the caller prepares the next bytes, so that the final sync has little left to do.
-  void start_write_back() noexcept {
-#ifdef SYNC_FILE_RANGE_WRITE
-    constexpr std::uint64_t kWindow = 8u << 20;
-    if (size_ - handed_over_ < kWindow) return;
-    static_cast<void>(::sync_file_range(descriptor_.number(), static_cast<off_t>(handed_over_), static_cast<off_t>(size_ - handed_over_),
-                                        SYNC_FILE_RANGE_WRITE));  // a hint: sync() reports what goes wrong
-    handed_over_ = size_;
-#endif
-  }
-
-  std::string path_;
-  FileDescriptor descriptor_;
-  std::uint64_t size_ = 0;
-  [[maybe_unused]] std::uint64_t handed_over_ = 0;
-  bool broken_ = false;
-};
-
-class PosixReadableFile final : public ReadableFile {
- public:
-  PosixReadableFile(std::string path, FileDescriptor descriptor) : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
-
-  [[nodiscard]] const std::string& path() const noexcept override { return path_; }
-
-  [[nodiscard]] std::uint64_t size() const override {
-    struct ::stat status = {};
-    if (::fstat(descriptor_.number(), &status) != 0) throw_errno("examine", path_, errno);
-    return static_cast<std::uint64_t>(status.st_size);
-  }
-
-  void read_at(std::uint64_t offset, std::span<std::byte> into) const override {
-    std::size_t done = 0;
-    while (done < into.size()) {
-      const ssize_t got = retry_on_signal(
-          [&] { return ::pread(descriptor_.number(), into.data() + done, into.size() - done, static_cast<off_t>(offset + done)); });
-      if (got < 0) throw_errno("read", path_, errno);
-      if (got == 0) {
-        const std::uint64_t end = offset + done;
-        throw DataLossError("file ", path_, " ends at byte ", end, ", before the end of ", into.size(), " bytes at offset ", offset);
-      }
-      done += static_cast<std::size_t>(got);
-    }
-  }
-
- private:
-  std::string path_;
-  FileDescriptor descriptor_;
-};
-
-class PosixFileLock final : public FileLock {
- public:
-  explicit PosixFileLock(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
-
- private:
-  FileDescriptor descriptor_;
-};
+TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept;
 
 }  // namespace detail
 
 /// The disk of this machine. Stateless; `posix_file_system()` is the one that everything uses by default.
 class PosixFileSystem final : public FileSystem {
  public:
-  [[nodiscard]] std::unique_ptr<ReadableFile> open_readable(const std::string& path) override {
-    detail::FileDescriptor descriptor = detail::open_descriptor("open", path, O_RDONLY);
-    struct ::stat status = {};
-    if (::fstat(descriptor.number(), &status) != 0) detail::throw_errno("examine", path, errno);
-    if (S_ISDIR(status.st_mode)) detail::throw_errno("read", path, EISDIR);
-    return std::make_unique<detail::PosixReadableFile>(path, std::move(descriptor));
-  }
-
-  [[nodiscard]] std::unique_ptr<WritableFile> create_writable(const std::string& path, WriteMode mode) override {
-    const int flags = O_WRONLY | O_CREAT | (mode == WriteMode::Exclusive ? O_EXCL : O_TRUNC);
-    return std::make_unique<detail::PosixWritableFile>(path, detail::open_descriptor("create", path, flags));
-  }
-
-  [[nodiscard]] bool exists(const std::string& path) override {
-    struct ::stat status = {};
-    return find(path, status);
-  }
-
-  [[nodiscard]] bool is_directory(const std::string& path) override {
-    struct ::stat status = {};
-    return find(path, status) && S_ISDIR(status.st_mode);
-  }
-
-  [[nodiscard]] std::uint64_t file_size(const std::string& path) override {
-    struct ::stat status = {};
-    if (::stat(path.c_str(), &status) != 0) detail::throw_errno("examine", path, errno);
-    if (S_ISDIR(status.st_mode)) detail::throw_errno("measure", path, EISDIR);
-    return static_cast<std::uint64_t>(status.st_size);
-  }
-
-  [[nodiscard]] double modification_time(const std::string& path) override {
-    struct ::stat status = {};
-    if (::stat(path.c_str(), &status) != 0) detail::throw_errno("examine", path, errno);
-    return static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
-  }
-
-  [[nodiscard]] std::vector<std::string> list_directory(const std::string& path) override {
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
-    if (directory == nullptr) detail::throw_errno("list", path, errno);
-    std::vector<std::string> names;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): this stream is nobody else's
-    for (errno = 0; const dirent* entry = ::readdir(directory.get()); errno = 0) {
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") names.emplace_back(name);
-    }
-    if (errno != 0) detail::throw_errno("list", path, errno);
-    std::ranges::sort(names);
-    return names;
-  }
-
-  void make_directories(const std::string& path) override {
-    if (path.empty() || is_directory(path)) return;
-    std::string trimmed = path;
-    while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
-    const std::string parent = parent_path(trimmed);
-    if (parent != trimmed) make_directories(parent);
-    if (::mkdir(trimmed.c_str(), 0777) != 0) {
-      const int number = errno;
-      if (number == EEXIST && is_directory(trimmed)) return;  // somebody else was faster
-      detail::throw_errno("create directory", trimmed, number == EEXIST ? ENOTDIR : number);
-    }
-    sync_directory(parent);
-  }
-
-  void remove_file(const std::string& path) override {
-    if (::unlink(path.c_str()) != 0) detail::throw_errno("remove", path, errno);
-  }
-
-  void remove_directory(const std::string& path) override {
-    if (::rmdir(path.c_str()) != 0) detail::throw_errno("remove directory", path, errno);
-  }
-
-  void rename(const std::string& from, const std::string& to) override {
-    if (::rename(from.c_str(), to.c_str()) != 0) detail::throw_errno(str_cat("rename ", from, " to"), to, errno);
-  }
-
-  void sync_directory(const std::string& path) override {
-    const detail::FileDescriptor directory = detail::open_descriptor("open directory", path, O_RDONLY | O_DIRECTORY);
-    const int number = detail::sync_descriptor(directory.number());
-    if (number != 0 && number != EINVAL && number != ENOTSUP && number != ENOSYS) detail::throw_errno("sync directory", path, number);
-  }
-
-  [[nodiscard]] std::unique_ptr<FileLock> lock_file(const std::string& path) override {
-    detail::FileDescriptor descriptor = detail::open_descriptor("open lock file", path, O_RDWR | O_CREAT);
-    if (detail::retry_on_signal([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
-      if (errno != EWOULDBLOCK) detail::throw_errno("lock", path, errno);
-      throw FailedPreconditionError("another process or session is at work here: it holds the lock ", path,
-                                    "; end it or use another directory");
-    }
-    return std::make_unique<detail::PosixFileLock>(std::move(descriptor));
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_readable(const std::string& path) override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_writable(const std::string& path,
+                                                                             WriteMode mode) override;
+  [[nodiscard]] TRAINHOOK_DECL bool exists(const std::string& path) override;
+  [[nodiscard]] TRAINHOOK_DECL bool is_directory(const std::string& path) override;
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t file_size(const std::string& path) override;
+  [[nodiscard]] TRAINHOOK_DECL double modification_time(const std::string& path) override;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> list_directory(const std::string& path) override;
+  TRAINHOOK_DECL void make_directories(const std::string& path) override;
+  TRAINHOOK_DECL void remove_file(const std::string& path) override;
+  TRAINHOOK_DECL void remove_directory(const std::string& path) override;
+  TRAINHOOK_DECL void rename(const std::string& from, const std::string& to) override;
+  TRAINHOOK_DECL void sync_directory(const std::string& path) override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_file(const std::string& path) override;
 
  private:
   /// False where there is nothing of that name; other failures are errors, never "does not exist".
-  static bool find(const std::string& path, struct ::stat& status) {
-    if (::stat(path.c_str(), &status) == 0) return true;
-    if (errno == ENOENT || errno == ENOTDIR) return false;
-    detail::throw_errno("examine", path, errno);
-  }
+  TRAINHOOK_DECL static bool find(const std::string& path, struct ::stat& status);
 };
 
 /// The file system that everything uses unless told otherwise.
-[[nodiscard]] inline FileSystem& posix_file_system() {
-  static PosixFileSystem* const system = new PosixFileSystem;  // never destroyed: files may be closed while the program ends
-  return *system;
-}
+[[nodiscard]] TRAINHOOK_DECL FileSystem& posix_file_system();
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/posix_file_system.ipp>
+#endif

@@ -12,8 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include <trainhook/io/coding.hpp>
-#include <trainhook/io/crc32c.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
@@ -25,25 +24,15 @@ inline constexpr std::size_t kRecordOverhead = kRecordHeaderSize + 4;
 }  // namespace detail
 
 /// Appends the record to `batch`: several records can then go to a file in one write.
-inline void append_record(std::string& batch, std::string_view payload) {
-  batch.reserve(batch.size() + payload.size() + detail::kRecordOverhead);
-  const std::size_t start = batch.size();
-  detail::append_fixed64(batch, payload.size());
-  detail::append_fixed32(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
-  batch.append(payload);
-  detail::append_fixed32(batch, crc32c::mask(crc32c::value(payload)));
-}
+TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload);
 
-/// Writes records to a file, each with a single write: a process that dies leaves whole records, a write that fails those before it.
+/// Writes records to a file, each with a single write: a process that dies leaves whole records, a write that fails
+/// those before it.
 class RecordWriter {
  public:
   explicit RecordWriter(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
 
-  void write(std::string_view payload) {
-    record_.clear();
-    append_record(record_, payload);
-    file_->append(record_);
-  }
+  TRAINHOOK_DECL void write(std::string_view payload);
 
   /// Writes what `append_record` gathered.
   void write_batch(std::string_view records) { file_->append(records); }
@@ -59,3 +48,7 @@ class RecordWriter {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/record_writer.ipp>
+#endif

@@ -6,12 +6,13 @@
 ///     *_block  = contents trailer
 ///     trailer  = type:u8 masked_crc32c(contents type):u32
 ///     contents = entry* restart_offset:u32* restart_count:u32
-///     entry    = shared:varint32 unshared:varint32 value_size:varint32 key_suffix:byte[unshared] value:byte[value_size]
-///     footer   = handle(metaindex) handle(index), zeros up to 40 bytes, magic:u64
-///     handle   = offset:varint64 size:varint64                      where size is that of the contents
+///     entry    = shared:varint32 unshared:varint32 value_size:varint32 key_suffix:byte[unshared]
+///     value:byte[value_size] footer   = handle(metaindex) handle(index), zeros up to 40 bytes, magic:u64 handle   =
+///     offset:varint64 size:varint64                      where size is that of the contents
 ///
-/// Numbers are little-endian. A key repeats the first `shared` bytes of the key before it, none at a restart. A data block's entry in the
-/// index block has its handle as value, and as key anything from its last key up to, and without, the next block's first.
+/// Numbers are little-endian. A key repeats the first `shared` bytes of the key before it, none at a restart. A data
+/// block's entry in the index block has its handle as value, and as key anything from its last key up to, and without,
+/// the next block's first.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
 
@@ -39,18 +40,12 @@ struct BlockHandle {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 
-  void append_to(std::string& text) const {
-    append_varint(text, offset);
-    append_varint(text, size);
-  }
-
-  [[nodiscard]] static std::optional<BlockHandle> take(std::string_view& text) noexcept {
-    const std::optional<std::uint64_t> offset = take_varint(text);
-    if (!offset) return std::nullopt;
-    const std::optional<std::uint64_t> size = take_varint(text);
-    if (!size) return std::nullopt;
-    return BlockHandle{*offset, *size};
-  }
+  TRAINHOOK_DECL void append_to(std::string& text) const;
+  [[nodiscard]] TRAINHOOK_DECL static std::optional<BlockHandle> take(std::string_view& text) noexcept;
 };
 
 }  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/table_format.ipp>
+#endif

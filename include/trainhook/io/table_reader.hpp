@@ -3,15 +3,13 @@
 /// Reads a table file and trusts nothing in it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/table_format.hpp>
 
@@ -21,42 +19,18 @@ namespace detail {
 /// Walks the entries of one block whose checksum is known to be right. That does not make its lengths right.
 class BlockIterator {
  public:
-  BlockIterator(std::string_view contents, std::string_view what) : what_(what) {
-    if (contents.size() < 4) throw damaged("a block is too short for its restart count");
-    const std::uint64_t restarts = fixed32_at(contents, contents.size() - 4);
-    if (restarts > (contents.size() - 4) / 4) throw damaged("a block has more restart points than bytes");
-    entries_ = contents.substr(0, contents.size() - 4 * (static_cast<std::size_t>(restarts) + 1));
-  }
+  TRAINHOOK_DECL BlockIterator(std::string_view contents, std::string_view what);
 
   /// Moves to the next entry; false at the end.
-  [[nodiscard]] bool next() {
-    if (entries_.empty()) return false;
-    const std::uint64_t shared = take_length();
-    const std::uint64_t unshared = take_length();
-    const std::uint64_t value_size = take_length();
-    if (shared > key_.size()) throw damaged("an entry shares more bytes than the key before it has");
-    if (unshared > entries_.size() || value_size > entries_.size() - unshared) throw damaged("an entry reaches past its block");
-    key_.resize(static_cast<std::size_t>(shared));
-    key_.append(entries_.substr(0, static_cast<std::size_t>(unshared)));
-    value_ = entries_.substr(static_cast<std::size_t>(unshared), static_cast<std::size_t>(value_size));
-    entries_.remove_prefix(static_cast<std::size_t>(unshared + value_size));
-    return true;
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool next();
 
   /// Valid until `next`.
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   [[nodiscard]] std::string_view value() const noexcept { return value_; }
 
  private:
-  [[nodiscard]] DataLossError damaged(std::string_view problem) const {
-    return DataLossError("table file ", what_, " is damaged: ", problem);
-  }
-
-  std::uint64_t take_length() {
-    const std::optional<std::uint64_t> length = take_varint(entries_);
-    if (!length || *length > (std::numeric_limits<std::uint32_t>::max)()) throw damaged("an entry has a bad length");
-    return *length;
-  }
+  [[nodiscard]] TRAINHOOK_DECL DataLossError damaged(std::string_view problem) const;
+  TRAINHOOK_DECL std::uint64_t take_length();
 
   std::string_view entries_;
   std::string_view what_;
@@ -66,35 +40,17 @@ class BlockIterator {
 
 }  // namespace detail
 
-/// Gives the entries of a table file in order. The constructor checks footer and index, `for_each` every block that it comes to.
-/// All failures are DataLossErrors that name the file, except a block that is compressed: UnimplementedError.
+/// Gives the entries of a table file in order. The constructor checks footer and index, `for_each` every block that it
+/// comes to. All failures are DataLossErrors that name the file, except a block that is compressed: UnimplementedError.
 class TableReader {
  public:
   /// `what` is the file's name in errors.
-  TableReader(std::string contents, std::string what) : contents_(std::move(contents)), what_(std::move(what)) {
-    if (contents_.size() < detail::kTableFooterSize) {
-      throw DataLossError("file ", what_, " is too short to be a table: ", contents_.size(), " bytes; it was cut off or never finished");
-    }
-    if (detail::fixed64_at(contents_, contents_.size() - 8) != detail::kTableMagic) {
-      throw DataLossError("file ", what_, " is not a table (bad magic number); it was cut off or is something else");
-    }
-    const auto footer = std::string_view(contents_).substr(contents_.size() - detail::kTableFooterSize, detail::kTableFooterSize - 8);
-    std::string_view handles = footer;
-    const std::optional<detail::BlockHandle> metaindex = detail::BlockHandle::take(handles);
-    const std::optional<detail::BlockHandle> index = metaindex ? detail::BlockHandle::take(handles) : std::nullopt;
-    if (!index) throw damaged("its footer names no blocks");
-    std::string honest;  // no checksum covers the footer: only the one way to write it is accepted
-    metaindex->append_to(honest);
-    index->append_to(honest);
-    honest.resize(footer.size(), '\0');
-    if (honest != footer) throw damaged("its footer is not what any writer makes");
-    static_cast<void>(block(*metaindex));
-    index_ = block(*index);
-  }
+  TRAINHOOK_DECL TableReader(std::string contents, std::string what);
 
   TableReader(TableReader&&) = delete;  // holds views of itself
 
-  /// Calls `take(key, value)`, both string_views valid during the call only, for each entry, in increasing order of the keys.
+  /// Calls `take(key, value)`, both string_views valid during the call only, for each entry, in increasing order of the
+  /// keys.
   template <class Take>
   void for_each(Take&& take) const {
     std::string last_key;
@@ -123,28 +79,10 @@ class TableReader {
  private:
   static constexpr std::uint64_t kMostUnfolding = 64;
 
-  [[nodiscard]] DataLossError damaged(std::string_view problem) const {
-    return DataLossError("table file ", what_, " is damaged: ", problem);
-  }
+  [[nodiscard]] TRAINHOOK_DECL DataLossError damaged(std::string_view problem) const;
 
   /// The contents of a block, checksum verified.
-  [[nodiscard]] std::string_view block(detail::BlockHandle handle) const {
-    const std::uint64_t limit = contents_.size() - detail::kTableFooterSize;
-    if (handle.offset > limit || handle.size > limit - handle.offset || limit - handle.offset - handle.size < detail::kBlockTrailerSize) {
-      throw damaged(str_cat("a block of ", handle.size, " bytes at ", handle.offset, " reaches past its end"));
-    }
-    const auto offset = static_cast<std::size_t>(handle.offset);
-    const auto size = static_cast<std::size_t>(handle.size);
-    const std::string_view covered = std::string_view(contents_).substr(offset, size + 1);
-    if (crc32c::mask(crc32c::value(covered)) != detail::fixed32_at(contents_, offset + size + 1)) {
-      throw damaged(str_cat("the checksum of the block at byte ", offset, " does not match"));
-    }
-    if (static_cast<detail::BlockType>(covered.back()) != detail::BlockType::Plain) {
-      const int type = static_cast<unsigned char>(covered.back());
-      throw UnimplementedError("table file ", what_, " has a block of compression type ", type, "; only uncompressed ones can be read");
-    }
-    return covered.substr(0, size);
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::string_view block(detail::BlockHandle handle) const;
 
   std::string contents_;
   std::string what_;
@@ -152,3 +90,7 @@ class TableReader {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/table_reader.ipp>
+#endif

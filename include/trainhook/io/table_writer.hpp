@@ -3,18 +3,14 @@
 /// Builds a table file in memory, byte for byte as TensorFlow does.
 #pragma once
 
-#include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <trainhook/core/error.hpp>
-#include <trainhook/io/crc32c.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/io/table_format.hpp>
 
 namespace trainhook {
@@ -28,34 +24,12 @@ class BlockBuilder {
   [[nodiscard]] bool empty() const noexcept { return contents_.empty(); }
 
   /// What `finish` would return in bytes.
-  [[nodiscard]] std::size_t size() const noexcept { return contents_.size() + 4 * restarts_.size() + 4; }
+  [[nodiscard]] TRAINHOOK_DECL std::size_t size() const noexcept;
 
-  void add(std::string_view key, std::string_view value) {
-    std::size_t shared = 0;
-    if (since_restart_ == restart_interval_) {
-      restarts_.push_back(static_cast<std::uint32_t>(contents_.size()));
-      since_restart_ = 0;
-    } else {
-      const auto [end, other] = std::ranges::mismatch(key, last_key_);
-      shared = static_cast<std::size_t>(end - key.begin());
-    }
-    append_varint(contents_, shared);
-    append_varint(contents_, key.size() - shared);
-    append_varint(contents_, value.size());
-    contents_.append(key.substr(shared)).append(value);
-    last_key_ = key;
-    ++since_restart_;
-  }
+  TRAINHOOK_DECL void add(std::string_view key, std::string_view value);
 
   /// The contents; the builder is empty afterwards.
-  [[nodiscard]] std::string finish() {
-    for (std::uint32_t restart : restarts_) append_fixed32(contents_, restart);
-    append_fixed32(contents_, static_cast<std::uint32_t>(restarts_.size()));
-    restarts_ = {0};
-    since_restart_ = 0;
-    last_key_.clear();
-    return std::exchange(contents_, {});
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::string finish();
 
  private:
   std::uint32_t restart_interval_;
@@ -66,25 +40,10 @@ class BlockBuilder {
 };
 
 /// The shortest key S with `before <= S < after`, for the index entry between two blocks.
-[[nodiscard]] inline std::string shortest_separator(std::string_view before, std::string_view after) {
-  const std::size_t common = static_cast<std::size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
-  if (common < before.size() && common < after.size()) {
-    const auto byte = static_cast<unsigned char>(before[common]);
-    if (byte < 0xff && byte + 1 < static_cast<unsigned char>(after[common])) {
-      return std::string(before.substr(0, common)) + static_cast<char>(byte + 1);
-    }
-  }
-  return std::string(before);
-}
+[[nodiscard]] TRAINHOOK_DECL std::string shortest_separator(std::string_view before, std::string_view after);
 
 /// A short key that is not below `key`, for the index entry of the last block.
-[[nodiscard]] inline std::string short_successor(std::string_view key) {
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(key[i]);
-    if (byte != 0xff) return std::string(key.substr(0, i)) + static_cast<char>(byte + 1);
-  }
-  return std::string(key);
-}
+[[nodiscard]] TRAINHOOK_DECL std::string short_successor(std::string_view key);
 
 }  // namespace detail
 
@@ -94,53 +53,17 @@ class TableWriter {
   explicit TableWriter(std::size_t block_size = detail::kTableBlockSize) : block_size_(block_size) {}
 
   /// @throws InvalidArgumentError for a key that is not above the one before it.
-  void add(std::string_view key, std::string_view value) {
-    if (has_key_ && key <= last_key_) throw InvalidArgumentError("table key \"", key, "\" does not come after \"", last_key_, "\"");
-    if (key.size() + value.size() > kLargestEntry) throw InvalidArgumentError("table entry \"", key, "\" has more than 2^31 bytes");
-    if (has_key_ && key.size() + value.size() >= 2 * block_size_) finish_data_block();
-    if (waiting_) add_index_entry(detail::shortest_separator(last_key_, key));
-    block_.add(key, value);
-    last_key_ = key;
-    has_key_ = true;
-    if (block_.size() >= block_size_) finish_data_block();
-  }
+  TRAINHOOK_DECL void add(std::string_view key, std::string_view value);
 
   /// The whole file. The writer is used up.
-  [[nodiscard]] std::string finish() {
-    finish_data_block();
-    const detail::BlockHandle metaindex = append_block(detail::BlockBuilder(detail::kRestartInterval).finish());
-    if (waiting_) add_index_entry(detail::short_successor(last_key_));
-    const detail::BlockHandle index = append_block(index_.finish());
-    const std::size_t footer = file_.size();
-    metaindex.append_to(file_);
-    index.append_to(file_);
-    assert(file_.size() - footer <= detail::kTableFooterSize - 8);
-    file_.resize(footer + detail::kTableFooterSize - 8, '\0');
-    detail::append_fixed64(file_, detail::kTableMagic);
-    return std::move(file_);
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::string finish();
 
  private:
   static constexpr std::size_t kLargestEntry = 0x7fffffff;  // block sizes and lengths in it are 32 bits wide
 
-  void finish_data_block() {
-    if (!block_.empty()) waiting_ = append_block(block_.finish());
-  }
-
-  void add_index_entry(const std::string& key) {
-    std::string handle;
-    waiting_->append_to(handle);
-    index_.add(key, handle);
-    waiting_.reset();
-  }
-
-  detail::BlockHandle append_block(std::string_view contents) {
-    const detail::BlockHandle handle{file_.size(), contents.size()};
-    file_.append(contents) += static_cast<char>(detail::BlockType::Plain);
-    const std::string_view covered = std::string_view(file_).substr(static_cast<std::size_t>(handle.offset));
-    detail::append_fixed32(file_, crc32c::mask(crc32c::value(covered)));
-    return handle;
-  }
+  TRAINHOOK_DECL void finish_data_block();
+  TRAINHOOK_DECL void add_index_entry(const std::string& key);
+  TRAINHOOK_DECL detail::BlockHandle append_block(std::string_view contents);
 
   std::size_t block_size_;
   std::string file_;
@@ -152,3 +75,7 @@ class TableWriter {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/table_writer.ipp>
+#endif

@@ -3,7 +3,6 @@
 /// Prints protobuf messages in their text format: one field a line, two spaces a level, as TensorFlow writes them.
 #pragma once
 
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -11,41 +10,22 @@
 #include <string_view>
 #include <utility>
 
-#include <trainhook/core/str_cat.hpp>
+#include <fmt/core.h>
+
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
 /// The characters of a string field, escaped as protobuf does, without the quotes around them.
-[[nodiscard]] inline std::string text_proto_escaped(std::string_view text) {
-  std::string escaped;
-  escaped.reserve(text.size());
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    switch (character) {
-      case '\n': escaped += "\\n"; break;
-      case '\r': escaped += "\\r"; break;
-      case '\t': escaped += "\\t"; break;
-      case '"': escaped += "\\\""; break;
-      case '\'': escaped += "\\'"; break;
-      case '\\': escaped += "\\\\"; break;
-      default:
-        if (byte >= 0x20 && byte < 0x7f) {
-          escaped += character;
-        } else {
-          escaped += '\\';
-          for (int shift = 6; shift >= 0; shift -= 3) escaped += static_cast<char>('0' + (byte >> shift & 7));
-        }
-    }
-  }
-  return escaped;
-}
+[[nodiscard]] TRAINHOOK_DECL std::string text_proto_escaped(std::string_view text);
 
-/// The shortest digits that read back as the same float or double, always with a point or an exponent: `1.0`, `1e-08`, `inf`, `nan`.
+/// The shortest digits that read back as the same float or double, always with a point or an exponent: `1.0`, `1e-08`,
+/// `inf`, `nan`.
 template <std::floating_point T>
 [[nodiscard]] std::string text_proto_number(T value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  std::string text = str_cat(value);
+  std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
@@ -54,19 +34,19 @@ template <std::floating_point T>
 /// `printer.message("node", [&] { printer.string("name", "x"); printer.enumerator("type", "DT_FLOAT"); });`
 class TextProtoPrinter {
  public:
-  void string(std::string_view name, std::string_view value) { line(name, str_cat('"', text_proto_escaped(value), '"')); }
+  TRAINHOOK_DECL void string(std::string_view name, std::string_view value);
 
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   void number(std::string_view name, T value) {
-    line(name, str_cat(value));
+    line(name, fmt::format("{}", value));
   }
   template <std::floating_point T>
   void number(std::string_view name, T value) {
     line(name, text_proto_number(value));
   }
 
-  void boolean(std::string_view name, bool value) { line(name, value ? "true" : "false"); }
+  TRAINHOOK_DECL void boolean(std::string_view name, bool value);
 
   /// An enum's value by its symbolic name.
   void enumerator(std::string_view name, std::string_view value) { line(name, value); }
@@ -79,18 +59,10 @@ class TextProtoPrinter {
     end_message();
   }
 
-  void begin_message(std::string_view name) {
-    indent();
-    text_.append(name).append(" {\n");
-    ++depth_;
-  }
+  TRAINHOOK_DECL void begin_message(std::string_view name);
 
   /// Closes what `begin_message` opened last.
-  void end_message() {
-    --depth_;
-    indent();
-    text_ += "}\n";
-  }
+  TRAINHOOK_DECL void end_message();
 
   [[nodiscard]] const std::string& text() const& noexcept { return text_; }
   [[nodiscard]] std::string text() && noexcept { return std::move(text_); }
@@ -98,13 +70,14 @@ class TextProtoPrinter {
  private:
   void indent() { text_.append(2 * depth_, ' '); }
 
-  void line(std::string_view name, std::string_view value) {
-    indent();
-    text_.append(name).append(": ").append(value) += '\n';
-  }
+  TRAINHOOK_DECL void line(std::string_view name, std::string_view value);
 
   std::string text_;
   std::size_t depth_ = 0;
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/text_proto.ipp>
+#endif

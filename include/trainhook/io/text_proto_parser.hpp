@@ -3,14 +3,12 @@
 /// Parses protobuf's text format into a tree of fields, without knowing the message's type.
 #pragma once
 
-#include <cctype>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
@@ -20,173 +18,40 @@ struct TextProtoField {
 
   std::string name{};
   Kind kind = Kind::Bare;
-  std::string text{};                     ///< String: the characters, unescaped. Bare: a number, boolean or enumerator as it stands.
+  std::string text{};  ///< String: the characters, unescaped. Bare: a number, boolean or enumerator as it stands.
   std::vector<TextProtoField> fields{};  ///< Message
 };
 
 namespace detail {
 
-/// Recursive descent over `field*` with `field = name [":"] value [","|";"]`, `#` comments, both kinds of quotes and of brackets.
+/// Recursive descent over `field*` with `field = name [":"] value [","|";"]`, `#` comments, both kinds of quotes and of
+/// brackets.
 class TextProtoParser {
  public:
   TextProtoParser(std::string_view text, std::string_view what) : text_(text), what_(what) {}
 
-  [[nodiscard]] std::vector<TextProtoField> parse() {
-    std::vector<TextProtoField> fields;
-    skip_space();
-    while (at_ < text_.size()) parse_field(fields, 0);
-    return fields;
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::vector<TextProtoField> parse();
 
  private:
   static constexpr int kMaxDepth = 100;
 
-  [[noreturn]] void fail(std::string_view problem) const {
-    std::size_t line = 1;
-    for (const char character : text_.substr(0, at_)) line += character == '\n' ? 1 : 0;
-    throw DataLossError(what_, " does not parse: ", problem, " in line ", line);
-  }
-
-  [[nodiscard]] char peek() const noexcept { return at_ < text_.size() ? text_[at_] : '\0'; }
-
-  void skip_space() noexcept {
-    while (at_ < text_.size()) {
-      if (text_[at_] == '#') {
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      } else if (std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
-        ++at_;
-      } else {
-        return;
-      }
-    }
-  }
-
-  bool take(char wanted) {
-    if (peek() != wanted || at_ >= text_.size()) return false;
-    ++at_;
-    skip_space();
-    return true;
-  }
-
-  void expect(char wanted) {
-    if (!take(wanted)) fail(str_cat("expected '", wanted, "'"));
-  }
-
-  static bool is_word(char character) noexcept {
-    return std::isalnum(static_cast<unsigned char>(character)) != 0 || std::string_view("_.+-").find(character) != std::string_view::npos;
-  }
-
-  std::string take_word() {
-    const std::size_t start = at_;
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-    if (at_ == start) fail("expected a name or a value");
-    std::string word(text_.substr(start, at_ - start));
-    skip_space();
-    return word;
-  }
+  [[noreturn]] TRAINHOOK_DECL void fail(std::string_view problem) const;
+  [[nodiscard]] TRAINHOOK_DECL char peek() const noexcept;
+  TRAINHOOK_DECL void skip_space() noexcept;
+  TRAINHOOK_DECL bool take(char wanted);
+  TRAINHOOK_DECL void expect(char wanted);
+  TRAINHOOK_DECL static bool is_word(char character) noexcept;
+  TRAINHOOK_DECL std::string take_word();
 
   /// A plain name, or an extension's or Any's in brackets.
-  std::string take_name() {
-    if (peek() != '[') return take_word();
-    const std::size_t end = text_.find(']', at_);
-    if (end == std::string_view::npos) fail("expected ']'");
-    std::string name(text_.substr(at_, end + 1 - at_));
-    at_ = end + 1;
-    skip_space();
-    return name;
-  }
+  TRAINHOOK_DECL std::string take_name();
 
-  void parse_field(std::vector<TextProtoField>& fields, int depth) {
-    const std::string name = take_name();
-    const bool colon = take(':');
-    if (peek() == '[') {
-      take('[');
-      if (!take(']')) {
-        do parse_value(name, fields, depth);
-        while (take(','));
-        expect(']');
-      }
-    } else if (colon || peek() == '{' || peek() == '<') {
-      parse_value(name, fields, depth);
-    } else {
-      fail(str_cat("expected ':' after ", name));
-    }
-    if (!take(',')) static_cast<void>(take(';'));
-  }
-
-  void parse_value(const std::string& name, std::vector<TextProtoField>& fields, int depth) {
-    TextProtoField field{.name = name};
-    if (peek() == '{' || peek() == '<') {
-      if (depth >= kMaxDepth) fail("messages are nested too deeply");
-      const char closing = peek() == '{' ? '}' : '>';
-      ++at_;
-      skip_space();
-      field.kind = TextProtoField::Kind::Message;
-      while (!take(closing)) {
-        if (at_ >= text_.size()) fail(str_cat("expected '", closing, "'"));
-        parse_field(field.fields, depth + 1);
-      }
-    } else if (peek() == '"' || peek() == '\'') {
-      field.kind = TextProtoField::Kind::String;
-      while (peek() == '"' || peek() == '\'') take_literal(field.text);
-    } else {
-      field.text = take_word();
-    }
-    fields.push_back(std::move(field));
-  }
-
-  void take_literal(std::string& into) {
-    const char quote = text_[at_++];
-    while (peek() != quote || at_ >= text_.size()) {
-      if (at_ >= text_.size() || text_[at_] == '\n') fail("expected the end of a string");
-      const char character = text_[at_++];
-      if (character == '\\') {
-        take_escape(into);
-      } else {
-        into += character;
-      }
-    }
-    ++at_;
-    skip_space();
-  }
-
-  void take_escape(std::string& into) {
-    if (at_ >= text_.size()) fail("expected the end of a string");
-    const char character = text_[at_++];
-    switch (character) {
-      case 'n': into += '\n'; return;
-      case 'r': into += '\r'; return;
-      case 't': into += '\t'; return;
-      case 'a': into += '\a'; return;
-      case 'b': into += '\b'; return;
-      case 'f': into += '\f'; return;
-      case 'v': into += '\v'; return;
-      case 'x':
-      case 'X': into += take_digits(16, 2, 0); return;
-      case '"':
-      case '\'':
-      case '?':
-      case '\\': into += character; return;
-      default:
-        if (digit_value(character) >= 8) fail("a string has an unknown escape");
-        into += take_digits(8, 2, digit_value(character));
-    }
-  }
-
-  static unsigned digit_value(char character) noexcept {
-    if (character >= '0' && character <= '9') return static_cast<unsigned>(character - '0');
-    if (character >= 'a' && character <= 'f') return static_cast<unsigned>(character - 'a' + 10);
-    if (character >= 'A' && character <= 'F') return static_cast<unsigned>(character - 'A' + 10);
-    return 99;
-  }
-
-  char take_digits(unsigned base, int most, unsigned value) {
-    const bool need_one = base == 16;
-    int taken = 0;
-    for (; taken < most && digit_value(peek()) < base; ++taken) value = value * base + digit_value(text_[at_++]);
-    if ((need_one && taken == 0) || value > 255) fail("a string has a bad escape");
-    return static_cast<char>(value);
-  }
+  TRAINHOOK_DECL void parse_field(std::vector<TextProtoField>& fields, int depth);
+  TRAINHOOK_DECL void parse_value(const std::string& name, std::vector<TextProtoField>& fields, int depth);
+  TRAINHOOK_DECL void take_literal(std::string& into);
+  TRAINHOOK_DECL void take_escape(std::string& into);
+  TRAINHOOK_DECL static unsigned digit_value(char character) noexcept;
+  TRAINHOOK_DECL char take_digits(unsigned base, int most, unsigned value);
 
   std::string_view text_;
   std::string_view what_;
@@ -196,8 +61,10 @@ class TextProtoParser {
 }  // namespace detail
 
 /// The fields of a message in text form. @throws DataLossError, naming `what` and the line, where it does not parse.
-[[nodiscard]] inline std::vector<TextProtoField> parse_text_proto(std::string_view text, std::string_view what) {
-  return detail::TextProtoParser(text, what).parse();
-}
+[[nodiscard]] TRAINHOOK_DECL std::vector<TextProtoField> parse_text_proto(std::string_view text, std::string_view what);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/text_proto_parser.ipp>
+#endif

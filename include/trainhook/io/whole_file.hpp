@@ -3,14 +3,15 @@
 /// Whole files at once: reading one into a string, replacing one so that it is never seen half written.
 #pragma once
 
-#include <cstddef>
+#include <unistd.h>
+
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include <unistd.h>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/io/file_system.hpp>
+
 #if defined(__APPLE__)
 #include <sys/random.h>
 #endif
@@ -24,53 +25,22 @@ namespace trainhook {
 namespace detail {
 
 /// A number that no other writer has: part of temporary names, never of results.
-inline std::uint64_t random_number() {
-  std::uint64_t number = 0;
-  if (::getentropy(&number, sizeof number) != 0) throw InternalError("the system gives no random bytes for a temporary name");
-  return number;
-}
-
-inline std::string temporary_suffix() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string suffix = ".tmp";
-  std::uint64_t number = random_number();
-  for (int i = 0; i < 16; ++i, number >>= 4) suffix += kDigits[number & 15];
-  return suffix;
-}
+TRAINHOOK_DECL std::uint64_t random_number();
 
 /// Removes a file on the way out of a failure, where the first error is the one that counts.
-inline void remove_silently(FileSystem& file_system, const std::string& path) noexcept {
-  try {
-    file_system.remove_file(path);
-  } catch (...) {  // gone already, or as unreachable as the file that failed
-  }
-}
+TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept;
 
 }  // namespace detail
 
 /// The whole content of a file.
-[[nodiscard]] inline std::string read_file(FileSystem& file_system, const std::string& path) {
-  const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
-  std::string contents(static_cast<std::size_t>(file->size()), '\0');
-  file->read_at(0, std::as_writable_bytes(std::span(contents)));
-  return contents;
-}
+[[nodiscard]] TRAINHOOK_DECL std::string read_file(FileSystem& file_system, const std::string& path);
 
-/// Replaces the file durably: whenever the machine stops, the path holds either all of the old content or all of the new one.
-/// Its temporary file, `<path>.tmp<16 hex digits>`, is gone after a failure too.
-inline void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents) {
-  const std::string temporary = path + detail::temporary_suffix();
-  const std::unique_ptr<WritableFile> file = file_system.create_writable(temporary, WriteMode::Exclusive);
-  try {
-    file->append(contents);
-    file->sync();
-    file->close();
-    file_system.rename(temporary, path);
-  } catch (...) {
-    detail::remove_silently(file_system, temporary);
-    throw;
-  }
-  file_system.sync_directory(parent_path(path));
-}
+/// Replaces the file durably: whenever the machine stops, the path holds either all of the old content or all of the
+/// new one. Its temporary file, `<path>.tmp<16 hex digits>`, is gone after a failure too.
+TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/whole_file.ipp>
+#endif

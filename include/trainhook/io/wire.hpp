@@ -16,14 +16,16 @@
 #include <protozero/pbf_reader.hpp>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
-/// Appends fields to a string: `WireWriter writer(text); writer.add_int64(1, 5);`. To match TensorFlow's bytes, add fields in the order of
-/// their numbers and leave out scalars that are zero (except members of a oneof).
+/// Appends fields to a string: `WireWriter writer(text); writer.add_int64(1, 5);`. To match TensorFlow's bytes, add
+/// fields in the order of their numbers and leave out scalars that are zero (except members of a oneof).
 using WireWriter = protozero::basic_pbf_writer<std::string>;
 
-/// Adds a nested message, also where it is empty, which protozero's own sub-writers leave out. `fill` gets a `WireWriter&`.
+/// Adds a nested message, also where it is empty, which protozero's own sub-writers leave out. `fill` gets a
+/// `WireWriter&`.
 template <class Fill>
 void add_wire_message(WireWriter& writer, std::uint32_t tag, Fill&& fill) {
   std::string nested;
@@ -34,61 +36,40 @@ void add_wire_message(WireWriter& writer, std::uint32_t tag, Fill&& fill) {
 
 /// Reads the fields of one message, in whatever order they come:
 /// `while (reader.next()) switch (reader.tag()) { case 1: ... reader.get_int64() ...; default: reader.skip(); }`
-/// Every field must be taken or skipped. What is malformed, or of another wire type than asked for, is a DataLossError naming the message
-/// and the place in it. Looks at the bytes and the name that it was given: both must live as long as the reader and what it returned.
+/// Every field must be taken or skipped. What is malformed, or of another wire type than asked for, is a DataLossError
+/// naming the message and the place in it. Looks at the bytes and the name that it was given: both must live as long as
+/// the reader and what it returned.
 class WireReader {
  public:
   /// `what` names the message or its file in errors.
-  WireReader(std::string_view bytes, std::string_view what) : WireReader(bytes, what, bytes.data(), 0) {}
+  TRAINHOOK_DECL WireReader(std::string_view bytes, std::string_view what);
 
   /// Moves to the next field; false at the end of the message.
-  [[nodiscard]] bool next() {
-    return guarded([&] { return reader_.next(); });
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool next();
   [[nodiscard]] std::uint32_t tag() const noexcept { return reader_.tag(); }
 
-  void skip() {
-    guarded([&] { return reader_.skip(), true; });
-  }
-
-  [[nodiscard]] std::uint64_t get_uint64() {
-    expect(protozero::pbf_wire_type::varint);
-    return guarded([&] { return reader_.get_uint64(); });
-  }
-  [[nodiscard]] std::int64_t get_int64() { return static_cast<std::int64_t>(get_uint64()); }
-  [[nodiscard]] std::int32_t get_int32() { return static_cast<std::int32_t>(get_uint64()); }
-  [[nodiscard]] std::uint32_t get_uint32() { return static_cast<std::uint32_t>(get_uint64()); }
+  TRAINHOOK_DECL void skip();
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t get_uint64();
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t get_int64();
+  [[nodiscard]] TRAINHOOK_DECL std::int32_t get_int32();
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_uint32();
   [[nodiscard]] bool get_bool() { return get_uint64() != 0; }
 
-  [[nodiscard]] std::uint32_t get_fixed32() {
-    expect(protozero::pbf_wire_type::fixed32);
-    return guarded([&] { return reader_.get_fixed32(); });
-  }
-  [[nodiscard]] std::uint64_t get_fixed64() {
-    expect(protozero::pbf_wire_type::fixed64);
-    return guarded([&] { return reader_.get_fixed64(); });
-  }
-  [[nodiscard]] float get_float() { return std::bit_cast<float>(get_fixed32()); }
-  [[nodiscard]] double get_double() { return std::bit_cast<double>(get_fixed64()); }
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_fixed32();
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t get_fixed64();
+  [[nodiscard]] TRAINHOOK_DECL float get_float();
+  [[nodiscard]] TRAINHOOK_DECL double get_double();
 
   /// A string or bytes field, or a nested message as it stands.
-  [[nodiscard]] std::string_view get_bytes() {
-    expect(protozero::pbf_wire_type::length_delimited);
-    return guarded([&] {
-      const protozero::data_view view = reader_.get_view();
-      return std::string_view(view.data(), view.size());
-    });
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::string_view get_bytes();
   [[nodiscard]] std::string get_string() { return std::string(get_bytes()); }
 
-  /// A reader of the nested message, under the same name. @throws DataLossError where messages nest deeper than protobuf allows.
-  [[nodiscard]] WireReader get_message() {
-    if (depth_ >= kMaxDepth) throw DataLossError(what_, " holds messages nested deeper than ", kMaxDepth, " levels");
-    return WireReader(get_bytes(), what_, begin_, depth_ + 1);
-  }
+  /// A reader of the nested message, under the same name. @throws DataLossError where messages nest deeper than
+  /// protobuf allows.
+  [[nodiscard]] TRAINHOOK_DECL WireReader get_message();
 
-  /// A repeated number, packed or not: calls `take` with each value of this field. T is one of float, double, bool and the integers of 32
-  /// and 64 bits (not the zig-zag or fixed ones).
+  /// A repeated number, packed or not: calls `take` with each value of this field. T is one of float, double, bool and
+  /// the integers of 32 and 64 bits (not the zig-zag or fixed ones).
   template <class T, class Take>
   void for_each(Take&& take) {
     if (reader_.wire_type() != protozero::pbf_wire_type::length_delimited) {
@@ -128,8 +109,7 @@ class WireReader {
  private:
   static constexpr int kMaxDepth = 100;
 
-  WireReader(std::string_view bytes, std::string_view what, const char* begin, int depth)
-      : reader_(protozero::data_view(bytes.data(), bytes.size())), what_(what), begin_(begin), depth_(depth) {}
+  TRAINHOOK_DECL WireReader(std::string_view bytes, std::string_view what, const char* begin, int depth);
 
   template <class T>
   [[nodiscard]] T get_number() {
@@ -142,16 +122,8 @@ class WireReader {
     }
   }
 
-  [[nodiscard]] DataLossError malformed(std::string_view problem) const {
-    return DataLossError(what_, " is damaged or of another format: ", problem, " near byte ", reader_.data().data() - begin_,
-                         " of the message");
-  }
-
-  void expect(protozero::pbf_wire_type wanted) const {
-    if (reader_.wire_type() == wanted) return;
-    throw malformed(str_cat("field ", reader_.tag(), " has wire type ", static_cast<std::uint32_t>(reader_.wire_type()), ", not ",
-                            static_cast<std::uint32_t>(wanted)));
-  }
+  [[nodiscard]] TRAINHOOK_DECL DataLossError malformed(std::string_view problem) const;
+  TRAINHOOK_DECL void expect(protozero::pbf_wire_type wanted) const;
 
   template <class Read>
   auto guarded(Read&& read) const -> decltype(read()) {
@@ -167,3 +139,7 @@ class WireReader {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/wire.ipp>
+#endif

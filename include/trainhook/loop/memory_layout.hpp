@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 
 namespace trainhook {
@@ -18,7 +18,8 @@ enum class Layout { RowMajor, ColumnMajor };
 
 namespace detail {
 
-/// `to` becomes the transpose of `from`, which has `rows` rows of `columns` elements. In tiles, so that both sides stay in the cache.
+/// `to` becomes the transpose of `from`, which has `rows` rows of `columns` elements. In tiles, so that both sides stay
+/// in the cache.
 template <std::size_t ElementSize>
 void transpose(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns) noexcept {
   constexpr std::size_t kTile = 32;
@@ -28,40 +29,28 @@ void transpose(const std::byte* from, std::byte* to, std::size_t rows, std::size
       const std::size_t right = (std::min)(left + kTile, columns);
       for (std::size_t row = top; row < bottom; ++row) {
         for (std::size_t column = left; column < right; ++column) {
-          std::memcpy(to + (column * rows + row) * ElementSize, from + (row * columns + column) * ElementSize, ElementSize);
+          std::memcpy(to + (column * rows + row) * ElementSize, from + (row * columns + column) * ElementSize,
+                      ElementSize);
         }
       }
     }
   }
 }
 
-inline void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows, std::size_t columns) {
-  if (from.empty()) return;
-  switch (from.size() / (rows * columns)) {
-    case 1: return transpose<1>(from.data(), to.data(), rows, columns);
-    case 2: return transpose<2>(from.data(), to.data(), rows, columns);
-    case 4: return transpose<4>(from.data(), to.data(), rows, columns);
-    case 8: return transpose<8>(from.data(), to.data(), rows, columns);
-    case 16: return transpose<16>(from.data(), to.data(), rows, columns);
-    default: throw InternalError("no element has ", from.size() / (rows * columns), " bytes");
-  }
-}
-
-inline void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
-  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
-}
+TRAINHOOK_DECL void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows,
+                              std::size_t columns);
 
 /// Memory of that layout, copied to row-major `to`. Both hold a tensor of `shape`.
-inline void to_row_major(std::span<const std::byte> memory, Layout layout, const Shape& shape, std::span<std::byte> to) {
-  if (layout == Layout::RowMajor) return copy_bytes(memory, to);
-  transpose(memory, to, static_cast<std::size_t>(shape[1]), static_cast<std::size_t>(shape[0]));
-}
+TRAINHOOK_DECL void to_row_major(std::span<const std::byte> memory, Layout layout, const Shape& shape,
+                                 std::span<std::byte> to);
 
 /// Row-major `from`, copied to memory of that layout.
-inline void from_row_major(std::span<const std::byte> from, Layout layout, const Shape& shape, std::span<std::byte> memory) {
-  if (layout == Layout::RowMajor) return copy_bytes(from, memory);
-  transpose(from, memory, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1]));
-}
+TRAINHOOK_DECL void from_row_major(std::span<const std::byte> from, Layout layout, const Shape& shape,
+                                   std::span<std::byte> memory);
 
 }  // namespace detail
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/loop/impl/memory_layout.ipp>
+#endif

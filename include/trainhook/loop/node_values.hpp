@@ -20,8 +20,8 @@
 
 namespace trainhook::detail {
 
-/// Gives the values of nodes, each at most once a run. Leaves are read by functions; above them stand summaries and what hooks add to read
-/// the global step. Not an engine: maths belongs into the loop.
+/// Gives the values of nodes, each at most once a run. Leaves are read by functions; above them stand summaries and
+/// what hooks add to read the global step. Not an engine: maths belongs into the loop.
 class NodeValues {
  public:
   /// @param graph must outlive this
@@ -34,7 +34,8 @@ class NodeValues {
     known.read = std::move(read);
   }
 
-  /// Starts a run: values are read anew. @throws InvalidArgumentError for a feed of anything but a value, or of another dtype or shape.
+  /// Starts a run: values are read anew. @throws InvalidArgumentError for a feed of anything but a value, or of another
+  /// dtype or shape.
   void begin_run(std::span<const Feed> feeds) {
     ++run_;
     for (const Feed& feed : feeds) {
@@ -62,16 +63,22 @@ class NodeValues {
       case Rule::Identity: return get(node.inputs()[0]);
       case Rule::Constant: return node.attr<Tensor>("value");
       case Rule::AddV2: return remember(known, sum(node, get(node.inputs()[0]), get(node.inputs()[1])));
-      case Rule::ScalarSummary: return remember(known, Tensor(scalar_summary(tag_of(node), number(node, get(node.inputs()[1])))));
+      case Rule::ScalarSummary:
+        return remember(known, Tensor(scalar_summary(tag_of(node), number(node, get(node.inputs()[1])))));
       case Rule::HistogramSummary:
-        return remember(known, Tensor(histogram_summary(tag_of(node), histogram_of(tag_of(node), get(node.inputs()[1])))));
-      case Rule::TextSummary: return remember(known, Tensor(text_summary(tag_of(node), text(node, get(node.inputs()[1])))));
+        return remember(known,
+                        Tensor(histogram_summary(tag_of(node), histogram_of(tag_of(node), get(node.inputs()[1])))));
+      case Rule::TextSummary:
+        return remember(known, Tensor(text_summary(tag_of(node), text(node, get(node.inputs()[1])))));
       case Rule::MergeSummary: return remember(known, merged(node));
-      case Rule::Placeholder: throw InvalidArgumentError("You must feed a value for '", output.name(), "': the loop has none of that name");
+      case Rule::Placeholder:
+        throw InvalidArgumentError("You must feed a value for '{}': the loop has none of that name", output.name());
       case Rule::None: break;
     }
-    throw UnimplementedError("LoopSession cannot compute '", output.name(), "' (", node.type(),
-                             "): compute it in the loop and register it with value(), or use an engine for graphs");
+    throw UnimplementedError(
+        "LoopSession cannot compute '{}' ({}): compute it in the loop and register it with value(), or use an engine "
+        "for graphs",
+        output.name(), node.type());
   }
 
  private:
@@ -129,10 +136,11 @@ class NodeValues {
     graph_->check_belongs(feed.key, "a feed", "a run");
     const Node& node = feed.key.node();
     if (node.type() != "Placeholder") {
-      throw InvalidArgumentError("'", feed.key.name(), "' (", node.type(), ") cannot be fed; only what was registered with value() can");
+      throw InvalidArgumentError("'{}' ({}) cannot be fed; only what was registered with value() can", feed.key.name(),
+                                 node.type());
     }
     if (feed.value.dtype() != feed.key.dtype() || !feed.key.shape().compatible_with(feed.value.shape())) {
-      throw InvalidArgumentError("'", feed.key.name(), "' is ", dtype_name(feed.key.dtype()), feed.key.shape(), " and was fed ",
+      throw InvalidArgumentError("'{}' is {}{} and was fed {}", feed.key.name(), feed.key.dtype(), feed.key.shape(),
                                  feed.value);
     }
   }
@@ -141,20 +149,21 @@ class NodeValues {
     if (a.dtype() == DType::Int64 && b.dtype() == DType::Int64 && a.shape().rank() == 0 && b.shape().rank() == 0) {
       return Tensor(a.scalar<std::int64_t>() + b.scalar<std::int64_t>());
     }
-    throw UnimplementedError("LoopSession adds nothing but steps, and '", node.name(), "' adds ", a, " and ", b,
-                             ": compute it in the loop");
+    throw UnimplementedError("LoopSession adds nothing but steps, and '{}' adds {} and {}: compute it in the loop",
+                             node.name(), a, b);
   }
 
   const std::string& tag_of(const Node& node) { return get(node.inputs()[0]).data<std::string>()[0]; }
 
   static float number(const Node& node, const Tensor& value) {
-    if (value.num_elements() != 1) throw InvalidArgumentError("summary '", node.name(), "' is of a single value, not of ", value);
+    if (value.num_elements() != 1)
+      throw InvalidArgumentError("summary '{}' is of a single value, not of {}", node.name(), value);
     return visit_histogram_values(node.name(), value, [](auto values) { return static_cast<float>(values[0]); });
   }
 
   static const std::string& text(const Node& node, const Tensor& value) {
     if (value.num_elements() != 1)
-      throw UnimplementedError("summary '", node.name(), "' is of one string in a LoopSession, not of ", value);
+      throw UnimplementedError("summary '{}' is of one string in a LoopSession, not of {}", node.name(), value);
     return value.data<std::string>()[0];
   }
 

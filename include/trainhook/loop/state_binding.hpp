@@ -4,7 +4,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -17,7 +16,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
 
 namespace trainhook {
 
@@ -31,8 +35,8 @@ concept StreamedState = std::copyable<T> && requires(std::ostream& out, std::ist
 
 /// Objects whose bytes are their value. Pointers are not, and neither are functions.
 template <class T>
-concept PlainState = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> && !std::is_empty_v<T> &&
-                     !std::is_const_v<T> && !requires { &T::operator(); };
+concept PlainState = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
+                     !std::is_empty_v<T> && !std::is_const_v<T> && !requires { &T::operator(); };
 
 /// State that a LoopSession can save and load by itself.
 template <class T>
@@ -40,8 +44,8 @@ concept LoopState = !std::is_const_v<T> && (StreamedState<T> || TensorElement<T>
 
 namespace detail {
 
-/// One piece of state. `prepare` checks a value of the right dtype and shape and gives what takes it over, good as long as the binding;
-/// that must not fail, unless it is code of the user's, of which `may_fail` tells.
+/// One piece of state. `prepare` checks a value of the right dtype and shape and gives what takes it over, good as long
+/// as the binding; that must not fail, unless it is code of the user's, of which `may_fail` tells.
 struct StateBinding {
   std::string name{};
   StateKind kind = StateKind::Auxiliary;
@@ -68,11 +72,12 @@ template <StreamedState T>
   std::istringstream in(text);
   in.imbue(std::locale::classic());
   in >> loaded;
-  if (in.fail() || !(in >> std::ws).eof()) throw DataLossError("the saved state '", name, "' is not what its type writes");
+  if (in.fail() || !(in >> std::ws).eof())
+    throw DataLossError("the saved state '{}' is not what its type writes", name);
   return loaded;
 }
 
-[[nodiscard]] inline const std::string& text_of(const Tensor& value) { return value.data<std::string>()[0]; }
+[[nodiscard]] TRAINHOOK_DECL const std::string& text_of(const Tensor& value);
 
 template <LoopState T>
 [[nodiscard]] StateBinding state_of(std::string name, T& object) {
@@ -82,7 +87,9 @@ template <LoopState T>
             .shape = Shape{},
             .save = [&object] { return save_streamed(object); },
             .prepare = [name, &object](const Tensor& value) -> std::function<void()> {
-              return [&object, loaded = load_streamed(name, object, text_of(value))]() mutable { object = std::move(loaded); };
+              return [&object, loaded = load_streamed(name, object, text_of(value))]() mutable {
+                object = std::move(loaded);
+              };
             }};
   } else if constexpr (TensorElement<T>) {
     return {.name = name,
@@ -114,10 +121,8 @@ template <class Load, class Saved>
 void load_by(const std::string& name, Load& load, const Saved& saved) {
   try {
     load(saved);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw DataLossError("the saved state '", name, "' was refused: ", error.what());
+  } catch (const Error&) { throw; } catch (const std::exception& error) {
+    throw DataLossError("the saved state '{}' was refused: {}", name, error.what());
   }
 }
 
@@ -147,13 +152,17 @@ template <class Save, class Load>
 
 }  // namespace detail
 
-/// A pair of functions that save and load a piece of state: `std::string()` with `void(const std::string&)`, or `Tensor()` with `void(const
-/// Tensor&)`.
+/// A pair of functions that save and load a piece of state: `std::string()` with `void(const std::string&)`, or
+/// `Tensor()` with `void(const Tensor&)`.
 template <class Save, class Load>
 concept StateFunctions =
-    std::invocable<Save&> &&
-    (std::same_as<std::remove_cvref_t<std::invoke_result_t<Save&>>, Tensor>
-         ? std::invocable<Load&, const Tensor&>
-         : std::convertible_to<std::invoke_result_t<Save&>, std::string_view> && std::invocable<Load&, const std::string&>);
+    std::invocable<Save&> && (std::same_as<std::remove_cvref_t<std::invoke_result_t<Save&>>, Tensor>
+                                  ? std::invocable<Load&, const Tensor&>
+                                  : std::convertible_to<std::invoke_result_t<Save&>, std::string_view> &&
+                                        std::invocable<Load&, const std::string&>);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/loop/impl/state_binding.ipp>
+#endif

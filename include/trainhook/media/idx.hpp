@@ -3,105 +3,20 @@
 /// IDX files, the format of MNIST and Fashion-MNIST, plain or compressed with gzip.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 
-#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/media/gzip.hpp>
 
 namespace trainhook {
-namespace detail {
 
-/// The bytes of a file in order, decompressed where the first two say so.
-class IdxSource {
- public:
-  explicit IdxSource(const ReadableFile& file) : file_(file), size_(file.size()) {
-    std::array<std::byte, 2> magic{};
-    if (size_ >= magic.size()) file_.read_at(0, magic);
-    if (magic == std::array{std::byte{0x1f}, std::byte{0x8b}}) gzip_.emplace(file_);
-  }
-
-  [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
-
-  /// The most bytes that the file can hold, whatever it claims.
-  [[nodiscard]] std::uint64_t most_bytes() const noexcept { return gzip_ ? size_ * kMostGzipExpansion : size_; }
-
-  void read(std::span<std::byte> into) {
-    std::size_t count = 0;
-    if (gzip_) {
-      count = gzip_->read(into);
-    } else {
-      count = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size_ - offset_));
-      file_.read_at(offset_, into.first(count));
-    }
-    offset_ += count;
-    if (count < into.size()) throw DataLossError(path(), " is truncated: it ends after ", offset_, " bytes of data");
-  }
-
-  void expect_end() {
-    if (gzip_ ? !gzip_->at_end() : offset_ != size_) {
-      throw DataLossError(path(), " is damaged: data follows where its header ends it, after ", offset_, " bytes");
-    }
-  }
-
- private:
-  const ReadableFile& file_;
-  std::uint64_t size_;
-  std::uint64_t offset_ = 0;
-  std::optional<GzipReader> gzip_;
-};
-
-inline Shape read_idx_header(IdxSource& source) {
-  constexpr std::byte kUnsignedByte{8};
-  std::array<std::byte, 4> magic{};
-  source.read(magic);
-  if (magic[0] != std::byte{0} || magic[1] != std::byte{0}) {
-    throw DataLossError(source.path(), " is no IDX file: it does not begin with two zero bytes");
-  }
-  if (magic[2] != kUnsignedByte) {
-    throw UnimplementedError(source.path(), " holds IDX elements of type ", std::to_integer<int>(magic[2]),
-                             "; only unsigned bytes (8) are read");
-  }
-  const std::size_t rank = std::to_integer<std::size_t>(magic[3]);
-  if (rank == 0 || rank > kMaxRank) throw DataLossError(source.path(), " is no IDX file of 1 to ", kMaxRank, " dimensions: it has ", rank);
-  std::array<std::int64_t, kMaxRank> dims{};
-  std::uint64_t elements = 1;
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    std::array<std::byte, 4> digits{};
-    source.read(digits);
-    for (const std::byte digit : digits) dims[axis] = dims[axis] << 8 | std::to_integer<std::int64_t>(digit);
-    if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(dims[axis]), &elements) || elements > source.most_bytes()) {
-      throw DataLossError(source.path(), " is damaged: its header promises more elements than the file can hold");
-    }
-  }
-  return Shape(std::span<const std::int64_t>(dims.data(), rank));
-}
-
-}  // namespace detail
-
-/// The tensor in an IDX file: `uint8`, of the shape that its header gives. The header is checked before memory is taken for the rest.
-/// @throws NotFoundError, DataLossError (foreign, truncated or damaged) or UnimplementedError (other element types), naming the file.
-[[nodiscard]] inline Tensor read_idx_file(FileSystem& file_system, const std::string& path) {
-  const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
-  detail::IdxSource source(*file);
-  const Shape shape = detail::read_idx_header(source);
-  Tensor tensor = Tensor::uninitialized(DType::UInt8, shape);
-  source.read(tensor.overwrite_bytes());
-  source.expect_end();
-  return tensor;
-}
+/// The tensor in an IDX file: `uint8`, of the shape that its header gives. The header is checked before memory is taken
+/// for the rest.
+/// @throws NotFoundError, DataLossError (foreign, truncated or damaged) or UnimplementedError (other element types),
+/// naming the file.
+[[nodiscard]] TRAINHOOK_DECL Tensor read_idx_file(FileSystem& file_system, const std::string& path);
 
 /// Which part of a data set.
 enum class Split { Train, Test };
@@ -112,59 +27,21 @@ struct FashionMnist {
   Tensor labels;
 };
 
-namespace detail {
-
-/// The file `name`, compressed or not; empty where there is neither.
-inline std::string find_idx_file(FileSystem& file_system, const std::string& directory, std::string_view name) {
-  const std::string plain = join_path(directory, name);
-  const std::string compressed = plain + ".gz";
-  if (file_system.exists(compressed)) return compressed;
-  return file_system.exists(plain) ? plain : std::string();
-}
-
-inline std::string fashion_mnist_file(FileSystem& file_system, const std::string& directory, Split split, std::string_view rest) {
-  const std::string name = str_cat(split == Split::Train ? "train-" : "t10k-", rest);
-  std::string path = find_idx_file(file_system, directory, name);
-  if (path.empty()) {
-    throw NotFoundError("no ", name, ".gz in ", directory,
-                        ": install the data set (apt-get install dataset-fashion-mnist) or name its directory");
-  }
-  return path;
-}
-
-}  // namespace detail
-
-/// Where the Fashion-MNIST files are: the directory in the environment variable `FASHION_MNIST_DIR`, or where Debian's package puts them.
+/// Where the Fashion-MNIST files are: the directory in the environment variable `FASHION_MNIST_DIR`, or where Debian's
+/// package puts them.
 /// @throws NotFoundError that says how to install them.
-[[nodiscard]] inline std::string fashion_mnist_directory(FileSystem& file_system = posix_file_system()) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): only setenv in another thread could disturb it, and nothing here calls that
-  const char* chosen = std::getenv("FASHION_MNIST_DIR");
-  if (chosen != nullptr && *chosen != '\0') return chosen;
-  for (const char* directory : {"/usr/share/datasets/fashion-mnist", "/usr/local/share/datasets/fashion-mnist"}) {
-    if (!detail::find_idx_file(file_system, directory, "train-images-idx3-ubyte").empty()) return directory;
-  }
-  throw NotFoundError("Fashion-MNIST is not installed: apt-get install dataset-fashion-mnist, or set FASHION_MNIST_DIR to its directory");
-}
+[[nodiscard]] TRAINHOOK_DECL std::string fashion_mnist_directory(FileSystem& file_system = posix_file_system());
 
 /// Reads images and labels of one split. @throws NotFoundError or DataLossError, naming the file.
-[[nodiscard]] inline FashionMnist load_fashion_mnist(Split split, const std::string& directory,
-                                                     FileSystem& file_system = posix_file_system()) {
-  const std::string image_path = detail::fashion_mnist_file(file_system, directory, split, "images-idx3-ubyte");
-  const std::string label_path = detail::fashion_mnist_file(file_system, directory, split, "labels-idx1-ubyte");
-  FashionMnist data{read_idx_file(file_system, image_path), read_idx_file(file_system, label_path)};
-  const Shape& images = data.images.shape();
-  if (images.rank() != 3 || images[1] != 28 || images[2] != 28) {
-    throw DataLossError(image_path, " holds ", data.images, ", not images of 28 x 28 pixels");
-  }
-  if (data.labels.shape() != Shape{images[0]}) {
-    throw DataLossError(label_path, " holds ", data.labels, ", not a label for each of ", images[0], " images");
-  }
-  for (const std::uint8_t label : data.labels.data<std::uint8_t>()) {
-    if (label > 9) throw DataLossError(label_path, " holds the label ", static_cast<int>(label), "; labels are 0 to 9");
-  }
-  return data;
+[[nodiscard]] TRAINHOOK_DECL FashionMnist load_fashion_mnist(Split split, const std::string& directory,
+                                                             FileSystem& file_system = posix_file_system());
+
+[[nodiscard]] inline FashionMnist load_fashion_mnist(Split split) {
+  return load_fashion_mnist(split, fashion_mnist_directory());
 }
 
-[[nodiscard]] inline FashionMnist load_fashion_mnist(Split split) { return load_fashion_mnist(split, fashion_mnist_directory()); }
-
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/media/impl/idx.ipp>
+#endif

@@ -21,7 +21,7 @@ namespace trainhook {
 template <class S>
 inline constexpr bool runs_user_code = false;
 template <class S>
-requires requires { S::kRunsUserCode; }
+  requires requires { S::kRunsUserCode; }
 inline constexpr bool runs_user_code<S> = S::kRunsUserCode;
 
 /// What a step function may do. Source: TensorFlow's `StepContext`.
@@ -41,7 +41,8 @@ class StepContext : private RunForms<StepContext<S>, runs_user_code<S>> {
     return this->run(std::forward<What>(what));
   }
   template <class What>
-  auto run_with_hooks(const What& what, const FeedDict& feeds, const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) {
+  auto run_with_hooks(const What& what, const FeedDict& feeds, const RunOptions* options = nullptr,
+                      RunMetadata* metadata = nullptr) {
     return this->run(what, feeds, options, metadata);
   }
   template <std::size_t N>
@@ -68,10 +69,10 @@ class StepContext : private RunForms<StepContext<S>, runs_user_code<S>> {
 
 using MonitoredSessionOptions = SessionLifeOptions;
 
-/// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the session, which it makes anew when it is lost.
-/// `close()` may throw; the destructor never does. A run that is lost at the end of the loop is not repeated: it gives nothing, and throws
-/// OutOfRangeError where something was to be given. How a run and a session can end stands in the tables of session_run_hook.hpp.
-/// For one thread at a time. Source: TensorFlow's `MonitoredSession`.
+/// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the session, which it makes anew
+/// when it is lost. `close()` may throw; the destructor never does. A run that is lost at the end of the loop is not
+/// repeated: it gives nothing, and throws OutOfRangeError where something was to be given. How a run and a session can
+/// end stands in the tables of session_run_hook.hpp. For one thread at a time. Source: TensorFlow's `MonitoredSession`.
 template <SessionLike S>
 class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>> {
  public:
@@ -83,7 +84,8 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>>
   /// Whether the loop should end: a hook or a thread asked for it, or the session is closed. Never throws.
   [[nodiscard]] bool should_stop() noexcept { return life_.should_stop(); }
 
-  /// Calls `step_fn(StepContext<S>&)` and gives what it returns. It starts again from its beginning when the session is lost in it.
+  /// Calls `step_fn(StepContext<S>&)` and gives what it returns. It starts again from its beginning when the session is
+  /// lost in it.
   template <class StepFunction>
   auto run_step_fn(StepFunction&& step_fn) -> std::invoke_result_t<StepFunction&, StepContext<S>&> {
     using Result = std::invoke_result_t<StepFunction&, StepContext<S>&>;
@@ -106,18 +108,19 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>>
     }
   }
 
-  /// The global step as the session has it, by a run without hooks. @throws FailedPreconditionError where the graph has none, or the
-  /// session is lost or closed.
+  /// The global step as the session has it, by a run without hooks. @throws FailedPreconditionError where the graph has
+  /// none, or the session is lost or closed.
   [[nodiscard]] std::int64_t global_step() const { return life_.global_step(); }
 
   /// The engine: runs made through it trigger no hooks. The reference is good until the session is lost or closed.
   [[nodiscard]] S& raw_session() { return life_.session().template as<S>(); }
 
-  /// Ends the session: last checkpoint, flush, join. Throws the first error of a hook's `end`; a second call does nothing.
+  /// Ends the session: last checkpoint, flush, join. Throws the first error of a hook's `end`; a second call does
+  /// nothing.
   void close() { life_.close(); }
 
-  /// Ends the session by an error: hooks hear `abort`, nothing more is saved. Gives the error that counts: what a background thread
-  /// reported before, else this one.
+  /// Ends the session by an error: hooks hear `abort`, nothing more is saved. Gives the error that counts: what a
+  /// background thread reported before, else this one.
   std::exception_ptr abort(const std::exception_ptr& error) noexcept { return life_.abort(error); }
 
   /// All errors that the session ended by, the one that was thrown first.
@@ -132,9 +135,9 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>>
   SessionLife life_;
 };
 
-/// The whole loop: calls `step()` until the session should stop, then closes it. The end of input that a run reports is a normal end;
-/// any other exception ends the session by an error and goes on to the caller, unless a background thread has reported one before it,
-/// which then goes in its place, with the other in `session.errors()`.
+/// The whole loop: calls `step()` until the session should stop, then closes it. The end of input that a run reports is
+/// a normal end; any other exception ends the session by an error and goes on to the caller, unless a background thread
+/// has reported one before it, which then goes in its place, with the other in `session.errors()`.
 template <class Session, std::invocable Step>
 void run_until_stop(Session& session, Step step) {
   try {

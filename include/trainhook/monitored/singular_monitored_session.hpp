@@ -22,13 +22,14 @@ struct SingularMonitoredSessionOptions {
   Clock* clock = nullptr;                       ///< null: the machine's own
 };
 
-/// Always a chief, and without recovery: AbortedError and UnavailableError leave `run()` as any other error does, and the session stays
-/// usable. Source: TensorFlow's `SingularMonitoredSession`.
+/// Always a chief, and without recovery: AbortedError and UnavailableError leave `run()` as any other error does, and
+/// the session stays usable. Source: TensorFlow's `SingularMonitoredSession`.
 template <SessionLike S>
 class SingularMonitoredSession : public MonitoredSession<S> {
  public:
   /// A session of `graph`, which must outlive this.
-  explicit SingularMonitoredSession(Graph& graph, SingularMonitoredSessionOptions options = {}) requires std::constructible_from<S, Graph&>
+  explicit SingularMonitoredSession(Graph& graph, SingularMonitoredSessionOptions options = {})
+    requires std::constructible_from<S, Graph&>
       : SingularMonitoredSession(
             graph, [&graph] { return OwnedSession::make<S>(graph); }, std::move(options)) {}
 
@@ -44,18 +45,19 @@ class SingularMonitoredSession : public MonitoredSession<S> {
 
  private:
   SingularMonitoredSession(Graph& graph, SessionManager::Open open, SingularMonitoredSessionOptions options)
-      : MonitoredSession<S>(std::make_shared<ChiefSessionCreator>(
-                                graph, std::move(open),
-                                ChiefSessionCreatorOptions{.scaffold = options.scaffold,
-                                                           .checkpoint_dir = options.checkpoint_dir,
-                                                           .checkpoint_filename_with_path = options.checkpoint_filename_with_path,
-                                                           .file_system = options.file_system,
-                                                           .clock = options.clock}),
-                            {.hooks = std::move(options.hooks),
-                             .stop_grace_period_secs = options.stop_grace_period_secs,
-                             .retry = {.max_attempts = 0},
-                             .file_system = options.file_system,
-                             .clock = options.clock}) {}
+      : MonitoredSession<S>(
+            std::make_shared<ChiefSessionCreator>(
+                graph, std::move(open),
+                ChiefSessionCreatorOptions{.scaffold = options.scaffold,
+                                           .checkpoint_dir = options.checkpoint_dir,
+                                           .checkpoint_filename_with_path = options.checkpoint_filename_with_path,
+                                           .file_system = options.file_system,
+                                           .clock = options.clock}),
+            {.hooks = std::move(options.hooks),
+             .stop_grace_period_secs = options.stop_grace_period_secs,
+             .retry = {.max_attempts = 0},
+             .file_system = options.file_system,
+             .clock = options.clock}) {}
 };
 
 }  // namespace trainhook

@@ -9,17 +9,18 @@
 #include <utility>
 
 #include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
 class FileSystem;
 class FileWriters;
 
-/// The disk, the clock and the event writers that the hooks of one session share. Owned by the session, outlives its hooks' use of it.
+/// The disk, the clock and the event writers that the hooks of one session share. Owned by the session, outlives its
+/// hooks' use of it.
 class Environment {
  public:
-  Environment(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept
-      : file_system_(&file_system), clock_(&clock), writers_(&writers) {}
+  TRAINHOOK_DECL Environment(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept;
 
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
@@ -44,3 +45,7 @@ class Environment {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/environment.ipp>
+#endif

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <stop_token>
-#include <utility>
 
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
@@ -21,43 +21,21 @@ struct LooperThreadOptions {
   std::function<void()> stop_loop{};              ///< once after the last round, unless an error ended it; may be empty
 };
 
-/// Calls its target at once, then at fixed multiples of the interval from there: late calls catch up and the schedule does not drift. It
-/// waits on the coordinator's clock and is woken by a stop request. An error of the target requests a stop with it.
-/// Source: TensorFlow's `LooperThread`.
+/// Calls its target at once, then at fixed multiples of the interval from there: late calls catch up and the schedule
+/// does not drift. It waits on the coordinator's clock and is woken by a stop request. An error of the target requests
+/// a stop with it. Source: TensorFlow's `LooperThread`.
 class LooperThread {
  public:
   /// `coordinator` must outlive this object; its clock, and what the functions use, must outlive the thread.
   /// @throws InvalidArgumentError for a negative interval, or without a target.
-  LooperThread(Coordinator& coordinator, LooperThreadOptions options) : coordinator_(&coordinator), options_(std::move(options)) {
-    if (options_.timer_interval_secs && *options_.timer_interval_secs < Duration::zero()) {
-      throw InvalidArgumentError("LooperThread: timer_interval_secs is ",
-                                 std::chrono::duration<double>(*options_.timer_interval_secs).count(),
-                                 "; it must not be negative, and none at all calls back to back");
-    }
-    if (!options_.target) throw InvalidArgumentError("LooperThread: target is empty; give the function to be called");
-  }
+  TRAINHOOK_DECL LooperThread(Coordinator& coordinator, LooperThreadOptions options);
 
   /// Starts a thread of the coordinator, which joins it.
-  void start() const {
-    coordinator_->start_thread([options = options_, &clock = coordinator_->clock()](const std::stop_token& stop) {
-      if (options.start_loop) options.start_loop();
-      Duration next = clock.monotonic_now();
-      while (!stop.stop_requested()) {
-        options.target();
-        if (!options.timer_interval_secs) continue;
-        next += *options.timer_interval_secs;
-        wait_for_stop(stop, clock, next);
-      }
-      if (options.stop_loop) options.stop_loop();
-    });
-  }
+  TRAINHOOK_DECL void start() const;
 
   /// Makes one and starts it.
-  static LooperThread loop(Coordinator& coordinator, std::optional<Duration> timer_interval_secs, std::function<void()> target) {
-    LooperThread looper(coordinator, {.timer_interval_secs = timer_interval_secs, .target = std::move(target)});
-    looper.start();
-    return looper;
-  }
+  TRAINHOOK_DECL static LooperThread loop(Coordinator& coordinator, std::optional<Duration> timer_interval_secs,
+                                          std::function<void()> target);
 
  private:
   Coordinator* coordinator_;
@@ -65,3 +43,7 @@ class LooperThread {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/looper_thread.ipp>
+#endif

@@ -35,8 +35,10 @@ class Fetch {
 
  private:
   template <class Handle>
-  Fetch(const Handle& handle, std::int32_t index) : node_(handle.has_value() ? &handle.node() : nullptr), index_(index) {
-    if (node_ == nullptr) throw InvalidArgumentError("a fetch is an empty handle: set the Output or Operation before it is asked for");
+  Fetch(const Handle& handle, std::int32_t index)
+      : node_(handle.has_value() ? &handle.node() : nullptr), index_(index) {
+    if (node_ == nullptr)
+      throw InvalidArgumentError("a fetch is an empty handle: set the Output or Operation before it is asked for");
   }
 
   Node* node_;
@@ -66,8 +68,8 @@ class FetchList : public InlineVector<Fetch, 4> {
 
 enum class TraceLevel { None = 0, Software = 1, Hardware = 2, Full = 3 };
 
-/// How a run is to be done; what is below `timeout` is carried for engines, and none of the library's reads it. Source: TensorFlow's
-/// `RunOptions`.
+/// How a run is to be done; what is below `timeout` is carried for engines, and none of the library's reads it. Source:
+/// TensorFlow's `RunOptions`.
 struct RunOptions {
   TraceLevel trace_level = TraceLevel::None;  ///< Full: the engine fills `RunMetadata::node_stats`
   std::chrono::milliseconds timeout{0};       ///< 0: none; an engine that honours it throws DeadlineExceededError
@@ -110,8 +112,8 @@ struct SessionRunArgs {
   std::optional<RunOptions> options{};
 };
 
-/// What a hook got: its own fetches in the order asked for, valid during `after_run`; options and metadata of the merged run, empty
-/// where nobody asked for any.
+/// What a hook got: its own fetches in the order asked for, valid during `after_run`; options and metadata of the
+/// merged run, empty where nobody asked for any.
 struct SessionRunValues {
   std::span<const Tensor> results{};
   const RunOptions* options = nullptr;

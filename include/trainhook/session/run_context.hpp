@@ -15,7 +15,8 @@ namespace trainhook {
 class SessionRunContext {
  public:
   /// @param global_step the graph's global step variable, or null where it has none
-  SessionRunContext(SessionRef session, const RunRequest& original_args, Clock& clock, const Variable* global_step) noexcept
+  SessionRunContext(SessionRef session, const RunRequest& original_args, Clock& clock,
+                    const Variable* global_step) noexcept
       : session_(session), original_args_(&original_args), clock_(&clock), global_step_variable_(global_step) {}
 
   /// What the user asked for, without what hooks have added; options null where he gave none.
@@ -24,7 +25,8 @@ class SessionRunContext {
   /// The engine: runs made through it trigger no hooks.
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
 
-  /// Ends the loop after this run: `should_stop()` will be true, also if something later in the run throws. Cannot be taken back.
+  /// Ends the loop after this run: `should_stop()` will be true, also if something later in the run throws. Cannot be
+  /// taken back.
   void request_stop() noexcept { stop_requested_ = true; }
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
@@ -67,7 +69,8 @@ class SessionRunContext {
 
 inline std::int64_t SessionRunContext::read_global_step() const {
   if (global_step_variable_ == nullptr) {
-    throw FailedPreconditionError("Global step should be created to use a hook that asks for it: get_or_create_global_step(graph)");
+    throw FailedPreconditionError(
+        "Global step should be created to use a hook that asks for it: get_or_create_global_step(graph)");
   }
   return trainhook::read_global_step(session_, *global_step_variable_);
 }

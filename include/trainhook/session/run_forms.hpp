@@ -18,20 +18,22 @@
 namespace trainhook {
 
 /// Gives `Derived` TensorFlow's forms of `run`, on top of its `run_request(request, results)` and `graph()`.
-/// Every form takes feeds, options and metadata behind the fetches, as TensorFlow's does. `RunsUserCode`: whether a callable can be the
-/// step.
+/// Every form takes feeds, options and metadata behind the fetches, as TensorFlow's does. `RunsUserCode`: whether a
+/// callable can be the step.
 template <class Derived, bool RunsUserCode>
 class RunForms {
  public:
   /// Runs for the effect alone.
-  void run(Operation operation, const FeedDict& feeds = {}, const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) {
+  void run(Operation operation, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
+           RunMetadata* metadata = nullptr) {
     const Fetch fetch(operation);
     Tensor nothing;
     call({&fetch, 1}, feeds, options, metadata, {&nothing, 1});
   }
 
   /// The value of one output.
-  Tensor run(Output output, const FeedDict& feeds = {}, const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) {
+  Tensor run(Output output, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
+             RunMetadata* metadata = nullptr) {
     const Fetch fetch(output);
     Tensor result;
     call({&fetch, 1}, feeds, options, metadata, {&result, 1});
@@ -41,7 +43,8 @@ class RunForms {
   /// By name: `"loss:0"` or `"loss"` for its only output; an operation without outputs gives an empty Tensor.
   template <class Name>
     requires std::convertible_to<const Name&, std::string_view>
-  Tensor run(const Name& name, const FeedDict& feeds = {}, const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) {
+  Tensor run(const Name& name, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
+             RunMetadata* metadata = nullptr) {
     const Fetch fetch = by_name(name);
     Tensor result;
     call({&fetch, 1}, feeds, options, metadata, {&result, 1});
@@ -59,8 +62,8 @@ class RunForms {
 
   /// A list of names.
   template <std::size_t N>
-  std::array<Tensor, N> run(const char* const (&names)[N], const FeedDict& feeds = {}, const RunOptions* options = nullptr,
-                            RunMetadata* metadata = nullptr) {
+  std::array<Tensor, N> run(const char* const (&names)[N], const FeedDict& feeds = {},
+                            const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) {
     std::vector<Fetch> fetches;
     for (const char* name : names) fetches.push_back(by_name(name));
     std::array<Tensor, N> results;
@@ -69,14 +72,15 @@ class RunForms {
   }
 
   /// A list whose length is known at run time.
-  std::vector<Tensor> run(std::span<const Fetch> fetches, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
-                          RunMetadata* metadata = nullptr) {
+  std::vector<Tensor> run(std::span<const Fetch> fetches, const FeedDict& feeds = {},
+                          const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) {
     std::vector<Tensor> results(fetches.size());
     call(fetches, feeds, options, metadata, results);
     return results;
   }
 
-  /// The user's own code as one step; gives what it returns. Only where the engine's variables are the user's own memory.
+  /// The user's own code as one step; gives what it returns. Only where the engine's variables are the user's own
+  /// memory.
   template <class Step>
     requires(std::invocable<Step&> && !std::convertible_to<const Step&, std::string_view> && RunsUserCode)
   auto run(Step&& step) -> std::invoke_result_t<Step&> {

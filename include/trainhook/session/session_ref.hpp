@@ -26,7 +26,9 @@ struct SessionTable {
 template <SessionLike S>
 inline constexpr SessionTable kSessionTable{
     [](void* session) -> Graph& { return static_cast<S*>(session)->graph(); },
-    [](void* session, const RunRequest& request, std::span<Tensor> results) { static_cast<S*>(session)->execute(request, results); },
+    [](void* session, const RunRequest& request, std::span<Tensor> results) {
+      static_cast<S*>(session)->execute(request, results);
+    },
     [](void* session) { return static_cast<S*>(session)->state(); },
     [](void* session, std::span<const std::string> names) { return static_cast<S*>(session)->snapshot(names); },
     [](void* session, std::span<const NamedTensor> entries) { static_cast<S*>(session)->load(entries); },
@@ -45,9 +47,13 @@ class SessionRef : public RunForms<SessionRef, true> {
 
   [[nodiscard]] bool has_value() const noexcept { return session_ != nullptr; }
   [[nodiscard]] Graph& graph() const { return table_->graph(session_); }
-  void execute(const RunRequest& request, std::span<Tensor> results) const { table_->execute(session_, request, results); }
+  void execute(const RunRequest& request, std::span<Tensor> results) const {
+    table_->execute(session_, request, results);
+  }
   [[nodiscard]] std::vector<StateSpec> state() const { return table_->state(session_); }
-  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const { return table_->snapshot(session_, names); }
+  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const {
+    return table_->snapshot(session_, names);
+  }
   void load(std::span<const NamedTensor> entries) const { table_->load(session_, entries); }
   void close() const { table_->close(session_); }
 

@@ -5,15 +5,20 @@
 
 #include <concepts>
 #include <exception>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/session/environment.hpp>
+#include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
+#include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
@@ -27,31 +32,35 @@ enum class HookPhase {
   Report,  ///< only looks: a batch that it takes at the end is not missing after a restart
 };
 
-/// Takes part in a training loop through callbacks, all of which do nothing unless overridden. A hook is called on the thread that
-/// calls the monitored session, one callback at a time, and belongs to one session at a time.
-/// Source: TensorFlow's `SessionRunHook`; `abort`, `on_run_failed`, `phase`, `veto_save` and the state calls are additions.
+/// Takes part in a training loop through callbacks, all of which do nothing unless overridden. A hook is called on the
+/// thread that calls the monitored session, one callback at a time, and belongs to one session at a time. Source:
+/// TensorFlow's `SessionRunHook`; `abort`, `on_run_failed`, `phase`, `veto_save` and the state calls are additions.
 ///
 /// | the step ended by | after_run | on_run_failed | the session afterwards |
 /// |---|---|---|---|
 /// | normal return | all hooks | | goes on |
-/// | a hook called `request_stop()` | all hooks of this step | | `should_stop()` is true, also if something later in the same run threw |
-/// | AbortedError, UnavailableError | none for that attempt | all that ran before_run | made anew from the newest good checkpoint, within the retry policy; the step is run again, unless a hook has asked to stop |
-/// | any other exception | none further | all that ran before_run | it leaves `run()`, or a thread's that came first; the session stays usable |
+/// | a hook called `request_stop()` | all hooks of this step | | `should_stop()` is true, also if something later in
+/// the same run threw | | AbortedError, UnavailableError | none for that attempt | all that ran before_run | made anew
+/// from the newest good checkpoint, within the retry policy; the step is run again, unless a hook has asked to stop |
+/// | any other exception | none further | all that ran before_run | it leaves `run()`, or a thread's that came first;
+/// the session stays usable |
 ///
 /// | the session ended by | end | abort | last checkpoint | the caller sees |
 /// |---|---|---|---|---|
-/// | `close()` | every hook, also if one throws | no | yes | the first error, all of them in `errors()`; a second `close()` does nothing |
-/// | end of input leaving the loop function | every hook | no | yes | the loop function returns |
-/// | another exception leaving the loop function | no | every hook, last first, with the error | no | that exception, or a thread's that came first |
-/// | `close()` or destructor, the session being lost for good | no | every hook, with the error that it was lost to | no | that error, unless it has left `run()` already |
-/// | destructor, not unwinding | as `close()`, errors logged | no | yes | nothing |
-/// | destructor while unwinding from the end of input that `run()` threw | as `close()`, errors logged | no | yes | the exception goes on |
-/// | destructor while unwinding otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
+/// | `close()` | every hook, also if one throws | no | yes | the first error, all of them in `errors()`; a second
+/// `close()` does nothing | | end of input leaving the loop function | every hook | no | yes | the loop function
+/// returns | | another exception leaving the loop function | no | every hook, last first, with the error | no | that
+/// exception, or a thread's that came first | | `close()` or destructor, the session being lost for good | no | every
+/// hook, with the error that it was lost to | no | that error, unless it has left `run()` already | | destructor, not
+/// unwinding | as `close()`, errors logged | no | yes | nothing | | destructor while unwinding from the end of input
+/// that `run()` threw | as `close()`, errors logged | no | yes | the exception goes on | | destructor while unwinding
+/// otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
 class SessionRunHook {
  public:
-  virtual ~SessionRunHook() = default;
+  TRAINHOOK_DECL virtual ~SessionRunHook();
 
-  /// Once, before the session exists: the graph can still be changed. Resolve names here. Not repeated after a recovery.
+  /// Once, before the session exists: the graph can still be changed. Resolve names here. Not repeated after a
+  /// recovery.
   virtual void begin(Graph& /*graph*/) {}
 
   /// After every creation of the session, the first and each recovery: variables have their values, the graph is final.
@@ -97,16 +106,14 @@ class SessionRunHook {
   SessionRunHook& operator=(SessionRunHook&&) = default;
 
   /// The session's disk, clock and writers; from `begin` on. @throws FailedPreconditionError before.
-  [[nodiscard]] Environment& environment() const {
-    if (environment_ == nullptr) throw FailedPreconditionError("this hook is not attached to a session yet");
-    return *environment_;
-  }
+  [[nodiscard]] TRAINHOOK_DECL Environment& environment() const;
 
  private:
   Environment* environment_ = nullptr;
 };
 
-/// An entry of a list of hooks: a hook by value, which is moved in, one that is handed over, or one that is shared with the caller.
+/// An entry of a list of hooks: a hook by value, which is moved in, one that is handed over, or one that is shared with
+/// the caller.
 class HookEntry {
  public:
   template <std::derived_from<SessionRunHook> Hook>
@@ -137,3 +144,7 @@ template <std::derived_from<SessionRunHook> Hook>
 }
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/session_run_hook.ipp>
+#endif

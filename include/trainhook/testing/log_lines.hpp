@@ -3,7 +3,6 @@
 /// LogLines: keeps what is logged instead of printing it.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <string>
@@ -11,29 +10,23 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/log.hpp>
 
 namespace trainhook::testing {
 
-/// While it lives, log lines of the whole program go here: `I ...` for information, `W ...` for warnings, `E ...` for errors. Lines may
-/// come from several threads; look at them when those are quiet. One at a time, or one within the life of the other.
+/// While it lives, log lines of the whole program go here: `I ...` for information, `W ...` for warnings, `E ...` for
+/// errors. Lines may come from several threads; look at them when those are quiet. One at a time, or one within the
+/// life of the other.
 class LogLines {
  public:
-  LogLines() {
-    before_ = set_log_sink([this](LogLevel level, std::string_view line) {
-      const std::scoped_lock lock(mutex_);
-      lines.push_back((level == LogLevel::Info ? "I " : level == LogLevel::Warning ? "W " : "E ") + std::string(line));
-    });
-  }
+  TRAINHOOK_DECL LogLines();
   LogLines(const LogLines&) = delete;
   LogLines& operator=(const LogLines&) = delete;
   ~LogLines() { set_log_sink(std::move(before_)); }
 
   /// How many lines contain `part`.
-  [[nodiscard]] std::size_t count(std::string_view part) const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; }));
-  }
+  [[nodiscard]] TRAINHOOK_DECL std::size_t count(std::string_view part) const;
 
   /// What was logged since the last call.
   [[nodiscard]] std::vector<std::string> take() { return std::exchange(lines, {}); }
@@ -46,3 +39,7 @@ class LogLines {
 };
 
 }  // namespace trainhook::testing
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/testing/impl/log_lines.ipp>
+#endif

@@ -3,16 +3,20 @@
 /// RecordingHook: writes down every call that it gets, and misbehaves on request.
 #pragma once
 
-#include <cstddef>
 #include <exception>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/session/run_args.hpp>
+#include <trainhook/session/run_context.hpp>
+#include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook::testing {
@@ -20,18 +24,18 @@ namespace trainhook::testing {
 /// Lines in the order of the calls. Several hooks may share one.
 class Trace {
  public:
-  void add(std::string line) { text_ += std::move(line) + "\n"; }
+  TRAINHOOK_DECL void add(std::string line);
   [[nodiscard]] const std::string& lines() const noexcept { return text_; }
 
   /// What was added since the last call.
-  [[nodiscard]] std::string take() { return std::exchange(text_, std::string()); }
+  [[nodiscard]] TRAINHOOK_DECL std::string take();
 
  private:
   std::string text_;
 };
 
-/// Each callback adds a line, `<name>.<callback>`, runs with their number from 0: `a.before_run 0`. What stands in `act` under that line
-/// (without the name) is done after it is written: throw, request a stop through `context`, ...
+/// Each callback adds a line, `<name>.<callback>`, runs with their number from 0: `a.before_run 0`. What stands in
+/// `act` under that line (without the name) is done after it is written: throw, request a stop through `context`, ...
 class RecordingHook final : public SessionRunHook {
  public:
   struct Options {
@@ -41,31 +45,19 @@ class RecordingHook final : public SessionRunHook {
     std::optional<std::string> veto{};
   };
 
-  RecordingHook(std::shared_ptr<Trace> trace, Options options) : trace_(std::move(trace)), options_(std::move(options)) {}
+  TRAINHOOK_DECL RecordingHook(std::shared_ptr<Trace> trace, Options options);
 
   /// What to do at a callback; the context is null where there is none.
   std::map<std::string, std::function<void(SessionRunContext*)>> act;
   std::vector<Tensor> last_results;
 
-  void begin(Graph&) override { record("begin", nullptr); }
-  void after_create_session(SessionRef, Coordinator& coordinator) override {
-    last_coordinator = &coordinator;
-    record("after_create_session", nullptr);
-  }
-  SessionRunArgs before_run(SessionRunContext& context) override {
-    record(str_cat("before_run ", run_ + 1), &context);
-    ++run_;  // one that throws above has not been
-    return options_.args;
-  }
-  void after_run(SessionRunContext& context, const SessionRunValues& values) override {
-    last_results.assign(values.results.begin(), values.results.end());
-    record(str_cat("after_run ", run_), &context);
-  }
-  void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override {
-    record(str_cat("on_run_failed ", run_), &context, describe(error));
-  }
-  void end(SessionRef) override { record("end", nullptr); }
-  void abort(const std::exception_ptr& error) noexcept override { trace_->add(str_cat(options_.name, ".abort ", describe(error))); }
+  TRAINHOOK_DECL void begin(Graph&) override;
+  TRAINHOOK_DECL void after_create_session(SessionRef, Coordinator& coordinator) override;
+  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+  TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
+  TRAINHOOK_DECL void end(SessionRef) override;
+  TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
   [[nodiscard]] HookPhase phase() const noexcept override { return options_.phase; }
   [[nodiscard]] std::optional<std::string> veto_save() override { return options_.veto; }
   [[nodiscard]] std::string name() const override { return options_.name; }
@@ -73,10 +65,7 @@ class RecordingHook final : public SessionRunHook {
   Coordinator* last_coordinator = nullptr;
 
  private:
-  void record(const std::string& callback, SessionRunContext* context, const std::string& detail = {}) {
-    trace_->add(str_cat(options_.name, ".", callback, detail.empty() ? "" : ": ", detail));
-    if (const auto action = act.find(callback); action != act.end()) action->second(context);
-  }
+  TRAINHOOK_DECL void record(const std::string& callback, SessionRunContext* context, const std::string& detail = {});
 
   std::shared_ptr<Trace> trace_;
   Options options_;
@@ -84,3 +73,7 @@ class RecordingHook final : public SessionRunHook {
 };
 
 }  // namespace trainhook::testing
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/testing/impl/recording_hook.ipp>
+#endif

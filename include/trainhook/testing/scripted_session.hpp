@@ -3,22 +3,27 @@
 /// ScriptedSession: an engine that does what a test says.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/creation/session_creator.hpp>
-#include <trainhook/graph/global_step.hpp>
-#include <trainhook/session/session_ref.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/session/run_args.hpp>
+#include <trainhook/session/run_forms.hpp>
 
 namespace trainhook::testing {
 
@@ -26,10 +31,7 @@ namespace trainhook::testing {
 class Script {
  public:
   /// @param scope where the global step is made, as `<scope>/step`; empty: TensorFlow's own `global_step`
-  explicit Script(const std::string& scope = {})
-      : global_step(make_step(graph_, scope)), train_(graph_.add({.type = "ScriptedTrain", .name = "train"})) {
-    initial_values[global_step.name()] = Tensor(std::int64_t{0});
-  }
+  TRAINHOOK_DECL explicit Script(const std::string& scope = {});
 
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
 
@@ -37,47 +39,28 @@ class Script {
   [[nodiscard]] Operation train() const noexcept { return train_; }
 
   /// An output whose value is what `give` returns.
-  Output value(const std::string& name, std::function<Tensor()> give, DType dtype = DType::Float, const PartialShape& shape = Shape{}) {
-    const Output output = graph_.add({.type = "ScriptedValue", .name = name, .outputs = {{dtype, shape}}}).output();
-    values[&output.node()] = std::move(give);
-    return output;
-  }
+  TRAINHOOK_DECL Output value(const std::string& name, std::function<Tensor()> give, DType dtype = DType::Float,
+                              const PartialShape& shape = Shape{});
 
   /// An operation that does what `run` does, after the values of its run were taken.
-  Operation operation(const std::string& name, std::function<void()> run) {
-    const Operation operation = graph_.add({.type = "ScriptedOperation", .name = name});
-    operations[&operation.node()] = std::move(run);
-    return operation;
-  }
+  TRAINHOOK_DECL Operation operation(const std::string& name, std::function<void()> run);
 
   /// A variable that stands in the checkpoint.
-  Variable variable(const std::string& name, const Tensor& initial) {
-    const Output first = graph_
-                             .add({.type = "Const",
-                                   .name = name + "/initial",
-                                   .attrs = {{"dtype", initial.dtype()}, {"value", initial}},
-                                   .outputs = {{initial.dtype(), initial.shape()}}})
-                             .output();
-    const Variable variable = make_variable(name, first, {.trainable = false});
-    initial_values[variable.name()] = initial;
-    return variable;
-  }
+  TRAINHOOK_DECL Variable variable(const std::string& name, const Tensor& initial);
 
   /// State of an input pipeline, which a model's saver leaves alone unless it is asked for.
-  void input_state(const std::string& name, const Tensor& initial) {
-    initial_values[name] = initial;
-    inputs.insert(name);
-  }
+  TRAINHOOK_DECL void input_state(const std::string& name, const Tensor& initial);
 
-  /// Makes run number `run` (from 1, counted over all sessions, runs of the train operation only) throw `error` before it does anything.
+  /// Makes run number `run` (from 1, counted over all sessions, runs of the train operation only) throw `error` before
+  /// it does anything.
   template <class E>
   void throw_at(int run, E error) {
     failures[run] = std::make_exception_ptr(std::move(error));
   }
 
-  /// One line for each run since the last call: `run train, loss:0 <- rate:0`, with what was fed behind the arrow; `step` is code of the
-  /// user's own.
-  [[nodiscard]] std::string take_requests() { return std::exchange(requests, std::string()); }
+  /// One line for each run since the last call: `run train, loss:0 <- rate:0`, with what was fed behind the arrow;
+  /// `step` is code of the user's own.
+  [[nodiscard]] TRAINHOOK_DECL std::string take_requests();
 
   std::map<std::string, Tensor> initial_values;
   std::set<std::string> inputs;  ///< which of the initial values are state of input pipelines
@@ -94,19 +77,7 @@ class Script {
   std::int64_t step_by = 1;               ///< what the train operation adds
 
  private:
-  static Variable make_step(Graph& graph, const std::string& scope) {
-    if (scope.empty()) return create_global_step(graph);
-    const Graph::Scope inside = graph.name_scope(scope);
-    const Output zero = graph
-                            .add({.type = "Const",
-                                  .name = "step/initial",
-                                  .attrs = {{"dtype", DType::Int64}, {"value", Tensor(std::int64_t{0})}},
-                                  .outputs = {{DType::Int64, Shape{}}}})
-                            .output();
-    Variable step = make_variable("step", zero, {.trainable = false});
-    graph.add_to_collection(graph_keys::kGlobalStep, step);
-    return step;
-  }
+  TRAINHOOK_DECL static Variable make_step(Graph& graph, const std::string& scope);
 
   Graph graph_;
 
@@ -117,114 +88,32 @@ class Script {
   Operation train_;
 };
 
-/// One session of a script: variables are a map, the train operation counts, values are the test's functions. A traced run tells of what
-/// was fetched, at time 0.
+/// One session of a script: variables are a map, the train operation counts, values are the test's functions. A traced
+/// run tells of what was fetched, at time 0.
 class ScriptedSession : public RunForms<ScriptedSession, true> {
  public:
   static constexpr bool kRunsUserCode = true;
 
-  explicit ScriptedSession(Script& script) : script_(&script), variables_(script.initial_values) { ++script.sessions; }
+  TRAINHOOK_DECL explicit ScriptedSession(Script& script);
 
   [[nodiscard]] Graph& graph() noexcept { return script_->graph(); }
 
-  void execute(const RunRequest& request, std::span<Tensor> results) {
-    if (closed_) throw FailedPreconditionError("the scripted session is closed");
-    if (results.size() != request.fetches.size()) {
-      throw InvalidArgumentError("there is room for ", results.size(), " results of ", request.fetches.size(), " fetches");
-    }
-    ++script_->executes;
-    if (script_->keeps_requests) record(request);
-    if (script_->before_each_run) script_->before_each_run();
-    const bool trains =
-        request.step || std::ranges::any_of(request.fetches, [&](const Fetch& fetch) { return &fetch.node() == &script_->train().node(); });
-    if (trains) {
-      ++script_->runs;
-      if (const auto failure = script_->failures.find(script_->runs); failure != script_->failures.end())
-        std::rethrow_exception(failure->second);
-    }
-    if (request.step) request.step();
-    for (std::size_t i = 0; i < request.fetches.size(); ++i) results[i] = evaluate(request.fetches[i], request.feeds);
-    for (const Fetch& fetch : request.fetches) {
-      if (const auto operation = script_->operations.find(&fetch.node()); operation != script_->operations.end()) operation->second();
-    }
-    if (trains) {
-      Tensor& step = variable(script_->global_step.name());
-      step = Tensor(step.scalar<std::int64_t>() + script_->step_by);
-    }
-    if (request.is_traced()) {
-      for (const Fetch& fetch : request.fetches) {
-        request.metadata->node_stats.push_back({.node_name = fetch.node().name(), .op_type = fetch.node().type()});
-      }
-    }
-  }
-  [[nodiscard]] std::vector<StateSpec> state() const {
-    std::map<std::string, Tensor> all = variables_;
-    all.insert(script_->initial_values.begin(), script_->initial_values.end());
-    std::vector<StateSpec> specs;
-    for (const auto& [name, value] : all) {
-      const StateKind kind = script_->inputs.contains(name) ? StateKind::Input : StateKind::Variable;
-      specs.push_back({.name = name, .kind = kind, .dtype = value.dtype(), .shape = value.shape()});
-    }
-    return specs;
-  }
-  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const {
-    std::vector<NamedTensor> entries;
-    for (const std::string& name : names) entries.push_back({name, variable(name)});
-    return entries;
-  }
-  void load(std::span<const NamedTensor> entries) {
-    for (const NamedTensor& entry : entries) {
-      const Tensor& present = variable(entry.name);
-      if (entry.tensor.dtype() != present.dtype() || entry.tensor.shape() != present.shape()) {
-        throw InvalidArgumentError("variable '", entry.name, "' is ", present, ", not ", entry.tensor);
-      }
-    }
-    for (const NamedTensor& entry : entries) variable(entry.name) = entry.tensor;
-  }
-  void close() {
-    if (!std::exchange(closed_, true)) ++script_->closes;
-  }
+  TRAINHOOK_DECL void execute(const RunRequest& request, std::span<Tensor> results);
+  [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> state() const;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> snapshot(std::span<const std::string> names) const;
+  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
+  TRAINHOOK_DECL void close();
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }
 
-  /// A variable or input state of this session, to look at and to set. One that came to the script later begins with its initial value.
+  /// A variable or input state of this session, to look at and to set. One that came to the script later begins with
+  /// its initial value.
   /// @throws NotFoundError where the script has no such variable.
-  [[nodiscard]] const Tensor& variable(const std::string& name) const {
-    if (const auto found = variables_.find(name); found != variables_.end()) return found->second;
-    const auto initial = script_->initial_values.find(name);
-    if (initial == script_->initial_values.end()) throw NotFoundError("the script has no variable '", name, "'");
-    return initial->second;
-  }
-  [[nodiscard]] Tensor& variable(const std::string& name) {
-    if (!variables_.contains(name)) variables_.emplace(name, std::as_const(*this).variable(name));
-    return variables_.at(name);
-  }
+  [[nodiscard]] TRAINHOOK_DECL const Tensor& variable(const std::string& name) const;
+  [[nodiscard]] TRAINHOOK_DECL Tensor& variable(const std::string& name);
 
  private:
-  void record(const RunRequest& request) const {
-    std::string line = request.step ? "run step" : "run";
-    std::string_view separator = request.step ? ", " : " ";
-    for (const Fetch& fetch : request.fetches) {
-      line += str_cat(separator, fetch.node().name());
-      if (!fetch.is_operation()) line += str_cat(":", fetch.index());
-      separator = ", ";
-    }
-    separator = " <- ";
-    for (const Feed& feed : request.feeds) {
-      line += str_cat(separator, feed.key.name());
-      separator = ", ";
-    }
-    script_->requests += line + "\n";
-  }
-
-  Tensor evaluate(const Fetch& fetch, std::span<const Feed> feeds) {
-    for (const Feed& feed : feeds) {
-      if (!fetch.is_operation() && Fetch(feed.key) == fetch) return feed.value;
-    }
-    if (fetch.is_operation()) return {};
-    if (const auto value = script_->values.find(&fetch.node()); value != script_->values.end()) return value->second();
-    if (fetch.node().type() == "Identity") return variable(fetch.node().inputs()[0].node().name());
-    throw InvalidArgumentError("the script has no value for '", fetch.node().name(), "'; feed one");
-  }
+  TRAINHOOK_DECL void record(const RunRequest& request) const;
+  TRAINHOOK_DECL Tensor evaluate(const Fetch& fetch, std::span<const Feed> feeds);
 
   Script* script_;
   std::map<std::string, Tensor> variables_;
@@ -236,13 +125,14 @@ class ScriptedSessionCreator final : public SessionCreator {
  public:
   explicit ScriptedSessionCreator(Script& script) : script_(&script) {}
   [[nodiscard]] Graph& graph() override { return script_->graph(); }
-  [[nodiscard]] OwnedSession create_session() override {
-    script_->graph().finalize();
-    return OwnedSession::make<ScriptedSession>(*script_);
-  }
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
 
  private:
   Script* script_;
 };
 
 }  // namespace trainhook::testing
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/testing/impl/scripted_session.ipp>
+#endif

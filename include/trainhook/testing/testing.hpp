@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Everything that tests of hooks, loops and files need: clocks set by hand, disks in memory, disks that fail, sessions by script, and
-/// recorders of callbacks, log lines and events.
+/// Everything that tests of hooks, loops and files need: clocks set by hand, disks in memory, disks that fail, sessions
+/// by script, and recorders of callbacks, log lines and events.
 #pragma once
 
 #include <trainhook/testing/faulty_file_system.hpp>

@@ -111,7 +111,7 @@ const ConvCase kCases[] = {
 TEST(ConvKernels, SumUpWhatWindowsSeeInResultAndGradients) {
   for (const ConvCase& c : kCases) {
     for (const bool same : {true, false}) {
-      SCOPED_TRACE(str_cat(c.image, " ", c.filter, " ", c.stride_height, " ", c.stride_width, same ? " SAME" : " VALID"));
+      SCOPED_TRACE(fmt::format("{} {} {} {} {}", c.image, c.filter, c.stride_height, c.stride_width, same ? "SAME" : "VALID"));
       const std::array strides{c.stride_height, c.stride_width};
       std::array<std::int64_t, 2> before{};
       std::array<std::int64_t, 2> steps{};

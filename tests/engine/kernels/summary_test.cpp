@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/media/png.hpp>
+
 #include "run_op.hpp"
 
 namespace trainhook {

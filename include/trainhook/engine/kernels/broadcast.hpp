@@ -19,7 +19,8 @@ namespace trainhook::detail {
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t a = i + x.rank() < rank ? 1 : x[i + x.rank() - rank];
     const std::int64_t b = i + y.rank() < rank ? 1 : y[i + y.rank() - rank];
-    if (a != b && a != 1 && b != 1) throw InvalidArgumentError("Incompatible shapes: ", x, " and ", y, " cannot be broadcast to one");
+    if (a != b && a != 1 && b != 1)
+      throw InvalidArgumentError("Incompatible shapes: {} and {} cannot be broadcast to one", x, y);
     dims.push_back(a == 1 ? b : a);
   }
   return shape_of_ints(dims);
@@ -35,7 +36,8 @@ namespace trainhook::detail {
   return strides;
 }
 
-/// Calls `run(x_offset, y_offset, at, count, x_stride, y_stride)` for each innermost run of the whole shape; strides are 0 or 1.
+/// Calls `run(x_offset, y_offset, at, count, x_stride, y_stride)` for each innermost run of the whole shape; strides
+/// are 0 or 1.
 template <class Run>
 void for_each_run(const Shape& whole, const Ints& x, const Ints& y, const Run& run) {
   const std::size_t rank = whole.rank();
@@ -64,8 +66,10 @@ void for_each_run(const Shape& whole, const Ints& x, const Ints& y, const Run& r
   }
 }
 
-/// One run of an elementwise op: `count` elements from x and y, whose strides are 1, or 0 where one element stands for all.
-using BinaryRun = void (*)(void* out, const void* x, std::int64_t x_stride, const void* y, std::int64_t y_stride, std::int64_t count);
+/// One run of an elementwise op: `count` elements from x and y, whose strides are 1, or 0 where one element stands for
+/// all.
+using BinaryRun = void (*)(void* out, const void* x, std::int64_t x_stride, const void* y, std::int64_t y_stride,
+                           std::int64_t count);
 
 template <class Op, class T, class R>
 void binary_run(void* out_bytes, const void* x_bytes, std::int64_t x_stride, const void* y_bytes, std::int64_t y_stride,
@@ -73,7 +77,8 @@ void binary_run(void* out_bytes, const void* x_bytes, std::int64_t x_stride, con
   auto* const __restrict out = static_cast<R*>(out_bytes);
   const auto* const x = static_cast<const T*>(x_bytes);
   const auto* const y = static_cast<const T*>(y_bytes);
-  if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, R>) {  // where speed matters: loops that become vector code
+  if constexpr (std::is_floating_point_v<T> &&
+                std::is_same_v<T, R>) {  // where speed matters: loops that become vector code
     if (x_stride == y_stride) {
       for (std::int64_t i = 0; i < count; ++i) out[i] = Op::of(x[i], y[i]);
     } else if (y_stride == 0) {
@@ -91,16 +96,18 @@ template <class T>
   return tensor.data<T>().data();
 }
 
-/// Runs `run` over both inputs, broadcast to one shape. The code that depends on the op is behind the pointer, to be compiled but once.
-inline void broadcast_binary(KernelContext& context, BinaryRun run, const void* x, const void* y, std::size_t size, DType result,
-                             std::size_t result_size) {
+/// Runs `run` over both inputs, broadcast to one shape. The code that depends on the op is behind the pointer, to be
+/// compiled but once.
+inline void broadcast_binary(KernelContext& context, BinaryRun run, const void* x, const void* y, std::size_t size,
+                             DType result, std::size_t result_size) {
   const Shape& x_shape = context.shape(0);
   const Shape& y_shape = context.shape(1);
   const bool x_repeats = x_shape.rank() == 0;
   const bool y_repeats = y_shape.rank() == 0;
   if (x_repeats || y_repeats || x_shape == y_shape) {
     Tensor& out = context.output(0, result, x_repeats ? y_shape : x_shape);
-    run(out.overwrite_bytes().data(), x, x_repeats && !y_repeats ? 0 : 1, y, y_repeats && !x_repeats ? 0 : 1, out.num_elements());
+    run(out.overwrite_bytes().data(), x, x_repeats && !y_repeats ? 0 : 1, y, y_repeats && !x_repeats ? 0 : 1,
+        out.num_elements());
     return;
   }
   const Shape whole = broadcast_shapes(x_shape, y_shape);
@@ -108,19 +115,20 @@ inline void broadcast_binary(KernelContext& context, BinaryRun run, const void* 
   const auto at = [](const void* start, std::int64_t elements, std::size_t element) {
     return static_cast<const std::byte*>(start) + static_cast<std::size_t>(elements) * element;
   };
-  for_each_run(
-      whole, broadcast_strides(x_shape, whole), broadcast_strides(y_shape, whole),
-      [&](std::int64_t x_at, std::int64_t y_at, std::int64_t to, std::int64_t count, std::int64_t x_stride, std::int64_t y_stride) {
-        run(out + static_cast<std::size_t>(to) * result_size, at(x, x_at, size), x_stride, at(y, y_at, size), y_stride, count);
-      });
+  for_each_run(whole, broadcast_strides(x_shape, whole), broadcast_strides(y_shape, whole),
+               [&](std::int64_t x_at, std::int64_t y_at, std::int64_t to, std::int64_t count, std::int64_t x_stride,
+                   std::int64_t y_stride) {
+                 run(out + static_cast<std::size_t>(to) * result_size, at(x, x_at, size), x_stride, at(y, y_at, size),
+                     y_stride, count);
+               });
 }
 
 /// The kernel of an op whose result has dtype R; which T the elements have is the node's `T`.
 template <class Op, class T, class R>
 [[nodiscard]] Kernel binary_kernel() {
   return +[](KernelContext& context) {
-    broadcast_binary(context, binary_run<Op, T, R>, address_of<T>(context.input(0)), address_of<T>(context.input(1)), sizeof(T),
-                     dtype_of<R>, sizeof(R));
+    broadcast_binary(context, binary_run<Op, T, R>, address_of<T>(context.input(0)), address_of<T>(context.input(1)),
+                     sizeof(T), dtype_of<R>, sizeof(R));
   };
 }
 

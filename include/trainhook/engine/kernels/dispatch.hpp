@@ -28,7 +28,7 @@ template <class... Ts, class Make>
   const DType dtype = node.attr<DType>(attr);
   Kernel kernel;
   if (((dtype_of<Ts> == dtype && (kernel = make.template operator()<Ts>(), true)) || ...)) return kernel;
-  throw UnimplementedError(node.type(), " of ", dtype_name(dtype), " (node '", node.name(), "') has no kernel");
+  throw UnimplementedError("{} of {} (node '{}') has no kernel", node.type(), dtype, node.name());
 }
 
 /// Up to eight integers, as shapes and axes are.
@@ -54,7 +54,8 @@ using Ints = InlineVector<std::int64_t, kMaxRank>;
 /// An axis counted from the front. @throws InvalidArgumentError beyond the rank.
 [[nodiscard]] inline std::size_t axis_of(std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
-  if (axis < -signed_rank || axis >= signed_rank) throw InvalidArgumentError("axis ", axis, " does not exist in rank ", rank);
+  if (axis < -signed_rank || axis >= signed_rank)
+    throw InvalidArgumentError("axis {} does not exist in rank {}", axis, rank);
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 

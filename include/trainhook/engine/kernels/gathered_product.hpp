@@ -43,8 +43,8 @@ class LatticeCursor {
   std::int64_t column_ = 0;
 };
 
-/// `result[i][j] (+)= sum over k of a[i + k] * b[k][j]`, where i runs over `rows` and k over `inner`: a plain matrix has one row of either.
-/// In a convolution i is a position and k a place in the window.
+/// `result[i][j] (+)= sum over k of a[i + k] * b[k][j]`, where i runs over `rows` and k over `inner`: a plain matrix
+/// has one row of either. In a convolution i is a position and k a place in the window.
 template <class T>
 struct GatheredProduct {
   const T* a;
@@ -75,7 +75,8 @@ void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int6
   for (std::int64_t first = 0; first < columns; first += kBlock) {
     const std::int64_t last = (std::min)(first + kBlock, columns);
     for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t column = first; column < last; ++column) to[column * rows + row] = from[row * row_stride + column];
+      for (std::int64_t column = first; column < last; ++column)
+        to[column * rows + row] = from[row * row_stride + column];
     }
   }
 }
@@ -94,7 +95,8 @@ struct TileRows {
   }
 };
 
-/// `Vectors` vectors of `Size` columns, which stay in registers from the first k to the last; of the last vector the first `Width`.
+/// `Vectors` vectors of `Size` columns, which stay in registers from the first k to the last; of the last vector the
+/// first `Width`.
 template <std::size_t Size, std::size_t Vectors, std::size_t Width = Size>
 struct WideTile {
   static constexpr std::int64_t kColumns = (Vectors - 1) * Size + Width;
@@ -118,12 +120,15 @@ struct WideTile {
     using Vector = typename VectorOf<T, Size>::type;
     Vector sums[Rows][Vectors] = {};
     if (product.adds) {
-      unrolled<Rows>([&](auto r) { unrolled<Vectors>([&](auto v) { sums[r][v] = load_columns<Vector>(rows.result[r] + v * Size); }); });
+      unrolled<Rows>([&](auto r) {
+        unrolled<Vectors>([&](auto v) { sums[r][v] = load_columns<Vector>(rows.result[r] + v * Size); });
+      });
     }
     const T* b = product.b;
     for (std::int64_t row = 0; row < product.inner.rows; ++row) {
       std::int64_t k = row * product.inner.row_stride;
-      for (std::int64_t i = 0; i < product.inner.columns; ++i, k += product.inner.column_stride, b += product.b_stride) {
+      for (std::int64_t i = 0; i < product.inner.columns;
+           ++i, k += product.inner.column_stride, b += product.b_stride) {
         Vector factors[Vectors];
         unrolled<Vectors>([&](auto v) { factors[v] = load_columns<Vector>(b + v * Size); });
         unrolled<Rows>([&](auto r) { unrolled<Vectors>([&](auto v) { sums[r][v] += rows.a[r][k] * factors[v]; }); });
@@ -177,7 +182,8 @@ void pack_columns(GatheredProduct<T>& product) {
   if (product.b_column_stride != 1) {
     transpose(product.b, kColumns, product.inner.size(), product.b_column_stride, product.packing);
   } else {
-    for (std::int64_t k = 0; k < product.inner.size(); ++k) std::copy_n(product.b + k * product.b_stride, kColumns, product.packing + k * kColumns);
+    for (std::int64_t k = 0; k < product.inner.size(); ++k)
+      std::copy_n(product.b + k * product.b_stride, kColumns, product.packing + k * kColumns);
   }
   product.b = product.packing;
   product.b_stride = kColumns;
@@ -220,7 +226,8 @@ void multiply_block(GatheredProduct<T> product) {
   multiply_tiles<WideTile<kSmallSize, 1, 1>>(product);
 }
 
-/// Multiplies in blocks of so many k that their rows of the second factor stay in the cache while all rows of the result pass by.
+/// Multiplies in blocks of so many k that their rows of the second factor stay in the cache while all rows of the
+/// result pass by.
 template <class T>
 void multiply_gathered(const GatheredProduct<T>& product) {
   const Lattice& inner = product.inner;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Copying between tensors of any dtype along strides: what transposing, slicing, padding, joining and repeating are made of.
+/// Copying between tensors of any dtype along strides: what transposing, slicing, padding, joining and repeating are
+/// made of.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +89,8 @@ inline void simplify(Ints& dims, Ints& to, Ints& from) {
 }
 
 template <class T>
-void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, const Ints& from_strides, std::size_t axis) {
+void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, const Ints& from_strides,
+               std::size_t axis) {
   if (axis == dims.size()) {
     *to = *from;
   } else if (axis + 1 < dims.size()) {

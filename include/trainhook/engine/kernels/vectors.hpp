@@ -29,7 +29,8 @@ template <class Code, std::size_t... I>
   (code(std::integral_constant<std::size_t, I>{}), ...);
 }
 
-/// Calls `code` with 0, 1, ... as constants: a loop that is unrolled at any level of optimisation, which keeps arrays in registers.
+/// Calls `code` with 0, 1, ... as constants: a loop that is unrolled at any level of optimisation, which keeps arrays
+/// in registers.
 template <std::size_t Count, class Code>
 [[gnu::always_inline]] inline void unrolled(Code&& code) {
   call_with(code, std::make_index_sequence<Count>{});
@@ -55,7 +56,8 @@ template <std::size_t Size, class Vector>
     return vector[0];
   } else {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return sum<Size / 2>(__builtin_shufflevector(vector, vector, I...) + __builtin_shufflevector(vector, vector, (I + Size / 2)...));
+      return sum<Size / 2>(__builtin_shufflevector(vector, vector, I...) +
+                           __builtin_shufflevector(vector, vector, (I + Size / 2)...));
     }(std::make_index_sequence<Size / 2>{});
   }
 }

@@ -28,19 +28,19 @@ struct WindowAttrs {
 inline std::array<std::int64_t, 2> window_attr(const Node& node, std::string_view key) {
   const auto& sizes = node.attr<std::vector<std::int64_t>>(key);
   if (sizes.size() == 4 && sizes[0] == 1 && sizes[3] == 1 && sizes[1] > 0 && sizes[2] > 0) return {sizes[1], sizes[2]};
-  throw UnimplementedError(node.type(), " '", node.name(), "': ", key, " must be [1,height,width,1]");
+  throw UnimplementedError("{} '{}': {} must be [1,height,width,1]", node.type(), node.name(), key);
 }
 
 inline WindowAttrs window_attrs(const Node& node) {
   const std::string& padding = node.attr<std::string>("padding");
   if (padding != "SAME" && padding != "VALID") {
-    throw UnimplementedError(node.type(), " '", node.name(), "': padding must be SAME or VALID, not ", padding);
+    throw UnimplementedError("{} '{}': padding must be SAME or VALID, not {}", node.type(), node.name(), padding);
   }
   if (node.attr<std::string>("data_format") != "NHWC") {
-    throw UnimplementedError(node.type(), " '", node.name(), "': data_format must be NHWC");
+    throw UnimplementedError("{} '{}': data_format must be NHWC", node.type(), node.name());
   }
   if (node.has_attr("dilations") && window_attr(node, "dilations") != std::array<std::int64_t, 2>{1, 1}) {
-    throw UnimplementedError(node.type(), " '", node.name(), "': dilations must be 1");
+    throw UnimplementedError("{} '{}': dilations must be 1", node.type(), node.name());
   }
   const auto [height, width] = window_attr(node, "strides");
   return {height, width, padding == "SAME"};
@@ -60,14 +60,17 @@ struct Sweep {
       steps = (extent + stride - 1) / stride;
       before = (std::max)(std::int64_t{0}, (steps - 1) * stride + size - extent) / 2;
     } else {
-      if (size > extent) throw InvalidArgumentError("a window of ", size, " does not fit an extent of ", extent, " without padding");
+      if (size > extent)
+        throw InvalidArgumentError("a window of {} does not fit an extent of {} without padding", size, extent);
       steps = (extent - size) / stride + 1;
     }
   }
 
   /// The part of the window at position `step` that lies on the image: offsets [first, last) within the window.
   [[nodiscard]] std::int64_t start(std::int64_t step) const noexcept { return step * stride - before; }
-  [[nodiscard]] std::int64_t first(std::int64_t step) const noexcept { return (std::max)(std::int64_t{0}, -start(step)); }
+  [[nodiscard]] std::int64_t first(std::int64_t step) const noexcept {
+    return (std::max)(std::int64_t{0}, -start(step));
+  }
   [[nodiscard]] std::int64_t last(std::int64_t step) const noexcept { return (std::min)(size, extent - start(step)); }
 };
 

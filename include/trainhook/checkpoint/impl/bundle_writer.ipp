@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of bundle_writer.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/bundle_writer.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/io/coding.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/whole_file.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
+    : prefix_(std::move(prefix)),
+      options_(options),
+      file_system_(options.file_system != nullptr ? *options.file_system : posix_file_system()),
+      directory_(parent_path(prefix_)),
+      temporary_suffix_(fmt::format(".tempstate{}", detail::random_number())) {
+  const std::string_view base = base_name(prefix_);
+  if (base.empty() || base.find_first_of("*?[]\\") != std::string_view::npos) {
+    throw InvalidArgumentError("checkpoint prefix {} must end in a name without any of * ? [ ] \\", prefix_);
+  }
+  file_system_.make_directories(directory_);
+  refuse_existing();
+  begin_shard();
+}
+
+TRAINHOOK_DECL void BundleWriter::add(const std::string& name, const Tensor& tensor) {
+  check_name(name);
+  store(name, name, tensor);
+}
+
+TRAINHOOK_DECL void BundleWriter::add(const std::string& name, DType dtype, const Shape& shape,
+                                      std::span<const std::byte> elements) {
+  if (dtype_size(dtype) == 0 ||
+      elements.size() / dtype_size(dtype) != static_cast<std::uint64_t>(shape.num_elements()) ||
+      elements.size() % dtype_size(dtype) != 0) {
+    throw InvalidArgumentError("tensor {}: {} bytes are not {}{}", name, elements.size(), dtype, shape);
+  }
+  check_name(name);
+  store(name, dtype, shape, [&] { return append(0, elements); });
+}
+
+TRAINHOOK_DECL void BundleWriter::add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
+                                            const Tensor& tensor) {
+  expect_open();
+  check_name(name);
+  const auto refuse = [&](std::string_view problem) {
+    throw InvalidArgumentError("slice {} of tensor {}{} of checkpoint {} {}", slice, name, full_shape, prefix_,
+                               problem);
+  };
+  try {
+    static_cast<void>(slice.within(full_shape));
+  } catch (const InvalidArgumentError& error) { refuse(fmt::format("cannot be stored: {}", error.what())); }
+  if (slice.shape_in(full_shape) != tensor.shape())
+    refuse(fmt::format("has shape {}, not {}", slice.shape_in(full_shape), tensor.shape()));
+  if (tensor.shape() == full_shape) return add(name, tensor);
+  if (tensor.num_elements() == 0) refuse("has no elements; store such a tensor whole");
+  const auto found = entries_.find(name);
+  if (found != entries_.end()) {
+    const BundleEntry& entry = found->second;
+    if (entry.slices.empty()) refuse("comes after all of the tensor");
+    if (entry.dtype != tensor.dtype() || entry.shape != full_shape) {
+      refuse(fmt::format("is of {}; slices before it were of {}{}", tensor.dtype(), entry.dtype, entry.shape));
+    }
+    for (const TensorSlice& other : entry.slices) {
+      if (detail::intersection(slice.within(full_shape), other.within(full_shape)))
+        refuse(fmt::format("overlaps slice {}", other));
+    }
+  }
+  store(fmt::format("{} slice {}", name, slice), detail::slice_key(name, slice), tensor);
+  BundleEntry& entry = entries_[name];
+  entry.dtype = tensor.dtype();
+  entry.shape = full_shape;
+  entry.slices.push_back(slice);
+}
+
+TRAINHOOK_DECL void BundleWriter::add_side_file(const std::string& suffix, std::string contents) {
+  expect_open();
+  if (suffix.empty() || suffix == ".index" || suffix.starts_with(".data-") || suffix.find('/') != std::string::npos) {
+    throw InvalidArgumentError("side file suffix \"{}\" of checkpoint {} is not a free one", suffix, prefix_);
+  }
+  if (!side_files_.emplace(suffix, std::move(contents)).second) {
+    throw InvalidArgumentError("side file {}{} was added before", prefix_, suffix);
+  }
+}
+
+TRAINHOOK_DECL void BundleWriter::finish() {
+  expect_open();
+  expect_all_slices();
+  try {
+    commit();
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  state_ = State::Finished;
+}
+
+TRAINHOOK_DECL void BundleWriter::expect_open() const {
+  if (state_ == State::Finished)
+    throw FailedPreconditionError("checkpoint {} is finished; nothing can be added", prefix_);
+  if (state_ == State::Abandoned)
+    throw FailedPreconditionError("writing checkpoint {} failed before; make another writer", prefix_);
+}
+
+TRAINHOOK_DECL void BundleWriter::check_name(const std::string& name) const {
+  if (name.empty() || name.front() == '\0') {
+    throw InvalidArgumentError("a tensor of checkpoint {} needs a name, and one that does not begin with NUL", prefix_);
+  }
+}
+
+TRAINHOOK_DECL void BundleWriter::expect_all_slices() const {
+  for (const auto& [name, entry] : entries_) {
+    if (entry.slices.empty()) continue;
+    std::int64_t stored = 0;
+    for (const TensorSlice& slice : entry.slices) stored += slice.shape_in(entry.shape).num_elements();
+    if (stored == entry.shape.num_elements()) continue;
+    throw FailedPreconditionError(
+        "the {} slices of tensor {}{} of checkpoint {} hold {} of its {} elements; add the others before finish()",
+        entry.slices.size(), name, entry.shape, prefix_, stored, entry.shape.num_elements());
+  }
+}
+
+TRAINHOOK_DECL void BundleWriter::refuse_existing() {
+  const std::string index = detail::bundle_index_path(prefix_);
+  replaces_ = file_system_.exists(index);
+  if (replaces_ && !options_.overwrite) {
+    throw AlreadyExistsError("checkpoint {} exists; choose another prefix, or set BundleWriterOptions::overwrite",
+                             prefix_);
+  }
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> BundleWriter::create_temporary(const std::string& final_path) {
+  const std::string path = final_path + temporary_suffix_;
+  std::unique_ptr<WritableFile> file = file_system_.create_writable(path, WriteMode::Exclusive);
+  temporaries_.push_back(path);
+  return file;
+}
+
+TRAINHOOK_DECL std::string BundleWriter::temporary_shard(std::uint32_t shard) const {
+  return detail::bundle_data_path(prefix_, shard, shard + 1);
+}
+
+TRAINHOOK_DECL void BundleWriter::finish_shard() {
+  flush();
+  data_->sync();
+  data_->close();
+  full_bytes_ += std::exchange(offset_, 0);
+}
+
+TRAINHOOK_DECL void BundleWriter::store(const std::string& what, const std::string& key, const Tensor& tensor) {
+  if (tensor.dtype() == DType::String) {
+    store(key, DType::String, tensor.shape(), [&] { return append_strings(tensor.data<std::string>()); });
+  } else if (tensor.has_value()) {
+    store(key, tensor.dtype(), tensor.shape(), [&] { return append(0, tensor.bytes()); });
+  } else {
+    throw InvalidArgumentError("tensor {} of checkpoint {} has no value to save", what, prefix_);
+  }
+}
+
+TRAINHOOK_DECL std::uint32_t BundleWriter::append_strings(std::span<const std::string> strings) {
+  std::string lengths;
+  std::uint32_t crc = 0;
+  for (const std::string& text : strings) {
+    detail::append_varint(lengths, text.size());
+    crc = detail::extend_over_length(crc, text.size());
+  }
+  append(0, std::as_bytes(std::span(lengths)));
+  std::string checksum;
+  detail::append_fixed32(checksum, crc32c::mask(crc));
+  crc = append(crc, std::as_bytes(std::span(checksum)));
+  for (const std::string& text : strings) crc = append(crc, std::as_bytes(std::span(text)));
+  return crc;
+}
+
+TRAINHOOK_DECL std::uint32_t BundleWriter::append(std::uint32_t crc, std::span<const std::byte> bytes) {
+  offset_ += bytes.size();
+  if (bytes.size() >= detail::kBundleChunk / 4) flush();
+  while (!bytes.empty()) {
+    const std::span<const std::byte> chunk = bytes.first((std::min)(bytes.size(), detail::kBundleChunk));
+    crc = crc32c::extend(crc, chunk);
+    if (chunk.size() >= detail::kBundleChunk / 4) {
+      flush();
+      data_->append(chunk);
+    } else {
+      if (gathered_.size() + chunk.size() > detail::kBundleChunk) flush();
+      gathered_.insert(gathered_.end(), chunk.begin(), chunk.end());
+    }
+    bytes = bytes.subspan(chunk.size());
+  }
+  return crc;
+}
+
+TRAINHOOK_DECL void BundleWriter::flush() {
+  if (gathered_.empty()) return;
+  data_->append(gathered_);
+  gathered_.clear();
+}
+
+TRAINHOOK_DECL std::string BundleWriter::build_index() const {
+  TableWriter table;
+  table.add("", detail::encode_bundle_header(shards_));
+  for (const auto& [name, entry] : entries_) table.add(name, detail::encode_bundle_entry(entry));
+  return table.finish();
+}
+
+TRAINHOOK_DECL void BundleWriter::write_temporary(const std::string& final_path, std::string_view contents) {
+  const std::unique_ptr<WritableFile> file = create_temporary(final_path);
+  file->append(contents);
+  file->sync();
+  file->close();
+}
+
+TRAINHOOK_DECL void BundleWriter::rename_to(const std::string& final_path, const std::string& created_for) {
+  file_system_.rename(created_for + temporary_suffix_, final_path);
+  renamed_.push_back(final_path);
+}
+
+TRAINHOOK_DECL void BundleWriter::commit() {
+  const std::string index_path = detail::bundle_index_path(prefix_);
+  finish_shard();
+  for (const auto& [suffix, contents] : side_files_) write_temporary(prefix_ + suffix, contents);
+  write_temporary(index_path, build_index());
+  refuse_existing();  // somebody may have been faster
+  if (replaces_) {
+    file_system_.remove_file(index_path);
+    file_system_.sync_directory(directory_);
+  }
+  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+    rename_to(detail::bundle_data_path(prefix_, shard, shards_), temporary_shard(shard));
+  }
+  for (const auto& [suffix, contents] : side_files_) rename_to(prefix_ + suffix);
+  file_system_.sync_directory(directory_);
+  rename_to(index_path);
+  file_system_.sync_directory(directory_);
+}
+
+TRAINHOOK_DECL void BundleWriter::abandon() noexcept {
+  if (state_ != State::Open) return;
+  state_ = State::Abandoned;
+  data_.reset();
+  try {
+    for (auto path = renamed_.rbegin(); path != renamed_.rend(); ++path) file_system_.remove_file(*path);
+  } catch (...) {  // then what is left stays whole: an index whose data is gone would be worse
+  }
+  for (const std::string& path : temporaries_) detail::remove_silently(file_system_, path);
+}
+
+}  // namespace trainhook

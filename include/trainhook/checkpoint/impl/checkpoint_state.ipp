@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of checkpoint_state.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/text_proto.hpp>
+#include <trainhook/io/text_proto_parser.hpp>
+#include <trainhook/io/whole_file.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept {
+  const std::string_view base = base_name(prefix);
+  const std::size_t dash = base.rfind('-');
+  if (dash == std::string_view::npos || dash + 1 == base.size()) return std::nullopt;
+  const std::string_view digits = base.substr(dash + 1);
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  return error == std::errc{} ? std::optional(step) : std::nullopt;
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::string plain_path(std::string_view path) {
+  std::string plain = is_absolute_path(path) ? "/" : "";
+  while (!path.empty()) {
+    const std::size_t slash = (std::min)(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    if (!part.empty() && part != ".") {
+      if (!plain.empty() && plain.back() != '/') plain += '/';
+      plain += part;
+    }
+    path.remove_prefix((std::min)(slash + 1, path.size()));
+  }
+  return plain;
+}
+
+/// `path` as seen from `directory`: its tail where it lies inside, else the way up and down again; absolute where only
+/// that is possible.
+TRAINHOOK_DECL std::string path_from(std::string_view directory, std::string_view path) {
+  const std::string from = plain_path(directory);
+  const std::string to = plain_path(path);
+  if (from.empty()) return to;
+  if (to.size() > from.size() && to.starts_with(from) && (from.back() == '/' || to[from.size()] == '/')) {
+    return to.substr(from.back() == '/' ? from.size() : from.size() + 1);
+  }
+  if (is_absolute_path(to)) return to;
+  if (is_absolute_path(from) || from.find("..") != std::string::npos) {
+    throw InvalidArgumentError("checkpoint {} cannot be named from directory {}; give both as absolute paths", path,
+                               directory);
+  }
+  std::string relative;
+  for (std::size_t i = 0; i <= from.size(); ++i) {
+    if (i == from.size() || from[i] == '/') relative += "../";
+  }
+  return relative + to;
+}
+
+TRAINHOOK_DECL std::string state_file_path(const std::string& directory, const std::string& latest_filename) {
+  if (latest_filename.empty() || latest_filename.find('/') != std::string::npos) {
+    throw InvalidArgumentError("latest_filename \"{}\" must be the name of a file, without a directory",
+                               latest_filename);
+  }
+  return join_path(directory, latest_filename);
+}
+
+TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path) {
+  const auto expect_string = [&](const TextProtoField& field) {
+    if (field.kind != TextProtoField::Kind::String)
+      throw DataLossError("state file {}: {} is not a string", path, field.name);
+    return field.text;
+  };
+  const auto expect_number = [&](const TextProtoField& field) {
+    const std::string_view digits = field.text;
+    double value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (field.kind != TextProtoField::Kind::Bare || error != std::errc{} || end == digits.data()) {
+      throw DataLossError("state file {}: {} is not a number", path, field.name);
+    }
+    return value;
+  };
+  CheckpointState state;
+  for (const TextProtoField& field : parse_text_proto(text, fmt::format("state file {}", path))) {
+    if (field.name == "model_checkpoint_path") {
+      state.model_checkpoint_path = expect_string(field);
+    } else if (field.name == "all_model_checkpoint_paths") {
+      state.all_model_checkpoint_paths.push_back(expect_string(field));
+    } else if (field.name == "all_model_checkpoint_timestamps") {
+      state.all_model_checkpoint_timestamps.push_back(expect_number(field));
+    } else if (field.name == "last_preserved_timestamp") {
+      state.last_preserved_timestamp = expect_number(field);
+    }
+  }
+  return state;
+}
+
+/// As `get_checkpoint_state`, but where the file exists and says nothing useful, that is a DataLossError.
+TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
+                                                                    const std::string& directory,
+                                                                    const std::string& latest_filename) {
+  const std::string path = state_file_path(directory, latest_filename);
+  if (!file_system.exists(path)) return std::nullopt;
+  CheckpointState state = parse_checkpoint_state(read_file(file_system, path), path);
+  if (!state.model_checkpoint_path.empty())
+    state.model_checkpoint_path = join_path(directory, state.model_checkpoint_path);
+  for (std::string& listed : state.all_model_checkpoint_paths) listed = join_path(directory, listed);
+  return state;
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::optional<CheckpointState> get_checkpoint_state(FileSystem& file_system,
+                                                                   const std::string& directory,
+                                                                   const std::string& latest_filename) {
+  std::optional<CheckpointState> state;
+  try {
+    state = detail::read_checkpoint_state(file_system, directory, latest_filename);
+  } catch (const InvalidArgumentError&) { throw; } catch (const Error& error) {
+    log_warning("checkpoint state of {} is ignored: {}", directory, error.what());
+    return std::nullopt;
+  }
+  if (state && state->model_checkpoint_path.empty()) {
+    const std::string path = join_path(directory, latest_filename);
+    throw InvalidArgumentError("state file {} names no model_checkpoint_path; remove or repair it", path);
+  }
+  return state;
+}
+
+TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::string& directory,
+                                            CheckpointState state, const std::string& latest_filename,
+                                            bool save_relative_paths) {
+  const std::string path = detail::state_file_path(directory, latest_filename);
+  if (state.model_checkpoint_path.empty())
+    throw InvalidArgumentError("state file {} must name a newest checkpoint", path);
+  std::vector<std::string>& all = state.all_model_checkpoint_paths;
+  std::vector<double>& stamps = state.all_model_checkpoint_timestamps;
+  if (!stamps.empty() && stamps.size() != all.size()) {
+    throw InvalidArgumentError("state file {}: {} timestamps do not go with {} paths", path, stamps.size(), all.size());
+  }
+  if (all.empty() || all.back() != state.model_checkpoint_path) {
+    all.push_back(state.model_checkpoint_path);
+    stamps.clear();  // the new one's is not known, and half a list says nothing
+  }
+  if (detail::plain_path(state.model_checkpoint_path) == detail::plain_path(path) &&
+      !file_system.exists(path + ".index")) {
+    throw FailedPreconditionError("checkpoint {} has the path of its state file; choose another name for one of them",
+                                  path);
+  }
+  const auto stored = [&](const std::string& prefix) {
+    return is_absolute_path(prefix) && !save_relative_paths ? prefix : detail::path_from(directory, prefix);
+  };
+  TextProtoPrinter printer;
+  printer.string("model_checkpoint_path", stored(state.model_checkpoint_path));
+  for (const std::string& listed : all) printer.string("all_model_checkpoint_paths", stored(listed));
+  for (double stamp : stamps) printer.number("all_model_checkpoint_timestamps", stamp);
+  if (state.last_preserved_timestamp) printer.number("last_preserved_timestamp", *state.last_preserved_timestamp);
+  write_file_atomically(file_system, path, printer.text());
+}
+
+TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,
+                                                            const std::string& latest_filename) {
+  const std::optional<CheckpointState> state = get_checkpoint_state(file_system, directory, latest_filename);
+  if (!state) return std::nullopt;
+  if (file_system.exists(state->model_checkpoint_path + ".index")) return state->model_checkpoint_path;
+  const std::string path = join_path(directory, latest_filename);
+  log_error("state file {} names checkpoint {}, which is not there", path, state->model_checkpoint_path);
+  return std::nullopt;
+}
+
+TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_system, const std::string& directory,
+                                                            const std::optional<std::string>& basename) {
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  if (!file_system.is_directory(directory)) return {};
+  for (std::string name : file_system.list_directory(directory)) {
+    if (!name.ends_with(".index")) continue;
+    name.resize(name.size() - std::string_view(".index").size());
+    const std::optional<std::int64_t> step = step_of_checkpoint(name);
+    if (step && (!basename || name.substr(0, name.rfind('-')) == *basename))
+      found.emplace_back(*step, join_path(directory, name));
+  }
+  std::ranges::sort(found);
+  std::vector<std::string> prefixes;
+  for (auto& [step, prefix] : found) prefixes.push_back(std::move(prefix));
+  return prefixes;
+}
+
+TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
+                                     const std::string& basename, std::int64_t step) {
+  if (prefix.empty() || step_of_checkpoint(prefix) != step) return false;
+  for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
+    if (step_of_checkpoint(found) != step) continue;
+    if (detail::plain_path(found) == detail::plain_path(prefix)) return true;
+    const std::string index = prefix + ".index";
+    return file_system.exists(index) && read_file(file_system, found + ".index") == read_file(file_system, index);
+  }
+  return false;
+}
+
+TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_system, const std::string& directory,
+                                                              const std::optional<std::string>& basename,
+                                                              const std::string& latest_filename) {
+  CheckpointState state;
+  try {
+    state = detail::read_checkpoint_state(file_system, directory, latest_filename).value_or(CheckpointState{});
+  } catch (const Error& error) {
+    log_warning("checkpoint state of {} is ignored, its checkpoints are looked for by name: {}", directory,
+                error.what());
+  }
+  std::vector<std::string> listed = state.all_model_checkpoint_paths;
+  if (!state.model_checkpoint_path.empty()) listed.push_back(state.model_checkpoint_path);
+  std::ranges::reverse(listed);
+  const auto stem = [](const std::string& prefix) {
+    return std::string(base_name(prefix).substr(0, base_name(prefix).rfind('-')));
+  };
+  std::vector<std::string> candidates;
+  const auto add = [&](const std::string& prefix) {
+    const auto same = [&](const std::string& other) { return detail::plain_path(other) == detail::plain_path(prefix); };
+    if (std::ranges::none_of(candidates, same)) candidates.push_back(prefix);
+  };
+  for (const std::string& prefix : listed) add(prefix);
+  std::vector<std::string> on_disk = checkpoints_on_disk(file_system, directory, basename);
+  for (auto prefix = on_disk.rbegin(); prefix != on_disk.rend(); ++prefix) {
+    const auto same_stem = [&](const std::string& other) { return stem(other) == stem(*prefix); };
+    if (basename || listed.empty() || std::ranges::any_of(listed, same_stem)) add(*prefix);
+  }
+  const auto first = candidates.begin() + (state.model_checkpoint_path.empty() ? 0 : 1);
+  std::stable_sort(first, candidates.end(), [](const std::string& a, const std::string& b) {
+    return step_of_checkpoint(a).value_or(-1) > step_of_checkpoint(b).value_or(-1);
+  });
+  return candidates;
+}
+
+}  // namespace trainhook

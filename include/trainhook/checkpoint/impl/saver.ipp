@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of saver.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/saver.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL Saver::Saver(SaverOptions options) : options_(std::move(options)) {
+  if (options_.max_to_keep < 0)
+    throw InvalidArgumentError("Saver: max_to_keep is {}; 0 keeps all, more keeps that many", options_.max_to_keep);
+  if (!(options_.keep_checkpoint_every_n_hours > 0)) {
+    throw InvalidArgumentError("Saver: keep_checkpoint_every_n_hours is {}; it must be above 0",
+                               options_.keep_checkpoint_every_n_hours);
+  }
+  if (options_.shard_bytes == 0) throw InvalidArgumentError("Saver: shard_bytes is 0; it must be above 0");
+}
+
+TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session) const {
+  std::vector<std::string> names;
+  for (const StateSpec& spec : chosen_state(session)) names.push_back(spec.name);
+  Snapshot snapshot{session.snapshot(names)};
+  for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
+    const StateValues values = saveable->save();
+    for (const NamedTensor& entry : values.entries())
+      snapshot.entries.push_back({entry_name(*saveable, entry.name), entry.tensor});
+  }
+  std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
+  if (snapshot.entries.empty() && !options_.allow_empty)
+    throw InvalidArgumentError("No variables to save: the session has no state of the kinds asked for");
+  return snapshot;
+}
+
+TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) {
+  if (snapshot.entries.empty()) return {};
+  check(request);
+  const std::scoped_lock lock(mutex_);
+  const std::string prefix = prefix_of(request);
+  BundleWriter writer(
+      prefix,
+      {.file_system = &file_system(), .overwrite = true, .shard_bytes = options_.sharded ? options_.shard_bytes : 0});
+  for (const NamedTensor& entry : snapshot.entries) writer.add(entry.name, entry.tensor);
+  if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
+  writer.finish();
+  if (request.write_state) retention(request.save_path, request.latest_filename).add(prefix, clock().wall_seconds());
+  return prefix;
+}
+
+TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix) const {
+  const BundleReader reader = open(prefix);
+  std::optional<ObjectGraphKeys> full_names;
+  if (ObjectGraphKeys::is_object_based(reader)) {
+    log_info("checkpoint {} is object-based; variables are found in it by their full names", prefix);
+    full_names.emplace(reader);
+  }
+  std::vector<NamedTensor> staged;
+  for (const StateSpec& spec : chosen_state(session)) {
+    if (const auto key = find_entry(reader, full_names, spec)) staged.push_back({spec.name, reader.get_tensor(*key)});
+  }
+  std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
+  for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph()))
+    states.emplace_back(saveable, read_state(reader, *saveable));
+  for (const auto& [saveable, state] : states) saveable->load(state);
+  session.load(staged);
+}
+
+TRAINHOOK_DECL std::vector<std::string> Saver::last_checkpoints() const {
+  const std::scoped_lock lock(mutex_);
+  return retention_ ? retention_->prefixes() : std::vector<std::string>();
+}
+
+TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::string>& prefixes,
+                                                    const std::string& latest_filename) {
+  if (prefixes.empty()) return;
+  const std::string& newest = prefixes.back();
+  if (!step_of_checkpoint(newest))
+    throw InvalidArgumentError("Saver: checkpoint '{}' does not end in a step, as in run/m-100", newest);
+  const std::scoped_lock lock(mutex_);
+  retention(newest.substr(0, newest.rfind('-')), latest_filename).replace(prefixes);
+}
+
+TRAINHOOK_DECL FileSystem& Saver::file_system() const {
+  FileSystem* const chosen = options_.file_system != nullptr ? options_.file_system : lent_file_system_.load();
+  return chosen != nullptr ? *chosen : posix_file_system();
+}
+
+TRAINHOOK_DECL Clock& Saver::clock() const {
+  Clock* const chosen = options_.clock != nullptr ? options_.clock : lent_clock_.load();
+  return chosen != nullptr ? *chosen : system_clock();
+}
+
+TRAINHOOK_DECL std::string Saver::entry_name(const Saveable& saveable, const std::string& value) {
+  return value.empty() ? saveable.name() : saveable.name() + "/" + value;
+}
+
+TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Graph& graph) const {
+  if (!options_.with_saveables || !options_.var_list.empty()) return {};
+  return graph.collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects);
+}
+
+TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session) const {
+  std::vector<StateSpec> all = session.state();
+  std::vector<std::string> wanted = options_.var_list;
+  const auto has = [](const auto& list, const auto& item) { return std::ranges::find(list, item) != list.end(); };
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(all, name, &StateSpec::name) == all.end())
+      throw NotFoundError("Saver: var_list names '{}', which the session does not have", name);
+  }
+  const bool by_kind = wanted.empty();
+  if (by_kind && options_.with_saveables) {
+    for (const auto& item : session.graph().collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
+      wanted.push_back(item.state_name);
+  }
+  std::erase_if(all, [&](const StateSpec& spec) {
+    return !(by_kind && has(options_.kinds, spec.kind)) && !has(wanted, spec.name);
+  });
+  return all;
+}
+
+TRAINHOOK_DECL BundleReader Saver::open(const std::string& prefix) const {
+  try {
+    return BundleReader(prefix, {.file_system = &file_system()});
+  } catch (const NotFoundError& error) {
+    throw InvalidArgumentError("{} is not a valid checkpoint: {}", prefix, error.what());
+  }
+}
+
+TRAINHOOK_DECL std::optional<std::string> Saver::find_entry(const BundleReader& reader,
+                                                            const std::optional<ObjectGraphKeys>& full_names,
+                                                            const StateSpec& spec) {
+  std::string key = spec.name;
+  if (!reader.has_tensor(key)) {
+    const bool has_full_name = full_names && full_names->keys().contains(spec.name);
+    if (spec.kind == StateKind::Input && !has_full_name) {
+      throw NotFoundError(
+          "checkpoint {} has no position of the input '{}'; {} (give the iterator the name that it had, or train into "
+          "another directory)",
+          reader.prefix(), spec.name, detail::suggest_keys(reader.entries(), spec.name));
+    }
+    if (spec.kind != StateKind::Variable && !has_full_name) {
+      log_warning("checkpoint {} has nothing for '{}'; it keeps its present value", reader.prefix(), spec.name);
+      return std::nullopt;
+    }
+    if (!full_names) {
+      throw NotFoundError(
+          "checkpoint {} has no variable '{}'; it was written by another model, so restore it into that one or train "
+          "into another directory",
+          reader.prefix(), spec.name);
+    }
+    key = full_names->key(spec.name);
+  }
+  const BundleEntry& entry = reader.entry(key);
+  if (entry.dtype != spec.dtype || !spec.shape.compatible_with(entry.shape)) {
+    throw InvalidArgumentError(
+        "variable '{}' is {}{} in the model and {}{} in checkpoint {}; restore it into the model that wrote it",
+        spec.name, spec.dtype, spec.shape, entry.dtype, entry.shape, reader.prefix());
+  }
+  return key;
+}
+
+TRAINHOOK_DECL StateValues Saver::read_state(const BundleReader& reader, const Saveable& saveable) {
+  const std::string name = saveable.name();
+  StateValues values;
+  if (reader.has_tensor(name)) values.set("", reader.get_tensor(name));
+  const std::string beginning = name + "/";
+  for (auto entry = reader.entries().lower_bound(beginning);
+       entry != reader.entries().end() && entry->first.starts_with(beginning); ++entry) {
+    values.set(entry->first.substr(beginning.size()), reader.get_tensor(entry->first));
+  }
+  return values;
+}
+
+TRAINHOOK_DECL void Saver::check(const SaveRequest& request) const {
+  if (request.latest_filename.empty() || request.latest_filename.find('/') != std::string::npos) {
+    throw InvalidArgumentError("Saver: latest_filename is '{}'; it must be a file name without directory",
+                               request.latest_filename);
+  }
+  if (base_name(request.save_path) == request.latest_filename && !request.global_step && !options_.sharded) {
+    throw InvalidArgumentError("Saver: save_path '{}' collides with the state file '{}'; choose another",
+                               request.save_path, request.latest_filename);
+  }
+  if (request.global_step && *request.global_step < 0)
+    throw InvalidArgumentError("Saver: global_step is {}; it must not be negative", *request.global_step);
+}
+
+TRAINHOOK_DECL std::string Saver::prefix_of(const SaveRequest& request) const {
+  if (!request.global_step) return request.save_path;
+  std::string digits = fmt::format("{}", *request.global_step);
+  if (options_.pad_step_number && digits.size() < 8) digits.insert(0, 8 - digits.size(), '0');
+  return request.save_path + "-" + digits;
+}
+
+TRAINHOOK_DECL Retention& Saver::retention(const std::string& save_path, const std::string& latest_filename) {
+  if (!retention_ || retention_->state_file() != join_path(parent_path(save_path), latest_filename) ||
+      &retention_->file_system() != &file_system()) {
+    retention_.emplace(file_system(), save_path, latest_filename,
+                       RetentionPolicy{.max_to_keep = options_.max_to_keep,
+                                       .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
+                                       .save_relative_paths = options_.save_relative_paths});
+  }
+  return *retention_;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The symbol by which the linker tells the two modes apart.
+#pragma once
+
+#include <trainhook/core/linkage.hpp>
+
+#ifdef TRAINHOOK_SEPARATE_COMPILATION
+#ifdef _GLIBCXX_DEBUG
+const char trainhook::detail::trainhook_0_1_debug_mode_mixes_with_header_only_files = 0;
+#else
+const char trainhook::detail::trainhook_0_1_mixes_with_header_only_files = 0;
+#endif
+#endif

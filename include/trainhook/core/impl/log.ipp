@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of log.hpp.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <trainhook/core/log.hpp>
+
+namespace trainhook {
+namespace detail {
+
+struct LogState {
+  std::mutex mutex;
+  LogSink sink;
+};
+
+TRAINHOOK_DECL LogState& log_state() {
+  static LogState state;
+  return state;
+}
+
+TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::format_args args) noexcept {
+  try {
+    const std::string line = fmt::vformat(format, args);
+    LogState& state = log_state();
+    const std::scoped_lock lock(state.mutex);
+    if (state.sink) {
+      state.sink(level, line);
+    } else {
+      const char* prefix = level == LogLevel::Info ? "I" : level == LogLevel::Warning ? "W" : "E";
+      const char* rest = isatty(STDERR_FILENO) != 0 ? "\x1b[K" : "";  // clears what a progress line left there
+      fmt::print(stderr, "{} {}{}\n", prefix, line, rest);
+    }
+  } catch (...) {  // a log line is never worth a crash
+  }
+}
+
+}  // namespace detail
+
+TRAINHOOK_DECL LogSink set_log_sink(LogSink sink) {
+  detail::LogState& state = detail::log_state();
+  const std::scoped_lock lock(state.mutex);
+  return std::exchange(state.sink, std::move(sink));
+}
+
+}  // namespace trainhook

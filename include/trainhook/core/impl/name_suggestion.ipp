@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of name_suggestion.hpp.
+#pragma once
+
+#include <trainhook/core/name_suggestion.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/core.h>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted) {
+  constexpr std::size_t kMost = 8;
+  if (names.empty()) return "it holds none";
+  const std::string_view last = wanted.substr(wanted.rfind('/') + 1);
+  const auto resembles = [last](std::string_view name) {
+    return !last.empty() && name.find(last) != std::string_view::npos;
+  };
+  const bool any = std::any_of(names.begin(), names.end(), resembles);
+  if (any) std::erase_if(names, [&](std::string_view name) { return !resembles(name); });
+  std::string text = any ? "names like it are: " : "it holds: ";
+  for (std::size_t i = 0; i < (std::min)(names.size(), kMost); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kMost) text += fmt::format(", ... ({} in all)", names.size());
+  return text;
+}
+
+}  // namespace trainhook::detail

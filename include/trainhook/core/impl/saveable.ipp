@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of saveable.hpp.
+#pragma once
+
+#include <trainhook/core/saveable.hpp>
+
+#include <algorithm>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL void StateValues::set(std::string name, Tensor value) {
+  entries_.push_back({std::move(name), std::move(value)});
+}
+
+TRAINHOOK_DECL const Tensor* StateValues::find(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(entries_, name, &NamedTensor::name);
+  return found == entries_.end() ? nullptr : &found->tensor;
+}
+
+TRAINHOOK_DECL const Tensor& StateValues::at(std::string_view name) const {
+  if (const Tensor* value = find(name)) return *value;
+  throw NotFoundError("the saved state has no value '{}'", name);
+}
+
+TRAINHOOK_DECL Saveable::~Saveable() = default;
+
+}  // namespace trainhook

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// TRAINHOOK_DECL, which marks each function that is declared in a header and defined in its `impl/*.ipp` file.
+#pragma once
+
+// Define TRAINHOOK_SEPARATE_COMPILATION (the targets `trainhook::compiled` and `trainhook::engine_compiled` do it) if
+// the bodies come from a library, or from one file of the program that includes `trainhook/impl/src.hpp`. Without it
+// the library is header-only.
+#ifdef TRAINHOOK_SEPARATE_COMPILATION
+#define TRAINHOOK_DECL
+#else
+#define TRAINHOOK_DECL inline
+#endif
+
+// Files of both modes in one program would break the one-definition rule without a word, so the linker refuses them:
+// one symbol is thread-local in header-only files and an ordinary variable in all others. Its name carries the version,
+// and the standard library's debug mode, which changes the layout of containers.
+namespace trainhook::detail {
+extern "C" {
+#if defined(TRAINHOOK_SEPARATE_COMPILATION) && defined(_GLIBCXX_DEBUG)
+extern const char trainhook_0_1_debug_mode_mixes_with_header_only_files;
+[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_1_debug_mode_mixes_with_header_only_files;
+#elif defined(TRAINHOOK_SEPARATE_COMPILATION)
+extern const char trainhook_0_1_mixes_with_header_only_files;
+[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_1_mixes_with_header_only_files;
+#elif defined(_GLIBCXX_DEBUG)
+[[gnu::weak, gnu::used]] thread_local char trainhook_0_1_debug_mode_mixes_with_header_only_files;
+#else
+[[gnu::weak, gnu::used]] thread_local char trainhook_0_1_mixes_with_header_only_files;
+#endif
+}
+}  // namespace trainhook::detail

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of file_sources.hpp.
+#pragma once
+
+#include <trainhook/data/file_sources.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/data/element.hpp>
+#include <trainhook/data/node.hpp>
+#include <trainhook/data/state.hpp>
+#include <trainhook/io/record_reader.hpp>
+
+namespace trainhook::detail {
+
+/// Gives a file's lines, from any offset on.
+class LineReader {
+ public:
+  LineReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset)
+      : file_(std::move(file)), size_(file_->size()), offset_(offset) {}
+
+  /// Where the next line begins.
+  [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+
+  /// The next line without its end, `\n` or `\r\n`; what follows the last line end is a line unless it is empty.
+  [[nodiscard]] bool next(std::string& line) {
+    line.clear();
+    if (offset_ >= size_) return false;
+    while (offset_ < size_) {
+      if (used_ == chunk_.size()) fill();
+      const std::string_view left = std::string_view(chunk_).substr(used_);
+      const std::size_t end = left.find('\n');
+      line += left.substr(0, end);
+      const std::size_t taken = end == std::string_view::npos ? left.size() : end + 1;
+      used_ += taken;
+      offset_ += taken;
+      if (end != std::string_view::npos) break;
+    }
+    if (line.ends_with('\r')) line.pop_back();
+    return true;
+  }
+
+ private:
+  static constexpr std::uint64_t kChunk = 64 * 1024;
+
+  void fill() {
+    chunk_.resize(static_cast<std::size_t>((std::min)(kChunk, size_ - offset_)));
+    file_->read_at(offset_, std::as_writable_bytes(std::span(chunk_)));
+    used_ = 0;
+  }
+
+  std::unique_ptr<ReadableFile> file_;
+  std::uint64_t size_;
+  std::uint64_t offset_;
+  std::string chunk_;
+  std::size_t used_ = 0;
+};
+
+/// Runs through files one after the other; its state is a file's number and an offset, so that restoring opens one
+/// file.
+template <class Reader>
+class FileStream final : public ElementStream {
+ public:
+  FileStream(std::shared_ptr<const std::vector<std::string>> paths, FileSystem& file_system)
+      : paths_(std::move(paths)), file_system_(&file_system) {}
+
+  bool next(Element& element) override {
+    while (file_ < paths_->size()) {
+      if (!reader_) reader_.emplace(file_system_->open_readable((*paths_)[file_]), offset_);
+      if (reader_->next(text_)) {
+        offset_ = reader_->offset();
+        element.assign(1, Tensor(std::string_view(text_)));
+        return true;
+      }
+      reader_.reset();
+      offset_ = 0;
+      ++file_;
+    }
+    return false;
+  }
+  void save(StateWriter& writer) override {
+    writer.integer(file_);
+    writer.integer(offset_);
+  }
+  void restore(StateReader& reader) override {
+    file_ = static_cast<std::size_t>(reader.integer("the number of a file", paths_->size()));
+    offset_ = reader.integer("the offset in a file");
+    if (offset_ == 0 || file_ == paths_->size()) return;
+    const std::string& path = (*paths_)[file_];
+    const std::uint64_t size = file_system_->file_size(path);
+    if (offset_ > size) reader.fail(fmt::format("it stands at byte {} of {}, which has {}", offset_, path, size));
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> paths_;
+  FileSystem* file_system_;
+  std::optional<Reader> reader_;
+  std::string text_;
+  std::size_t file_ = 0;
+  std::uint64_t offset_ = 0;
+};
+
+template <class Reader>
+class FileNode final : public DatasetNode {
+ public:
+  FileNode(std::string name, std::vector<std::string> paths, FileSystem& file_system)
+      : DatasetNode({}, {{DType::String, PartialShape(Shape{})}}),
+        name_(std::move(name)),
+        paths_(std::make_shared<const std::vector<std::string>>(std::move(paths))),
+        file_system_(&file_system) {}
+
+  /// Without the paths: data may move between two runs.
+  [[nodiscard]] std::string describe() const override { return fmt::format("{}[{} files]", name_, paths_->size()); }
+  [[nodiscard]] std::int64_t cardinality() const override { return paths_->empty() ? 0 : kUnknownCardinality; }
+  [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass&) const override {
+    return std::make_unique<FileStream<Reader>>(paths_, *file_system_);
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const std::vector<std::string>> paths_;
+  FileSystem* file_system_;
+};
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Dataset text_line_dataset(std::vector<std::string> paths, FileSystem& file_system) {
+  return Dataset(
+      std::make_shared<detail::FileNode<detail::LineReader>>("text_line_dataset", std::move(paths), file_system));
+}
+
+TRAINHOOK_DECL Dataset tf_record_dataset(std::vector<std::string> paths, FileSystem& file_system) {
+  return Dataset(std::make_shared<detail::FileNode<RecordReader>>("tf_record_dataset", std::move(paths), file_system));
+}
+
+}  // namespace trainhook

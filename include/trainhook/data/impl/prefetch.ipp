@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of prefetch.hpp.
+#pragma once
+
+#include <trainhook/data/prefetch.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/data/element.hpp>
+#include <trainhook/data/state.hpp>
+
+namespace trainhook::detail {
+
+/// Runs a stream on a thread of its own, which begins with the first `next`. Used from one thread at a time.
+class BackgroundReader {
+ public:
+  BackgroundReader(std::unique_ptr<ElementStream> input, std::size_t capacity)
+      : input_(std::move(input)), slots_(capacity) {}
+  BackgroundReader(const BackgroundReader&) = delete;
+  BackgroundReader& operator=(const BackgroundReader&) = delete;
+  ~BackgroundReader() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  /// The next element, or the error that the input threw in its place. The tensors that `element` held are used again
+  /// by the thread.
+  bool next(Element& element) {
+    if (!thread_.joinable()) start();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return count_ > 0 || ended_ || error_ != nullptr; });
+    if (count_ > 0) {
+      std::swap(element, slots_[head_]);
+      head_ = (head_ + 1) % slots_.size();
+      --count_;
+      changed_.notify_all();
+      return true;
+    }
+    if (error_ == nullptr) return false;
+    const std::exception_ptr error =
+        std::exchange(error_, nullptr);  // the input goes on behind the element that failed
+    changed_.notify_all();
+    std::rethrow_exception(error);
+  }
+
+  /// Writes what is ready and where the input stands. Waits until the thread has filled all slots, so that
+  /// equal positions have equal bytes, however the threads ran.
+  void save(StateWriter& writer) {
+    std::unique_lock lock(mutex_);
+    if (thread_.joinable()) {
+      changed_.wait(lock, [this] { return !reading_ && (count_ == slots_.size() || ended_ || error_ != nullptr); });
+    }
+    writer.boolean(ended_);
+    writer.integer(count_);
+    for (std::size_t i = 0; i < count_; ++i) writer.element(slots_[(head_ + i) % slots_.size()]);
+    input_->save(writer);
+  }
+  /// Before the first `next` only.
+  void restore(StateReader& reader, const ElementSpec& spec) {
+    ended_ = reader.boolean("the end of prefetch's input");
+    const std::uint64_t count = reader.integer("the fill of prefetch's buffer");
+    if (count > slots_.size()) slots_.clear();  // saved with a larger buffer
+    for (; count_ < count; ++count_) {
+      Element element = reader.element(spec);
+      if (count_ < slots_.size()) {
+        slots_[count_] = std::move(element);
+      } else {
+        slots_.push_back(std::move(element));
+      }
+    }
+    input_->restore(reader);
+  }
+  /// Before the first `next` only.
+  void restore_input(StateReader& reader) { input_->restore(reader); }
+
+ private:
+  void start() {
+    try {
+      thread_ = std::thread([this] { read_ahead(); });
+    } catch (const std::system_error& error) {
+      throw ResourceExhaustedError("prefetch cannot start a thread: {}", error.what());
+    }
+  }
+
+  void read_ahead() noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stopping_ || (!ended_ && error_ == nullptr && count_ < slots_.size()); });
+      if (stopping_) return;
+      Element& slot = slots_[(head_ + count_) % slots_.size()];  // not among the ready ones, so this thread's alone
+      reading_ = true;
+      lock.unlock();
+      bool got = false;
+      std::exception_ptr error;
+      try {
+        got = input_->next(slot);
+      } catch (...) { error = std::current_exception(); }
+      lock.lock();
+      reading_ = false;
+      error_ = std::move(error);
+      if (got) {
+        ++count_;
+      } else if (error_ == nullptr) {
+        ended_ = true;
+      }
+      changed_.notify_all();
+    }
+  }
+
+  std::unique_ptr<ElementStream> input_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Element> slots_;  // a ring: `count_` ready ones from `head_` on
+  std::size_t head_ = 0;
+  std::size_t count_ = 0;
+  std::exception_ptr error_;
+  bool ended_ = false;
+  bool reading_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+/// Over an input that can be advanced: a second stream of it follows what was consumed, and is all there is to save.
+/// The state is that of the same pipeline without prefetch, and saving waits for nobody.
+class FollowedPrefetchStream final : public ElementStream {
+ public:
+  FollowedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)
+      : reader_(input.elements(pass), capacity), consumed_(input.elements(shadow_of(pass))) {}
+
+  bool next(Element& element) override {
+    bool got = false;
+    try {
+      got = reader_.next(element);
+    } catch (...) {
+      consumed_->advance(1);  // an element that cannot be had is behind us as well
+      throw;
+    }
+    if (got) consumed_->advance(1);
+    return got;
+  }
+  void save(StateWriter& writer) override { consumed_->save(writer); }
+  void restore(StateReader& reader) override {
+    StateReader again = reader;
+    reader_.restore_input(again);
+    consumed_->restore(reader);
+  }
+
+ private:
+  static Pass shadow_of(Pass pass) noexcept {
+    pass.shadow = true;
+    return pass;
+  }
+  BackgroundReader reader_;
+  std::unique_ptr<ElementStream> consumed_;
+};
+
+/// Over any other input: what is ready is saved by content.
+class BufferedPrefetchStream final : public ElementStream {
+ public:
+  BufferedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)
+      : spec_(input.spec()), reader_(input.elements(pass), capacity) {}
+
+  bool next(Element& element) override { return reader_.next(element); }
+  void save(StateWriter& writer) override { reader_.save(writer); }
+  void restore(StateReader& reader) override { reader_.restore(reader, spec_); }
+
+ private:
+  ElementSpec spec_;
+  BackgroundReader reader_;
+};
+
+TRAINHOOK_DECL PrefetchNode::PrefetchNode(NodePtr input, std::int64_t buffer_size)
+    : DatasetNode({input}, input->spec()), buffer_size_(buffer_size) {
+  if (buffer_size < 1) throw InvalidArgumentError("prefetch: buffer_size {} is not positive", buffer_size);
+}
+
+TRAINHOOK_DECL std::string PrefetchNode::describe() const { return can_advance() ? "" : "prefetch"; }
+
+TRAINHOOK_DECL std::unique_ptr<ElementStream> PrefetchNode::elements(const Pass& pass) const {
+  const DatasetNode& input = *inputs()[0];
+  const auto capacity = static_cast<std::size_t>(buffer_size_);
+  if (pass.shadow) return input.elements(pass.input());
+  if (can_advance()) return std::make_unique<FollowedPrefetchStream>(input, pass.input(), capacity);
+  return std::make_unique<BufferedPrefetchStream>(input, pass.input(), capacity);
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of denormals.hpp.
+#pragma once
+
+#include <trainhook/engine/denormals.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL ScopedDenormals::ScopedDenormals(Denormals how) noexcept : before_(_mm_getcsr()) {
+  _mm_setcsr(how == Denormals::Flush ? before_ | kFlush : before_ & ~kFlush);
+}
+
+TRAINHOOK_DECL ScopedDenormals::~ScopedDenormals() { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before_ & kFlush)); }
+
+}  // namespace trainhook::detail

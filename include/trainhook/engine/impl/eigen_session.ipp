@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of eigen_session.hpp.
+#pragma once
+
+#include <trainhook/engine/eigen_session.hpp>
+
+#include <array>
+#include <utility>
+
+#include <trainhook/engine/kernels/array.hpp>
+#include <trainhook/engine/kernels/conv.hpp>
+#include <trainhook/engine/kernels/data.hpp>
+#include <trainhook/engine/kernels/math.hpp>
+#include <trainhook/engine/kernels/matmul.hpp>
+#include <trainhook/engine/kernels/movement.hpp>
+#include <trainhook/engine/kernels/nn.hpp>
+#include <trainhook/engine/kernels/pool.hpp>
+#include <trainhook/engine/kernels/queue.hpp>
+#include <trainhook/engine/kernels/random.hpp>
+#include <trainhook/engine/kernels/reduction.hpp>
+#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/engine/kernels/strided_slice.hpp>
+#include <trainhook/engine/kernels/summary.hpp>
+#include <trainhook/engine/kernels/training.hpp>
+
+namespace trainhook {
+
+namespace kernels {
+
+TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
+  static const std::array groups{array(),     conv(),  data(),          math(),    matmul(),
+                                 movement(),  nn(),    pool(),          queue(),   random(),
+                                 reduction(), state(), strided_slice(), summary(), training()};
+  return groups;
+}
+
+}  // namespace kernels
+
+namespace detail {
+
+TRAINHOOK_DECL GraphSessionOptions with_all_kernels(GraphSessionOptions options) {
+  for (const KernelGroup group : kernels::all()) options.kernels.push_back(group);
+  return options;
+}
+
+}  // namespace detail
+
+TRAINHOOK_DECL EigenSession::EigenSession(Graph& graph) : EigenSession(graph, GraphSessionOptions()) {}
+TRAINHOOK_DECL EigenSession::EigenSession(Graph& graph, GraphSessionOptions options)
+    : GraphSession(graph, detail::with_all_kernels(std::move(options))) {}
+
+}  // namespace trainhook

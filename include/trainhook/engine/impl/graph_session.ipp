@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of graph_session.hpp.
+#pragma once
+
+#include <trainhook/engine/graph_session.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/engine/denormals.hpp>
+#include <trainhook/engine/planner.hpp>
+#include <trainhook/engine/schedule.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/session/session_like.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL GraphSession::GraphSession(Graph& graph, const GraphSessionOptions& options)
+    : graph_(graph),
+      kernels_(options.kernels),
+      seed_(options.seed),
+      clock_(options.clock == nullptr ? system_clock() : *options.clock) {}
+
+TRAINHOOK_DECL void GraphSession::execute(const RunRequest& request, std::span<Tensor> results) {
+  if (closed_.load(std::memory_order_acquire)) throw FailedPreconditionError("Attempted to use a closed Session.");
+  const detail::ScopedDenormals flushed(detail::Denormals::Flush);
+  detail::Plan& plan = plan_for(request);
+  if (results.size() != request.fetches.size()) {
+    throw InvalidArgumentError("there is room for {} results of {} fetches", results.size(), request.fetches.size());
+  }
+  if (plan.only_reads && request.metadata == nullptr) {
+    for (std::size_t i = 0; i < results.size(); ++i) plan.results[i].source.variable->read_into(results[i]);
+    return;
+  }
+  for (const Feed& feed : request.feeds) check_feed(feed);
+  detail::PlanRun(plan, clock_, request).run(results);
+}
+
+TRAINHOOK_DECL std::vector<StateSpec> GraphSession::state() {
+  const std::scoped_lock lock(mutex_);
+  discover();
+  std::vector<StateSpec> specs;
+  for (const Node* node : saved_) specs.push_back(*find_state(*node)->spec());
+  return specs;
+}
+
+TRAINHOOK_DECL std::vector<NamedTensor> GraphSession::snapshot(std::span<const std::string> names) {
+  const std::scoped_lock lock(mutex_);
+  discover();
+  std::vector<NamedTensor> entries;
+  entries.reserve(names.size());
+  for (const std::string& name : names) entries.push_back({name, named_state(name).save()});
+  return entries;
+}
+
+TRAINHOOK_DECL void GraphSession::load(std::span<const NamedTensor> entries) {
+  const std::scoped_lock lock(mutex_);
+  discover();
+  std::vector<std::function<void()>> commits;
+  commits.reserve(entries.size());
+  std::set<std::string_view> seen;
+  for (const NamedTensor& entry : entries) {
+    if (!seen.insert(entry.name).second) throw InvalidArgumentError("'{}' is given twice", entry.name);
+    commits.push_back(named_state(entry.name).prepare_load(entry.tensor));
+  }
+  for (const std::function<void()>& commit : commits) commit();
+}
+
+TRAINHOOK_DECL void GraphSession::close() noexcept {
+  closed_.store(true, std::memory_order_release);
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [node, state] : states_) state->cancel();
+}
+
+TRAINHOOK_DECL std::size_t GraphSession::hash_of(const RunRequest& request) noexcept {
+  std::size_t hash = request.fetches.size();
+  const auto mix = [&hash](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U + (hash >> 29U); };
+  for (const Fetch& fetch : request.fetches) {
+    mix(reinterpret_cast<std::uintptr_t>(&fetch.node()));
+    mix(static_cast<std::size_t>(fetch.index()) + 1);
+  }
+  for (const Feed& feed : request.feeds) {
+    mix(feed.key.has_value() ? reinterpret_cast<std::uintptr_t>(&feed.key.node()) : 0);
+    mix(feed.key.index());
+  }
+  return hash ^ (hash >> 32U);
+}
+
+TRAINHOOK_DECL detail::Plan& GraphSession::plan_for(const RunRequest& request) {
+  const std::size_t hash = hash_of(request);
+  std::atomic<detail::Plan*>& recent = recent_[hash % kRecent];
+  if (detail::Plan* plan = recent.load(std::memory_order_acquire); plan != nullptr && plan->answers(request))
+    return *plan;
+  const std::scoped_lock lock(mutex_);
+  const auto [first, last] = plans_.equal_range(hash);
+  const auto known = std::find_if(first, last, [&](const auto& entry) { return entry.second->answers(request); });
+  if (known != last) {
+    recent.store(known->second.get(), std::memory_order_release);
+    return *known->second;
+  }
+  detail::Plan& plan = *plans_.emplace(hash, make_plan(request))->second;
+  recent.store(&plan, std::memory_order_release);
+  return plan;
+}
+
+TRAINHOOK_DECL std::unique_ptr<detail::Plan> GraphSession::make_plan(const RunRequest& request) {
+  if (request.step)
+    throw UnimplementedError("this engine runs a graph; code of one's own as the step is for LoopSession");
+  for (const Fetch& fetch : request.fetches) {
+    if (&fetch.node().graph() != &graph_)
+      throw InvalidArgumentError("fetch '{}' belongs to another graph than the session's", fetch.node().name());
+  }
+  for (const Feed& feed : request.feeds) graph_.check_belongs(feed.key, "a feed", "a run");
+  const detail::FindState state_of = [this](const Node& node, const KernelDef* def) -> NodeState& {
+    return state_of_node(node, def);
+  };
+  return detail::Planner(kernels_, state_of, request).make();
+}
+
+TRAINHOOK_DECL void GraphSession::check_feed(const Feed& feed) {
+  if (feed.value.dtype() != feed.key.dtype()) {
+    throw InvalidArgumentError("'{}' takes {} and was fed {}", feed.key.name(), feed.key.dtype(), feed.value);
+  }
+  const PartialShape& wanted = feed.key.shape();
+  const std::span<const std::int64_t> dims = feed.value.shape().dims();
+  bool fits = !wanted.has_rank() || wanted.rank() == dims.size();
+  for (std::size_t i = 0; fits && i < wanted.dims().size(); ++i)
+    fits = wanted[i] == kUnknownDim || wanted[i] == dims[i];
+  if (!fits)
+    throw InvalidArgumentError("Cannot feed value of shape {} for '{}', which has shape {}", feed.value.shape(),
+                               feed.key.name(), wanted);
+}
+
+TRAINHOOK_DECL NodeState& GraphSession::state_of_node(const Node& node, const KernelDef* def) {
+  std::unique_ptr<NodeState>& state = states_[&node];
+  if (state == nullptr) {
+    if (def == nullptr) {
+      state = std::make_unique<VariableState>(node);
+    } else {
+      state = def->make_state(node, seed_);
+    }
+    if (closed_.load(std::memory_order_acquire)) state->cancel();
+  }
+  return *state;
+}
+
+TRAINHOOK_DECL NodeState* GraphSession::find_state(const Node& node) { return states_.at(&node).get(); }
+
+TRAINHOOK_DECL void GraphSession::discover() {
+  if (discovered_ == graph_.size() && num_global_variables_ == count_global_variables()) return;
+  for (; discovered_ < graph_.size(); ++discovered_) {
+    const Node& node = graph_.nodes()[discovered_];
+    const KernelDef* def = detail::is_variable(node) ? nullptr : kernels_.find(node.type());
+    if (!detail::is_variable(node) && (def == nullptr || def->make_state == nullptr)) continue;
+    const std::optional<StateSpec> spec = state_of_node(node, def).spec();
+    if (!spec) continue;
+    names_.emplace(spec->name, &node);
+    if (!detail::is_variable(node)) others_.push_back(&node);
+  }
+  saved_.clear();
+  for (const Variable& variable : global_variables(graph_)) saved_.push_back(&variable.handle.node());
+  num_global_variables_ = saved_.size();
+  saved_.insert(saved_.end(), others_.begin(), others_.end());
+}
+
+TRAINHOOK_DECL std::size_t GraphSession::count_global_variables() const {
+  const auto found = graph_.collections().find(graph_keys::kGlobalVariables);
+  return found == graph_.collections().end() ? 0 : found->second.size();
+}
+
+TRAINHOOK_DECL NodeState& GraphSession::named_state(const std::string& name) {
+  const auto found = names_.find(name);
+  if (found == names_.end()) throw NotFoundError("the session's graph has no variable or other state '{}'", name);
+  return *find_state(*found->second);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of kernel.hpp.
+#pragma once
+
+#include <trainhook/engine/kernel.hpp>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/graph.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL NodeState::~NodeState() = default;
+
+TRAINHOOK_DECL std::optional<StateSpec> VariableState::spec() const {
+  const std::scoped_lock lock(mutex);
+  return StateSpec{node_->name(), StateKind::Variable, node_->outputs()[0].dtype, shape(), value.has_value()};
+}
+
+TRAINHOOK_DECL std::function<void()> VariableState::prepare_load(const Tensor& tensor) {
+  const OutputSpec& wanted = node_->outputs()[0];
+  if (tensor.dtype() != wanted.dtype || !wanted.shape.compatible_with(tensor.shape())) {
+    throw InvalidArgumentError("variable '{}' is {}{} and cannot take {}", node_->name(), wanted.dtype, wanted.shape,
+                               tensor);
+  }
+  return [this, tensor] {
+    const std::scoped_lock lock(mutex);
+    value = tensor;
+  };
+}
+
+TRAINHOOK_DECL Tensor VariableState::read() const {
+  const std::scoped_lock lock(mutex);
+  expect_value();
+  return value;
+}
+
+TRAINHOOK_DECL void VariableState::read_into(Tensor& target) const {
+  const std::scoped_lock lock(mutex);
+  expect_value();
+  target = value;
+}
+
+TRAINHOOK_DECL void VariableState::expect_value() const {
+  if (!value.has_value()) {
+    throw FailedPreconditionError(
+        "Attempting to use uninitialized value {}; run its initializer or restore a checkpoint first", node_->name());
+  }
+}
+
+TRAINHOOK_DECL void RunDeadline::fail() const {
+  throw DeadlineExceededError("the run took longer than its timeout of {} ms", timeout.count());
+}
+
+TRAINHOOK_DECL KernelContext::KernelContext(const Node& node, std::span<const Input> inputs,
+                                            std::span<Tensor* const> outputs, NodeState* state, Tensor& scratch,
+                                            const RunDeadline* deadline) noexcept
+    : node_(&node), inputs_(inputs), outputs_(outputs), state_(state), scratch_(&scratch), deadline_(deadline) {}
+
+TRAINHOOK_DECL void KernelContext::move_input(std::size_t i, Tensor& target) const {
+  if (Tensor* source = input_at(i).movable) {
+    if (!target.is_unique()) target = Tensor();
+    std::swap(*source, target);
+  } else {
+    target = input(i);
+  }
+}
+
+TRAINHOOK_DECL VariableState& KernelContext::variable(std::size_t i) const {
+  return *static_cast<VariableState*>(input_at(i).state);
+}
+
+TRAINHOOK_DECL Tensor& KernelContext::output(std::size_t i, DType dtype, const Shape& shape) const {
+  Tensor& result = raw_output(i);
+  result.reset_to(dtype, shape);
+  return result;
+}
+
+TRAINHOOK_DECL Tensor& KernelContext::raw_output(std::size_t i) const {
+  if (i >= outputs_.size()) fail_missing("output", i, outputs_.size());
+  return *outputs_[i];
+}
+
+TRAINHOOK_DECL void KernelContext::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                                        FunctionRef<bool()> ready) const {
+  if (deadline_ == nullptr) {
+    changed.wait(lock, ready);
+  } else if (!deadline_->clock->wait_until(lock, changed, deadline_->at, ready)) {
+    deadline_->fail();
+  }
+}
+
+TRAINHOOK_DECL void KernelContext::check_outputs() const {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i]->dtype() != node_->outputs()[i].dtype) fail_promise(i);
+  }
+}
+
+TRAINHOOK_DECL const KernelContext::Input& KernelContext::input_at(std::size_t i) const {
+  if (i >= inputs_.size()) fail_missing("input", i, inputs_.size());
+  return inputs_[i];
+}
+
+TRAINHOOK_DECL void KernelContext::fail_missing(std::string_view what, std::size_t i, std::size_t count) {
+  throw InvalidArgumentError("the kernel asks for {} {}, and the node has {} of them", what, i, count);
+}
+
+TRAINHOOK_DECL void KernelContext::fail_promise(std::size_t i) const {
+  const std::string given =
+      outputs_[i]->has_value() ? std::string(dtype_name(outputs_[i]->dtype())) : std::string("nothing");
+  throw InternalError("the kernel gave {} as output {}, where the node says {}", given, i, node_->outputs()[i].dtype);
+}
+
+TRAINHOOK_DECL void expect_resource(const Node& node, std::string_view type) {
+  if (!node.inputs().empty() && node.inputs()[0].node().type() == type) return;
+  throw InvalidArgumentError(
+      "input 0 of {} ({}) must be of op type {}{}", node.name(), node.type(), type,
+      node.inputs().empty() ? std::string(" and is missing") : ", not '" + node.inputs()[0].name() + "'");
+}
+
+TRAINHOOK_DECL KernelTable::KernelTable(std::span<const KernelGroup> groups) {
+  for (const KernelGroup& group : groups) {
+    for (const KernelDef& def : group) defs_.emplace(def.type, &def);
+  }
+}
+
+TRAINHOOK_DECL const KernelDef* KernelTable::find(std::string_view type) const noexcept {
+  const auto found = defs_.find(type);
+  return found == defs_.end() ? nullptr : found->second;
+}
+
+TRAINHOOK_DECL const KernelDef& KernelTable::at(const Node& node) const {
+  if (const KernelDef* def = find(node.type())) return *def;
+  throw UnimplementedError(
+      "op type {} of node '{}' has no kernel in this session; give its kernel group in the session's options",
+      node.type(), node.name());
+}
+
+}  // namespace trainhook

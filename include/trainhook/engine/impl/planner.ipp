@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of planner.hpp.
+#pragma once
+
+#include <trainhook/engine/planner.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Planner::Planner(const KernelTable& kernels, const FindState& state_of, const RunRequest& request)
+    : kernels_(kernels), state_of_(state_of), plan_(std::make_unique<Plan>()) {
+  plan_->fetches.assign(request.fetches.begin(), request.fetches.end());
+  for (const Feed& feed : request.feeds) plan_->feed_keys.push_back(feed.key);
+}
+
+TRAINHOOK_DECL std::unique_ptr<Plan> Planner::make() {
+  add_feeds();
+  const Scheduler scheduler(kernels_, plan_->fetches, plan_->feed_keys);
+  mark_values_of_writes(scheduler.order());
+  for (Node* node : scheduler.order()) add_node(*node);
+  add_results();
+  DraftWriter(draft_, *plan_).write();
+  return std::move(plan_);
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::add_value(Value value) {
+  values_.push_back(std::move(value));
+  return static_cast<std::uint32_t>(values_.size() - 1);
+}
+
+TRAINHOOK_DECL std::uint32_t& Planner::value_of(Output output) {
+  std::vector<std::uint32_t>& of_node = value_of_output_[&output.node()];
+  if (of_node.empty()) of_node.assign((std::max)(output.node().outputs().size(), output.index() + 1), kNoValue);
+  return of_node[output.index()];
+}
+
+TRAINHOOK_DECL void Planner::add_feeds() {
+  for (std::size_t i = 0; i < plan_->feed_keys.size(); ++i) {
+    const Output key = plan_->feed_keys[i];
+    if (key.dtype() == DType::Invalid)
+      throw InvalidArgumentError("'{}' names a resource, which cannot be fed", key.name());
+    if (value_of(key) != kNoValue) throw InvalidArgumentError("'{}' is fed twice in one run", key.name());
+    value_of(key) = add_value({.kind = Kind::Borrowed, .spec = {key.dtype(), key.shape()}, .defined = 0});
+    draft_.feeds.push_back(value_of(key));
+  }
+}
+
+TRAINHOOK_DECL void Planner::mark_values_of_writes(const std::vector<Node*>& order) {
+  const auto mark = [&](Output output) {
+    if (is_fed(output) || needs_no_kernel(output.node()) || !kernels_.at(output.node()).writes) return;
+    value_of(output) = add_value({.kind = Kind::Borrowed, .spec = {output.dtype(), output.shape()}});
+  };
+  for (const Node* node : order) {
+    const std::size_t variables = needs_no_kernel(*node) ? 0 : kernels_.at(*node).variables;
+    for (std::size_t i = variables; i < node->inputs().size(); ++i) {
+      if (value_of(node->inputs()[i]) == kNoValue) mark(node->inputs()[i]);
+    }
+  }
+  for (const Fetch& fetch : plan_->fetches) {
+    if (fetch.is_operation()) continue;
+    const Output output(&fetch.node(), static_cast<std::size_t>(fetch.index()));
+    if (value_of(output) == kNoValue) mark(output);
+  }
+}
+
+TRAINHOOK_DECL void Planner::add_node(Node& node) {
+  if (node.type() == "NoOp") return;
+  if (is_placeholder(node)) {
+    if (!is_fed(Output(&node, 0)))
+      throw InvalidArgumentError("You must feed a value for placeholder '{}' of dtype {}", node.name(),
+                                 node.outputs()[0].dtype);
+  } else if (is_constant(node)) {
+    define(Output(&node, 0), {.kind = Kind::Constant, .constant = &node.attr<Tensor>("value")});
+  } else if (is_variable(node)) {
+    define(Output(&node, 0), {.kind = Kind::Named, .state = &state_of_(node, nullptr), .is_variable = true});
+  } else if (forwards(node)) {
+    if (!is_fed(Output(&node, 0))) value_of(Output(&node, 0)) = take_value(node.inputs()[0], node);
+  } else {
+    add_kernel(node, kernels_.at(node));
+  }
+}
+
+TRAINHOOK_DECL void Planner::define(Output output, Value value) {
+  if (is_fed(output)) return;
+  value.spec = {output.dtype(), output.shape()};
+  value.defined = position();
+  std::uint32_t& place = value_of(output);
+  if (place == kNoValue) {
+    place = add_value(std::move(value));
+  } else {
+    values_[place] = std::move(value);
+  }
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::position() const noexcept {
+  return static_cast<std::uint32_t>(plan_->steps.size());
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::take_value(Output input, Node& reader) {
+  const std::uint32_t value = value_of(input);
+  if (values_[value].kind != Kind::Named || !values_[value].is_variable) return value;
+  const std::uint32_t handle = add_value({.kind = Kind::Borrowed, .spec = values_[value].spec, .defined = position()});
+  PlanStep step;
+  step.node = &reader;
+  step.read_from = static_cast<VariableState*>(values_[value].state);
+  add_step(std::move(step), {.inputs = {}, .outputs = {handle}});
+  return handle;
+}
+
+TRAINHOOK_DECL void Planner::add_kernel(Node& node, const KernelDef& def) {
+  NodeState* state = def.make_state == nullptr ? nullptr : &state_of_(node, &def);
+  if (def.make == nullptr) {
+    define(Output(&node, 0), {.kind = Kind::Named, .state = state});
+    return;
+  }
+  DraftStep draft;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    draft.inputs.push_back(i < def.variables ? variable_input(node, i, draft) : take_value(node.inputs()[i], node));
+  }
+  PlanStep step;
+  step.node = &node;
+  step.kernel = def.make(node);
+  step.state = state;
+  step.may_initialize = def.initializes;
+  if (try_fold(node, def, step, draft)) return;
+  if (def.writes) {
+    const std::uint32_t result = value_of(Output(&node, 0));
+    if (result != kNoValue && !is_fed(Output(&node, 0))) {
+      values_[result].defined = position();
+      draft.result_of_write = result;
+    }
+  } else {
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) draft.outputs.push_back(output_value(node, def, i, draft));
+  }
+  add_step(std::move(step), std::move(draft));
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::variable_input(const Node& node, std::size_t i, DraftStep& draft) {
+  const Node* variable = variable_named_by(kernels_, plan_->feed_keys, node.inputs()[i]);
+  if (variable == nullptr)
+    throw InvalidArgumentError("input {} of {} ({}) must be a variable that is not fed, not '{}'", i, node.name(),
+                               node.type(), node.inputs()[i].name());
+  const std::uint32_t value = value_of(Output(const_cast<Node*>(variable), 0));
+  draft.locks.push_back(static_cast<VariableState*>(values_[value].state));
+  return value;
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::output_value(Node& node, const KernelDef& def, std::size_t i,
+                                                   const DraftStep& draft) {
+  Value value{.kind = Kind::Owned};
+  if (def.alias && i == 0) value = {.kind = Kind::Borrowed, .root = root_of(draft.inputs.at(0))};
+  if (is_fed(Output(&node, i))) {  // computed for another output: this one goes nowhere
+    value.spec = node.outputs()[i];
+    value.defined = position();
+    return add_value(std::move(value));
+  }
+  define(Output(&node, i), std::move(value));
+  return value_of(Output(&node, i));
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::root_of(std::uint32_t value) const noexcept {
+  if (values_[value].kind == Kind::Owned) return value;
+  return values_[value].kind == Kind::Borrowed ? (values_[value].root == kNoValue ? value : values_[value].root)
+                                               : kNoValue;
+}
+
+TRAINHOOK_DECL bool Planner::try_fold(Node& node, const KernelDef& def, PlanStep& step, const DraftStep& draft) {
+  if (def.stateful || def.make_state != nullptr || def.variables > 0 || !node.control_inputs().empty() ||
+      node.outputs().empty())
+    return false;
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    if (is_fed(Output(&node, i)) || is_large(node.outputs()[i])) return false;
+  }
+  std::vector<KernelContext::Input> inputs;
+  for (std::uint32_t value : draft.inputs) {
+    if (values_[value].kind != Kind::Constant) return false;
+    inputs.push_back({.value = values_[value].constant});
+  }
+  std::vector<std::unique_ptr<Tensor>> results;
+  std::vector<Tensor*> outputs;
+  for (std::size_t i = 0; i < node.outputs().size(); ++i)
+    outputs.push_back(results.emplace_back(std::make_unique<Tensor>()).get());
+  Tensor scratch;
+  try {
+    KernelContext context(node, inputs, outputs, nullptr, scratch);
+    step.kernel(context);
+    context.check_outputs();
+  } catch (const Error&) {
+    return false;  // the run itself says what is wrong
+  }
+  if (std::ranges::any_of(results, [](const auto& result) { return result->byte_size() > kLargestFolded; }))
+    return false;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    define(Output(&node, i), {.kind = Kind::Constant, .constant = results[i].get()});
+    plan_->folded.push_back(std::move(results[i]));
+  }
+  return true;
+}
+
+TRAINHOOK_DECL bool Planner::is_large(const OutputSpec& spec) {
+  return spec.shape.is_fully_known() &&
+         static_cast<std::size_t>(spec.shape.known().num_elements()) * dtype_size(spec.dtype) > kLargestFolded;
+}
+
+TRAINHOOK_DECL void Planner::add_step(PlanStep step, DraftStep draft) {
+  plan_->steps.push_back(std::move(step));
+  draft_.steps.push_back(std::move(draft));
+}
+
+TRAINHOOK_DECL void Planner::add_results() {
+  for (const Fetch& fetch : plan_->fetches) {
+    draft_.results.push_back(
+        fetch.is_operation() ? kNoValue : value_of(Output(&fetch.node(), static_cast<std::size_t>(fetch.index()))));
+  }
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// All bodies of engine/, for the one file of a program that compiles them; media/ is compiled beside it.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/engine/impl/denormals.ipp>
+#include <trainhook/engine/impl/eigen_session.ipp>
+#include <trainhook/engine/impl/graph_session.ipp>
+#include <trainhook/engine/impl/kernel.ipp>
+#include <trainhook/engine/impl/plan.ipp>
+#include <trainhook/engine/impl/plan_draft.ipp>
+#include <trainhook/engine/impl/planner.ipp>
+#include <trainhook/engine/impl/schedule.ipp>
+#include <trainhook/engine/impl/slots.ipp>
+
+#include <trainhook/engine/kernels/impl/array.ipp>
+#include <trainhook/engine/kernels/impl/conv.ipp>
+#include <trainhook/engine/kernels/impl/data.ipp>
+#include <trainhook/engine/kernels/impl/math.ipp>
+#include <trainhook/engine/kernels/impl/matmul.ipp>
+#include <trainhook/engine/kernels/impl/movement.ipp>
+#include <trainhook/engine/kernels/impl/nn.ipp>
+#include <trainhook/engine/kernels/impl/pool.ipp>
+#include <trainhook/engine/kernels/impl/queue.ipp>
+#include <trainhook/engine/kernels/impl/random.ipp>
+#include <trainhook/engine/kernels/impl/reduction.ipp>
+#include <trainhook/engine/kernels/impl/state.ipp>
+#include <trainhook/engine/kernels/impl/strided_slice.ipp>
+#include <trainhook/engine/kernels/impl/summary.ipp>
+#include <trainhook/engine/kernels/impl/training.ipp>

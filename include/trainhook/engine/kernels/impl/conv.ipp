@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of conv.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/conv.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <trainhook/engine/kernels/gathered_product.hpp>
+#include <trainhook/engine/kernels/windows.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// The extents of a convolution.
+struct ConvShape {
+  std::int64_t batch;
+  Sweep height;
+  Sweep width;
+  std::int64_t in;   // channels
+  std::int64_t out;  // channels
+
+  ConvShape(const Shape& image, const Shape& filter, const WindowAttrs& attrs)
+      : batch(checked(image, filter)[0]),
+        height(image[1], filter[0], attrs.stride_height, attrs.same),
+        width(image[2], filter[1], attrs.stride_width, attrs.same),
+        in(image[3]),
+        out(filter[3]) {}
+
+  [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, out}; }
+  [[nodiscard]] std::int64_t image_size() const noexcept { return height.extent * width.extent * in; }
+  [[nodiscard]] std::int64_t result_size() const noexcept { return height.steps * width.steps * out; }
+
+ private:
+  static const Shape& checked(const Shape& image, const Shape& filter) {
+    if (image.rank() != 4 || filter.rank() != 4) throw InvalidArgumentError("image and filter must be of rank 4");
+    if (image[3] != filter[2])
+      throw InvalidArgumentError("an image of {} channels and a filter of {}", image[3], filter[2]);
+    if (filter[0] < 1 || filter[1] < 1) throw InvalidArgumentError("the filter is empty");
+    return image;
+  }
+};
+
+/// Zeros in front of and behind the `extent` of an image.
+struct Border {
+  std::int64_t before;
+  std::int64_t extent;
+  std::int64_t padded;
+
+  /// What the windows need that lie partly outside.
+  static Border of_image(const Sweep& sweep) {
+    return {sweep.before, sweep.extent,
+            (std::max)(sweep.before + sweep.extent, (sweep.steps - 1) * sweep.stride + sweep.size)};
+  }
+
+  /// What the pixels need that lie in fewer windows than others.
+  static Border of_gradient(const Sweep& sweep) {
+    const std::int64_t before = (sweep.size - 1) / sweep.stride;
+    return {before, sweep.steps,
+            before + (std::max)(sweep.steps, (sweep.extent - 1 + sweep.before) / sweep.stride + 1)};
+  }
+};
+
+/// One image after the other, with its border: in memory of the caller's, or where it lies if it needs no border.
+template <class T>
+class BorderedImage {
+ public:
+  BorderedImage(const Border& height, const Border& width, std::int64_t channels) noexcept
+      : height_(height), width_(width), channels_(channels) {}
+
+  [[nodiscard]] std::int64_t row() const noexcept { return width_.padded * channels_; }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return is_plain() ? 0 : static_cast<std::size_t>(height_.padded * row());
+  }
+  void use(T* memory) noexcept { std::fill_n(memory_ = memory, size(), T{0}); }
+
+  const T* load(const T* image) noexcept {
+    if (is_plain()) return image;
+    const std::int64_t row_of_image = width_.extent * channels_;
+    T* to = memory_ + height_.before * row() + width_.before * channels_;
+    for (std::int64_t y = 0; y < height_.extent; ++y, image += row_of_image, to += row())
+      std::copy_n(image, row_of_image, to);
+    return memory_;
+  }
+
+ private:
+  [[nodiscard]] bool is_plain() const noexcept {
+    return height_.padded == height_.extent && width_.padded == width_.extent;
+  }
+
+  Border height_;
+  Border width_;
+  std::int64_t channels_;
+  T* memory_ = nullptr;
+};
+
+template <class T>
+BorderedImage<T> bordered_image(const ConvShape& shape) {
+  return {Border::of_image(shape.height), Border::of_image(shape.width), shape.in};
+}
+
+template <class T>
+void conv2d(KernelContext& context, const WindowAttrs& attrs) {
+  const ConvShape shape(context.shape(0), context.shape(1), attrs);
+  const std::span<T> result = context.output<T>(0, shape.result());
+  if (result.empty()) return;
+  auto bordered = bordered_image<T>(shape);
+  T* const packing = context.scratch<T>(kPackingSize<T> + bordered.size());
+  bordered.use(packing + kPackingSize<T>);
+  const Sweep& height = shape.height;
+  const Sweep& width = shape.width;
+  const T* image = context.data<T>(0).data();
+  T* to = result.data();
+  for (std::int64_t i = 0; i < shape.batch; ++i, image += shape.image_size(), to += shape.result_size()) {
+    multiply_gathered<T>({.a = bordered.load(image),
+                          .rows = {height.steps, width.steps, height.stride * bordered.row(), width.stride * shape.in},
+                          .inner = {height.size, width.size * shape.in, bordered.row(), 1},
+                          .b = context.data<T>(1).data(),
+                          .b_stride = shape.out,
+                          .columns = shape.out,
+                          .result = to,
+                          .result_rows = {1, height.steps * width.steps, 0, shape.out},
+                          .packing = packing});
+  }
+}
+
+TRAINHOOK_DECL void require_gradient(const ConvShape& shape, const Shape& gradient) {
+  if (gradient != shape.result())
+    throw InvalidArgumentError("the gradient has shape {}, the result {}", gradient, shape.result());
+}
+
+template <class T>
+void conv2d_backprop_filter(KernelContext& context, const WindowAttrs& attrs) {
+  const Shape filter = shape_in_input(context, 1);
+  const ConvShape shape(context.shape(0), filter, attrs);
+  require_gradient(shape, context.shape(2));
+  const std::span<T> result = context.output<T>(0, filter);
+  if (context.data<T>(2).empty()) std::ranges::fill(result, T{0});
+  if (context.data<T>(2).empty() || result.empty()) return;
+  auto bordered = bordered_image<T>(shape);
+  T* const packing = context.scratch<T>(kPackingSize<T> + bordered.size());
+  bordered.use(packing + kPackingSize<T>);
+  const Sweep& height = shape.height;
+  const Sweep& width = shape.width;
+  const T* image = context.data<T>(0).data();
+  const T* gradient = context.data<T>(2).data();
+  for (std::int64_t i = 0; i < shape.batch; ++i, image += shape.image_size(), gradient += shape.result_size()) {
+    multiply_gathered<T>({.a = bordered.load(image),
+                          .rows = {height.size, width.size * shape.in, bordered.row(), 1},
+                          .inner = {height.steps, width.steps, height.stride * bordered.row(), width.stride * shape.in},
+                          .b = gradient,
+                          .b_stride = shape.out,
+                          .columns = shape.out,
+                          .result = result.data(),
+                          .result_rows = {1, height.size * width.size * shape.in, 0, shape.out},
+                          .adds = i > 0,
+                          .packing = packing});
+  }
+}
+
+/// Along one dimension, the pixels that meet the same places of the window: one in `stride` of both.
+struct Phase {
+  std::int64_t place;   // the first one
+  std::int64_t places;  // at least 1
+  std::int64_t pixel;   // the first one
+  std::int64_t pixels;
+  std::int64_t first;  // position, counted in the bordered gradient, of the first window over the first pixel
+
+  Phase(const Sweep& sweep, std::int64_t phase)
+      : place(phase),
+        places((sweep.size - phase + sweep.stride - 1) / sweep.stride),
+        pixel(((phase - sweep.before) % sweep.stride + sweep.stride) % sweep.stride),
+        pixels((std::max)(std::int64_t{0}, (sweep.extent - pixel + sweep.stride - 1) / sweep.stride)),
+        first((pixel + sweep.before - phase) / sweep.stride - (places - 1) + Border::of_gradient(sweep).before) {}
+
+  static std::int64_t count(const Sweep& sweep) { return (std::min)(sweep.stride, sweep.size); }
+};
+
+/// Writes the filter's places of one phase, last first, each with its channels transposed: [height, width, out, in].
+template <class T>
+T* write_turned_filter(const T* filter, T* to, const ConvShape& shape, const Phase& height, const Phase& width) {
+  for (std::int64_t y = height.places; y-- > 0;) {
+    for (std::int64_t x = width.places; x-- > 0;) {
+      const std::int64_t at =
+          (height.place + y * shape.height.stride) * shape.width.size + width.place + x * shape.width.stride;
+      transpose(filter + at * shape.in * shape.out, shape.in, shape.out, shape.out, to);
+      to += shape.in * shape.out;
+    }
+  }
+  return to;
+}
+
+/// The gradient of a pixel is a product, too: the windows it lies in, times the filter turned round. Where windows move
+/// by more than one pixel, each phase is a product of its own.
+template <class T>
+void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
+  const Shape image = shape_in_input(context, 0);
+  const ConvShape shape(image, context.shape(1), attrs);
+  require_gradient(shape, context.shape(2));
+  const std::span<T> result = context.output<T>(0, image);
+  const bool is_covered = shape.height.stride <= shape.height.size && shape.width.stride <= shape.width.size;
+  if (!is_covered || context.data<T>(2).empty()) std::ranges::fill(result, T{0});
+  if (context.data<T>(2).empty() || result.empty()) return;
+
+  BorderedImage<T> bordered(Border::of_gradient(shape.height), Border::of_gradient(shape.width), shape.out);
+  T* const packing = context.scratch<T>(kPackingSize<T> + context.data<T>(1).size() + bordered.size());
+  T* const turned = packing + kPackingSize<T>;
+  bordered.use(turned + context.data<T>(1).size());
+  const auto for_each_phase = [&](auto&& code) {
+    for (std::int64_t y = 0; y < Phase::count(shape.height); ++y) {
+      for (std::int64_t x = 0; x < Phase::count(shape.width); ++x) code(Phase(shape.height, y), Phase(shape.width, x));
+    }
+  };
+  T* end = turned;
+  for_each_phase([&](const Phase& height, const Phase& width) {
+    end = write_turned_filter(context.data<T>(1).data(), end, shape, height, width);
+  });
+
+  const T* gradient = context.data<T>(2).data();
+  T* to = result.data();
+  for (std::int64_t i = 0; i < shape.batch; ++i, to += shape.image_size(), gradient += shape.result_size()) {
+    const T* const from = bordered.load(gradient);
+    const T* filter = turned;
+    for_each_phase([&](const Phase& height, const Phase& width) {
+      const std::int64_t row_of_image = shape.width.extent * shape.in;
+      const Lattice inner{height.places, width.places * shape.out, bordered.row(), 1};
+      multiply_gathered<T>({.a = from + height.first * bordered.row() + width.first * shape.out,
+                            .rows = {height.pixels, width.pixels, bordered.row(), shape.out},
+                            .inner = inner,
+                            .b = filter,
+                            .b_stride = shape.in,
+                            .columns = shape.in,
+                            .result = to + height.pixel * row_of_image + width.pixel * shape.in,
+                            .result_rows = {height.pixels, width.pixels, shape.height.stride * row_of_image,
+                                            shape.width.stride * shape.in},
+                            .packing = packing});
+      filter += inner.size() * shape.in;
+    });
+  }
+}
+
+template <template <class> class Code>
+Kernel make_conv(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", [attrs = window_attrs(node)]<class T>() {
+    return Kernel([attrs](KernelContext& context) { Code<T>::run(context, attrs); });
+  });
+}
+template <class T>
+struct Conv2D {
+  static void run(KernelContext& c, const WindowAttrs& attrs) { conv2d<T>(c, attrs); }
+};
+template <class T>
+struct Conv2DBackpropFilter {
+  static void run(KernelContext& c, const WindowAttrs& attrs) { conv2d_backprop_filter<T>(c, attrs); }
+};
+template <class T>
+struct Conv2DBackpropInput {
+  static void run(KernelContext& c, const WindowAttrs& attrs) { conv2d_backprop_input<T>(c, attrs); }
+};
+
+inline constexpr std::array kConv{
+    KernelDef{.type = "Conv2D", .make = make_conv<Conv2D>},
+    KernelDef{.type = "Conv2DBackpropFilter", .make = make_conv<Conv2DBackpropFilter>},
+    KernelDef{.type = "Conv2DBackpropInput", .make = make_conv<Conv2DBackpropInput>},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup conv() noexcept { return detail::kConv; }
+
+}  // namespace trainhook::kernels

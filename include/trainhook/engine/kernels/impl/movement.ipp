@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of movement.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/movement.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <trainhook/engine/kernels/broadcast.hpp>
+#include <trainhook/engine/kernels/strided_copy.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+TRAINHOOK_DECL void transpose(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const Ints order = ints_of(context.input(1));
+  if (order.size() != shape.rank())
+    throw InvalidArgumentError("perm has {} elements for rank {}", order.size(), shape.rank());
+  const Ints strides = full_strides(shape);
+  std::array<bool, kMaxRank> seen{};
+  StridedView from;
+  Ints dims;
+  for (const std::int64_t entry : order) {
+    const std::size_t axis = axis_of(entry, shape.rank());
+    if (std::exchange(seen[axis], true)) throw InvalidArgumentError("perm names dimension {} twice", axis);
+    dims.push_back(shape[axis]);
+    from.strides.push_back(strides[axis]);
+  }
+  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
+  copy_strided(out, {0, full_strides(out.shape())}, context.input(0), from, dims);
+}
+
+TRAINHOOK_DECL void invert_permutation(KernelContext& context) {
+  const std::span<const std::int32_t> order = context.data<std::int32_t>(0);
+  const std::span<std::int32_t> inverse = context.output<std::int32_t>(0, context.shape(0));
+  std::ranges::fill(inverse, -1);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto at = static_cast<std::size_t>(order[i]);
+    if (order[i] < 0 || at >= order.size() || inverse[at] != -1)
+      throw InvalidArgumentError("the input is no permutation of 0 to {} less 1", order.size());
+    inverse[at] = static_cast<std::int32_t>(i);
+  }
+}
+
+TRAINHOOK_DECL void concat(KernelContext& context) {
+  const std::size_t count = context.num_inputs() - 1;
+  const Shape& first = context.shape(0);
+  const std::size_t axis = axis_of(int_of(context.input(count)), first.rank());
+  Ints dims(first.dims());
+  dims[axis] = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Shape& shape = context.shape(i);
+    bool fits = shape.rank() == first.rank();
+    for (std::size_t k = 0; fits && k < shape.rank(); ++k) fits = k == axis || shape[k] == first[k];
+    if (!fits)
+      throw InvalidArgumentError("input {} has shape {}, which does not go with {} along axis {}", i, shape, first,
+                                 axis);
+    dims[axis] += shape[axis];
+  }
+  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
+  const Ints strides = full_strides(out.shape());
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    copy_strided(out, {offset, strides}, context.input(i), {0, full_strides(context.shape(i))},
+                 Ints(context.shape(i).dims()));
+    offset += context.shape(i)[axis] * strides[axis];
+  }
+}
+
+/// Where each of the joined tensors begins; its inputs are their shapes.
+TRAINHOOK_DECL void concat_offset(KernelContext& context) {
+  const std::size_t axis = axis_of(int_of(context.input(0)), context.data<std::int32_t>(1).size());
+  std::int32_t offset = 0;
+  for (std::size_t i = 0; i < context.num_outputs(); ++i) {
+    const std::span<std::int32_t> start = context.output<std::int32_t>(i, context.shape(i + 1));
+    std::ranges::fill(start, 0);
+    start[axis] = offset;
+    offset += context.data<std::int32_t>(i + 1)[axis];
+  }
+}
+
+TRAINHOOK_DECL void slice(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const Ints begin = ints_of(context.input(1));
+  Ints size = ints_of(context.input(2));
+  if (begin.size() != shape.rank() || size.size() != shape.rank())
+    throw InvalidArgumentError("begin and size need {} elements each", shape.rank());
+  const StridedView from{0, full_strides(shape)};
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (size[i] == -1) size[i] = shape[i] - begin[i];
+    if (begin[i] < 0 || size[i] < 0 || begin[i] > shape[i] || size[i] > shape[i] - begin[i]) {
+      throw InvalidArgumentError("a slice from {} of size {} leaves dimension {} of {}", begin[i], size[i], i, shape);
+    }
+    offset += begin[i] * from.strides[i];
+  }
+  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(size));
+  copy_strided(out, {0, full_strides(out.shape())}, context.input(0), {offset, from.strides}, size);
+}
+
+TRAINHOOK_DECL void pad(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  if (context.shape(1) != Shape{static_cast<std::int64_t>(shape.rank()), 2})
+    throw InvalidArgumentError("paddings must be [{},2]", shape.rank());
+  const bool narrow = context.input(1).dtype() == DType::Int32;
+  const auto padding = [&](std::size_t i) {
+    return narrow ? std::int64_t{context.data<std::int32_t>(1)[i]} : context.data<std::int64_t>(1)[i];
+  };
+  Ints dims;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (padding(2 * i) < 0 || padding(2 * i + 1) < 0) throw InvalidArgumentError("paddings must not be negative");
+    dims.push_back(padding(2 * i) + shape[i] + padding(2 * i + 1));
+  }
+  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
+  set_to_zero(out);
+  const Ints strides = full_strides(out.shape());
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < shape.rank(); ++i) offset += padding(2 * i) * strides[i];
+  copy_strided(out, {offset, strides}, context.input(0), {0, full_strides(shape)}, Ints(shape.dims()));
+}
+
+/// Strides of a shape with a dimension put in front of axis `at`; along it, `stride`.
+TRAINHOOK_DECL Ints with_stride(const Ints& strides, std::size_t at, std::int64_t stride) {
+  Ints result;
+  for (std::size_t i = 0; i <= strides.size(); ++i) {
+    if (i == at) result.push_back(stride);
+    if (i < strides.size()) result.push_back(strides[i]);
+  }
+  return result;
+}
+
+TRAINHOOK_DECL void pack(KernelContext& context, std::int64_t axis_attr) {
+  const Shape& shape = context.shape(0);
+  const std::size_t axis = axis_of(axis_attr, shape.rank() + 1);
+  const auto count = static_cast<std::int64_t>(context.num_inputs());
+  Tensor& out =
+      context.output(0, context.input(0).dtype(), shape_of_ints(with_stride(Ints(shape.dims()), axis, count)));
+  const Ints strides = full_strides(out.shape());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto input = static_cast<std::size_t>(i);
+    if (context.shape(input) != shape) throw InvalidArgumentError("all inputs must have one shape");
+    copy_strided(out, {i * strides[axis], strides}, context.input(input),
+                 {0, with_stride(full_strides(shape), axis, 0)}, with_stride(Ints(shape.dims()), axis, 1));
+  }
+}
+
+TRAINHOOK_DECL void unpack(KernelContext& context, std::int64_t axis_attr) {
+  const Shape& shape = context.shape(0);
+  const std::size_t axis = axis_of(axis_attr, shape.rank());
+  if (shape[axis] != static_cast<std::int64_t>(context.num_outputs())) {
+    throw InvalidArgumentError("dimension {} has {} elements, not one for each of {} outputs", axis, shape[axis],
+                               context.num_outputs());
+  }
+  const Ints strides = full_strides(shape);
+  Ints dims;
+  Ints from;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (i == axis) continue;
+    dims.push_back(shape[i]);
+    from.push_back(strides[i]);
+  }
+  for (std::size_t i = 0; i < context.num_outputs(); ++i) {
+    Tensor& out = context.output(i, context.input(0).dtype(), shape_of_ints(dims));
+    copy_strided(out, {0, full_strides(out.shape())}, context.input(0),
+                 {static_cast<std::int64_t>(i) * strides[axis], from}, dims);
+  }
+}
+
+TRAINHOOK_DECL void tile(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const Ints multiples = ints_of(context.input(1));
+  if (multiples.size() != shape.rank())
+    throw InvalidArgumentError("multiples has {} elements for rank {}", multiples.size(), shape.rank());
+  Ints whole;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (multiples[i] < 0) throw InvalidArgumentError("multiples must not be negative");
+    whole.push_back(shape[i] * multiples[i]);
+  }
+  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(whole));
+  const Ints out_strides = full_strides(out.shape());
+  const Ints in_strides = full_strides(shape);
+  Ints dims;
+  StridedView to;
+  StridedView from;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {  // each dimension counts its repeats, then its elements
+    for (const std::int64_t dim : {multiples[i], shape[i]}) dims.push_back(dim);
+    for (const std::int64_t stride : {out_strides[i] * shape[i], out_strides[i]}) to.strides.push_back(stride);
+    for (const std::int64_t stride : {std::int64_t{0}, in_strides[i]}) from.strides.push_back(stride);
+  }
+  copy_strided(out, to, context.input(0), from, dims);
+}
+
+TRAINHOOK_DECL void broadcast_to(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const Shape wanted = shape_of_ints(ints_of(context.input(1)));
+  if (broadcast_shapes(shape, wanted) != wanted)
+    throw InvalidArgumentError("shape {} cannot be broadcast to {}", shape, wanted);
+  Tensor& out = context.output(0, context.input(0).dtype(), wanted);
+  copy_strided(out, {0, full_strides(wanted)}, context.input(0), {0, broadcast_strides(shape, wanted)},
+               Ints(wanted.dims()));
+}
+
+template <class Index>
+void gather(KernelContext& context) {
+  const Shape& params = context.shape(0);
+  const std::size_t axis = axis_of(int_of(context.input(2)), params.rank());
+  Ints dims;
+  for (std::size_t i = 0; i < axis; ++i) dims.push_back(params[i]);
+  for (const std::int64_t dim : context.shape(1).dims()) dims.push_back(dim);
+  for (std::size_t i = axis + 1; i < params.rank(); ++i) dims.push_back(params[i]);
+  const std::int64_t outer = product_of(params, 0, axis);
+  const std::int64_t inner = product_of(params, axis + 1, params.rank());
+  const std::span<const Index> indices = context.data<Index>(1);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < 0 || indices[i] >= params[axis])
+      throw InvalidArgumentError("indices[{}] = {} is not in [0, {})", i, indices[i], params[axis]);
+  }
+  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
+  if (out.num_elements() == 0) return;
+  visit_storage(out.dtype(), [&]<class T>() {
+    T* to = stored_for_writing<T>(out);
+    const T* from = stored<T>(context.input(0));
+    for (std::int64_t i = 0; i < outer; ++i, from += params[axis] * inner) {
+      for (const Index index : indices) to = std::copy_n(from + index * inner, inner, to);
+    }
+  });
+}
+
+TRAINHOOK_DECL Kernel make_gather(const Node& node) {
+  if (node.attr<std::int64_t>("batch_dims") != 0)
+    throw UnimplementedError("GatherV2 '{}': batch_dims must be 0", node.name());
+  return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(gather<Index>); });
+}
+
+template <class T, class Index>
+void unsorted_segment_sum(KernelContext& context) {
+  const Shape& data = context.shape(0);
+  const Shape& ids = context.shape(1);
+  const std::int64_t segments = int_of(context.input(2));
+  bool fits = ids.rank() <= data.rank() && segments >= 0;
+  for (std::size_t i = 0; fits && i < ids.rank(); ++i) fits = ids[i] == data[i];
+  if (!fits)
+    throw InvalidArgumentError("data of shape {} does not go with segment_ids of shape {} and {} segments", data, ids,
+                               segments);
+  Ints dims;
+  dims.push_back(segments);
+  for (std::size_t i = ids.rank(); i < data.rank(); ++i) dims.push_back(data[i]);
+  const std::int64_t inner = product_of(data, ids.rank(), data.rank());
+  const T* from = context.data<T>(0).data();
+  const std::span<T> sums = context.output<T>(0, shape_of_ints(dims));
+  std::ranges::fill(sums, T{0});
+  for (const Index id : context.data<Index>(1)) {
+    if (id >= segments) throw InvalidArgumentError("segment id {} is out of range [0, {})", id, segments);
+    for (std::int64_t i = 0; id >= 0 && i < inner; ++i) sums[static_cast<std::size_t>(id * inner + i)] += from[i];
+    from += inner;
+  }
+}
+
+TRAINHOOK_DECL Kernel make_unsorted_segment_sum(const Node& node) {
+  return kernel_for(NumberTypes{}, node, "T", [&]<class T>() {
+    return kernel_for(IndexTypes{}, node, "Tindices",
+                      []<class Index>() { return Kernel(unsorted_segment_sum<T, Index>); });
+  });
+}
+
+TRAINHOOK_DECL void select(KernelContext& context) {
+  const Shape whole = broadcast_shapes(context.shape(0), broadcast_shapes(context.shape(1), context.shape(2)));
+  const Ints choice = broadcast_strides(context.shape(0), whole);
+  const Ints yes = broadcast_strides(context.shape(1), whole);
+  const Ints no = broadcast_strides(context.shape(2), whole);
+  const bool* condition = context.data<bool>(0).data();
+  Tensor& out = context.output(0, context.input(1).dtype(), whole);
+  visit_storage(out.dtype(), [&]<class T>() {
+    T* to = stored_for_writing<T>(out);
+    const T* if_true = stored<T>(context.input(1));
+    const T* if_false = stored<T>(context.input(2));
+    std::array<std::int64_t, kMaxRank> index{};
+    for (std::int64_t at = 0; at < whole.num_elements(); ++at) {
+      std::int64_t c = 0;
+      std::int64_t y = 0;
+      std::int64_t n = 0;
+      for (std::size_t i = 0; i < whole.rank(); ++i) {
+        c += index[i] * choice[i];
+        y += index[i] * yes[i];
+        n += index[i] * no[i];
+      }
+      to[at] = condition[c] ? if_true[y] : if_false[n];
+      for (std::size_t i = whole.rank(); i-- > 0 && ++index[i] == whole[i];) index[i] = 0;
+    }
+  });
+}
+
+/// TensorFlow 1's form: nothing broadcasts, but one condition may stand for all elements, or for all of a row.
+TRAINHOOK_DECL void select_rows(KernelContext& context) {
+  const Shape& condition = context.shape(0);
+  const Shape& shape = context.shape(1);
+  const bool is_rows = condition.rank() == 1 && shape.rank() > 0 && condition[0] == shape[0];
+  if (shape != context.shape(2) || (!is_rows && condition.rank() > 0 && condition != shape)) {
+    throw InvalidArgumentError("condition {} does not choose between {} and {}", condition, shape, context.shape(2));
+  }
+  Tensor& out = context.output(0, context.input(1).dtype(), shape);
+  if (out.num_elements() == 0) return;
+  const std::int64_t each = shape.num_elements() / condition.num_elements();
+  visit_storage(out.dtype(), [&]<class T>() {
+    T* to = stored_for_writing<T>(out);
+    const T* if_true = stored<T>(context.input(1));
+    const T* if_false = stored<T>(context.input(2));
+    for (const bool holds : context.data<bool>(0)) {
+      to = std::copy_n(holds ? if_true : if_false, each, to);
+      if_true += each;
+      if_false += each;
+    }
+  });
+}
+
+template <void (*Code)(KernelContext&)>
+Kernel plain(const Node&) {
+  return Code;
+}
+template <void (*Code)(KernelContext&, std::int64_t)>
+Kernel with_axis(const Node& node) {
+  return [axis = node.attr<std::int64_t>("axis")](KernelContext& context) { Code(context, axis); };
+}
+
+inline constexpr std::array kMovement{
+    KernelDef{.type = "Transpose", .make = plain<transpose>},
+    KernelDef{.type = "InvertPermutation", .make = plain<invert_permutation>},
+    KernelDef{.type = "ConcatV2", .make = plain<concat>},
+    KernelDef{.type = "ConcatOffset", .make = plain<concat_offset>},
+    KernelDef{.type = "Slice", .make = plain<slice>},
+    KernelDef{.type = "Pad", .make = plain<pad>},
+    KernelDef{.type = "Pack", .make = with_axis<pack>},
+    KernelDef{.type = "Unpack", .make = with_axis<unpack>},
+    KernelDef{.type = "Tile", .make = plain<tile>},
+    KernelDef{.type = "BroadcastTo", .make = plain<broadcast_to>},
+    KernelDef{.type = "GatherV2", .make = make_gather},
+    KernelDef{.type = "UnsortedSegmentSum", .make = make_unsorted_segment_sum},
+    KernelDef{.type = "SelectV2", .make = plain<select>},
+    KernelDef{.type = "Select", .make = plain<select_rows>},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup movement() noexcept { return detail::kMovement; }
+
+}  // namespace trainhook::kernels

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of pool.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/pool.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <trainhook/engine/kernels/vectors.hpp>
+#include <trainhook/engine/kernels/windows.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// A pooling of images of some shape.
+struct Pooling {
+  std::int64_t batch;
+  Sweep height;
+  Sweep width;
+  std::int64_t channels;
+
+  Pooling(const Shape& image, const std::array<std::int64_t, 2>& size, const WindowAttrs& attrs)
+      : batch(checked(image)[0]),
+        height(image[1], size[0], attrs.stride_height, attrs.same),
+        width(image[2], size[1], attrs.stride_width, attrs.same),
+        channels(image[3]) {}
+
+  [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, channels}; }
+
+  /// Whether each pixel lies in one window.
+  [[nodiscard]] bool is_partition() const noexcept {
+    const auto holds = [](const Sweep& sweep) {
+      return sweep.stride == sweep.size && sweep.steps * sweep.size >= sweep.extent;
+    };
+    return holds(height) && holds(width);
+  }
+
+  /// Calls `code(zero, at, window)` for each window and each few of its channels: with a vector, or a single T, to
+  /// compute with, where they are in the result, and what calls back for each pixel of the window with where they are
+  /// in the images.
+  template <class T, class Code>
+  void for_each_window(Code&& code) const {
+    constexpr std::int64_t kSize = kVectorSize<T>;
+    std::int64_t position = 0;
+    for (std::int64_t image = 0; image < batch; ++image) {
+      for (std::int64_t y = 0; y < height.steps; ++y) {
+        for (std::int64_t x = 0; x < width.steps; ++x, position += channels) {
+          const std::int64_t row = image * height.extent + height.start(y);
+          std::int64_t c = 0;
+          const auto window = [&](auto&& visit) {
+            for (std::int64_t ky = height.first(y); ky < height.last(y); ++ky) {
+              for (std::int64_t kx = width.first(x); kx < width.last(x); ++kx) {
+                visit(((row + ky) * width.extent + width.start(x) + kx) * channels + c);
+              }
+            }
+          };
+          for (; c + kSize <= channels; c += kSize)
+            code(typename VectorOf<T, kVectorSize<T>>::type{}, position + c, window);
+          for (; c < channels; ++c) code(T{0}, position + c, window);
+        }
+      }
+    }
+  }
+
+ private:
+  static const Shape& checked(const Shape& image) {
+    if (image.rank() != 4) throw InvalidArgumentError("the image must be of rank 4");
+    return image;
+  }
+};
+
+template <class T>
+void max_pool(KernelContext& context, const Pooling& pool) {
+  const T* image = context.data<T>(0).data();
+  T* result = context.output<T>(0, pool.result()).data();
+  pool.for_each_window<T>([&](auto largest, std::int64_t at, auto&& window) {
+    bool is_first = true;
+    window([&](std::int64_t pixel) {
+      const auto values = load<decltype(largest)>(image + pixel);
+      largest = is_first ? values : largest < values ? values : largest;
+      is_first = false;
+    });
+    store(largest, result + at);
+  });
+}
+
+/// The gradient goes to the first of the largest pixels of each window.
+template <class T>
+void max_pool_grad(KernelContext& context, const Pooling& pool) {
+  if (context.shape(1) != pool.result() || context.shape(2) != pool.result()) {
+    throw InvalidArgumentError("the result and its gradient must be of shape {}", pool.result());
+  }
+  const T* image = context.data<T>(0).data();
+  const T* largest = context.data<T>(1).data();
+  const T* gradient = context.data<T>(2).data();
+  const std::span<T> result = context.output<T>(0, context.shape(0));
+  const bool adds = !pool.is_partition();
+  if (adds) std::ranges::fill(result, T{0});
+  pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
+    using Values = decltype(zero);
+    const auto top = load<Values>(largest + at);
+    auto rest = load<Values>(gradient + at);  // what no pixel got so far
+    window([&](std::int64_t pixel) {
+      __builtin_prefetch(image + pixel + 8 * pool.channels);  // processors do not foresee how windows move
+      const auto is_largest = load<Values>(image + pixel) == top;
+      T* const to = result.data() + pixel;
+      const Values share = is_largest ? rest : zero;
+      store<Values>(adds ? load<Values>(to) + share : share, to);
+      rest = is_largest ? zero : rest;
+    });
+  });
+}
+
+template <class T>
+void avg_pool(KernelContext& context, const Pooling& pool) {
+  const T* image = context.data<T>(0).data();
+  T* result = context.output<T>(0, pool.result()).data();
+  pool.for_each_window<T>([&](auto sum, std::int64_t at, auto&& window) {
+    T pixels = 0;
+    window([&](std::int64_t pixel) {
+      sum += load<decltype(sum)>(image + pixel);
+      ++pixels;
+    });
+    sum /= pixels;
+    store(sum, result + at);
+  });
+}
+
+template <class T>
+void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& image) {
+  if (context.shape(1) != pool.result()) throw InvalidArgumentError("the gradient must be of shape {}", pool.result());
+  const T* gradient = context.data<T>(1).data();
+  const std::span<T> result = context.output<T>(0, image);
+  std::ranges::fill(result, T{0});
+  pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
+    using Values = decltype(zero);
+    T pixels = 0;
+    window([&](std::int64_t) { ++pixels; });
+    const Values share = load<Values>(gradient + at) / pixels;
+    window([&](std::int64_t pixel) {
+      T* const to = result.data() + pixel;
+      store<Values>(load<Values>(to) + share, to);
+    });
+  });
+}
+
+template <template <class> class Code>
+Kernel make_pool(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T",
+                    [attrs = window_attrs(node), size = window_attr(node, "ksize")]<class T>() {
+                      return Kernel([=](KernelContext& context) { Code<T>::run(context, size, attrs); });
+                    });
+}
+using Window = std::array<std::int64_t, 2>;
+template <class T>
+struct MaxPool {
+  static void run(KernelContext& c, const Window& size, const WindowAttrs& attrs) {
+    max_pool<T>(c, Pooling(c.shape(0), size, attrs));
+  }
+};
+template <class T>
+struct MaxPoolGrad {
+  static void run(KernelContext& c, const Window& size, const WindowAttrs& attrs) {
+    max_pool_grad<T>(c, Pooling(c.shape(0), size, attrs));
+  }
+};
+template <class T>
+struct AvgPool {
+  static void run(KernelContext& c, const Window& size, const WindowAttrs& attrs) {
+    avg_pool<T>(c, Pooling(c.shape(0), size, attrs));
+  }
+};
+template <class T>
+struct AvgPoolGrad {
+  static void run(KernelContext& c, const Window& size, const WindowAttrs& attrs) {
+    const Shape image = shape_in_input(c, 0);
+    avg_pool_grad<T>(c, Pooling(image, size, attrs), image);
+  }
+};
+
+inline constexpr std::array kPool{
+    KernelDef{.type = "MaxPool", .make = make_pool<MaxPool>},
+    KernelDef{.type = "MaxPoolGrad", .make = make_pool<MaxPoolGrad>},
+    KernelDef{.type = "AvgPool", .make = make_pool<AvgPool>},
+    KernelDef{.type = "AvgPoolGrad", .make = make_pool<AvgPoolGrad>},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup pool() noexcept { return detail::kPool; }
+
+}  // namespace trainhook::kernels

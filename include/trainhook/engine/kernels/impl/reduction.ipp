@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of reduction.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/reduction.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <type_traits>
+
+#include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/vector_functions.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// A reduction seen as alternating kept and reduced dimensions, adjoining ones of a kind merged, ones of extent 1
+/// dropped.
+struct ReductionPlan {
+  Ints dims;     // merged dimensions, outermost first
+  Ints strides;  // of the result for each of them; 0 where it is reduced
+  Shape result;
+  std::int64_t reduced = 1;  // elements that go into each result
+};
+
+TRAINHOOK_DECL ReductionPlan plan_reduction(const Shape& shape, const Tensor& axes, bool keep_dims) {
+  std::array<bool, kMaxRank> is_reduced{};
+  for (const std::int64_t axis : ints_of(axes)) is_reduced[axis_of(axis, shape.rank())] = true;
+  ReductionPlan plan;
+  Ints result;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (!is_reduced[i]) result.push_back(shape[i]);
+    if (is_reduced[i] && keep_dims) result.push_back(1);
+    if (is_reduced[i]) plan.reduced *= shape[i];
+  }
+  plan.result = shape_of_ints(result);
+  Ints kinds;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == 1) continue;
+    const std::int64_t kind = is_reduced[i] ? 1 : 0;
+    if (!kinds.empty() && kinds[kinds.size() - 1] == kind) {
+      plan.dims[plan.dims.size() - 1] *= shape[i];
+    } else {
+      plan.dims.push_back(shape[i]);
+      kinds.push_back(kind);
+    }
+  }
+  plan.strides = plan.dims;
+  std::int64_t stride = 1;
+  for (std::size_t i = plan.dims.size(); i-- > 0;) {
+    plan.strides[i] = kinds[i] == 1 ? 0 : stride;
+    if (kinds[i] == 0) stride *= plan.dims[i];
+  }
+  return plan;
+}
+
+// How elements come together: where to start, one more, and all of a contiguous run.
+struct SumOf {
+  template <class T>
+  static T start() {
+    return T{0};
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return static_cast<T>(a + b);
+  }
+  template <class T>
+  static T run(const T* x, std::int64_t n) {
+    return sum_of_array(x, n);
+  }
+};
+struct ProdOf {
+  template <class T>
+  static T start() {
+    return T{1};
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return static_cast<T>(a * b);
+  }
+  template <class T>
+  static T run(const T* x, std::int64_t n) {
+    return std::accumulate(x, x + n, T{1}, join<T>);
+  }
+};
+struct MaxOf {
+  template <class T>
+  static T start() {
+    if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+    return std::numeric_limits<T>::lowest();
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return a < b || b != b ? b : a;
+  }  // NaN wins
+  template <class T>
+  static T run(const T* x, std::int64_t n) {
+    return std::accumulate(x, x + n, start<T>(), join<T>);
+  }
+};
+struct MinOf {
+  template <class T>
+  static T start() {
+    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
+    return (std::numeric_limits<T>::max)();
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return b < a || b != b ? b : a;
+  }
+  template <class T>
+  static T run(const T* x, std::int64_t n) {
+    return std::accumulate(x, x + n, start<T>(), join<T>);
+  }
+};
+struct AllOf {
+  template <class T>
+  static T start() {
+    return true;
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return a && b;
+  }
+  template <class T>
+  static T run(const T* x, std::int64_t n) {
+    return std::all_of(x, x + n, [](T value) { return value; });
+  }
+};
+struct AnyOf {
+  template <class T>
+  static T start() {
+    return false;
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return a || b;
+  }
+  template <class T>
+  static T run(const T* x, std::int64_t n) {
+    return std::any_of(x, x + n, [](T value) { return value; });
+  }
+};
+
+/// What a reduction does with `n` contiguous elements: all into one result, or each into its own.
+using ReduceRun = void (*)(void* result, const void* x, std::int64_t n);
+
+template <class Op, class T>
+void reduce_to_one(void* result, const void* x, std::int64_t n) {
+  T& value = *static_cast<T*>(result);
+  value = Op::template join<T>(value, Op::template run<T>(static_cast<const T*>(x), n));
+}
+template <class Op, class T>
+void reduce_to_each(void* results, const void* x, std::int64_t n) {
+  T* const __restrict values = static_cast<T*>(results);
+  for (std::int64_t i = 0; i < n; ++i) values[i] = Op::template join<T>(values[i], static_cast<const T*>(x)[i]);
+}
+
+/// Walks the dimensions; what depends on the op is behind the pointers, to be compiled but once.
+struct ReductionWalk {
+  const ReductionPlan& plan;
+  ReduceRun to_one;
+  ReduceRun to_each;
+  std::size_t size;
+  const std::byte* x;
+
+  void walk(std::size_t axis, std::byte* result) {
+    if (axis == plan.dims.size()) {
+      to_one(result, x, 1);
+      return;
+    }
+    const std::int64_t count = plan.dims[axis];
+    if (axis + 1 < plan.dims.size()) {
+      for (std::int64_t i = 0; i < count; ++i)
+        walk(axis + 1, result + static_cast<std::size_t>(i * plan.strides[axis]) * size);
+      return;
+    }
+    (plan.strides[axis] == 0 ? to_one : to_each)(result, x, count);
+    x += static_cast<std::size_t>(count) * size;
+  }
+};
+
+template <class Op, class T>
+std::span<T> reduce(KernelContext& context, const ReductionPlan& plan) {
+  const std::span<T> result = context.output<T>(0, plan.result);
+  std::ranges::fill(result, Op::template start<T>());
+  const std::span<const T> x = context.data<T>(0);
+  if (x.empty()) return result;
+  ReductionWalk{plan, reduce_to_one<Op, T>, reduce_to_each<Op, T>, sizeof(T),
+                reinterpret_cast<const std::byte*>(x.data())}
+      .walk(0, reinterpret_cast<std::byte*>(result.data()));
+  return result;
+}
+
+template <class Op, class Types>
+Kernel make_reduction(const Node& node) {
+  const bool keep_dims = node.attr<bool>("keep_dims");
+  return kernel_for(Types{}, node, "T", [=]<class T>() {
+    return Kernel([=](KernelContext& context) {
+      reduce<Op, T>(context, plan_reduction(context.shape(0), context.input(1), keep_dims));
+    });
+  });
+}
+
+TRAINHOOK_DECL Kernel make_mean(const Node& node) {
+  const bool keep_dims = node.attr<bool>("keep_dims");
+  return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
+    return Kernel([=](KernelContext& context) {
+      const ReductionPlan plan = plan_reduction(context.shape(0), context.input(1), keep_dims);
+      if (!std::is_floating_point_v<T> && plan.reduced == 0)
+        throw InvalidArgumentError("the mean of no integers is not defined");
+      for (T& value : reduce<SumOf, T>(context, plan)) value = static_cast<T>(value / static_cast<T>(plan.reduced));
+    });
+  });
+}
+
+template <class Op>
+Kernel make_logical_reduction(const Node& node) {
+  return [keep_dims = node.attr<bool>("keep_dims")](KernelContext& context) {
+    reduce<Op, bool>(context, plan_reduction(context.shape(0), context.input(1), keep_dims));
+  };
+}
+
+/// Where the first of the largest (smallest) elements along an axis is.
+template <class T, class Index, bool Largest>
+void arg_extreme(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const std::size_t axis = axis_of(int_of(context.input(1)), shape.rank());
+  const std::int64_t extent = shape[axis];
+  const std::int64_t inner = product_of(shape, axis + 1, shape.rank());
+  Ints dims;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (i != axis) dims.push_back(shape[i]);
+  }
+  if (extent == 0)
+    throw InvalidArgumentError("there is no largest or smallest of no elements: axis {} of {}", axis, shape);
+  const T* x = context.data<T>(0).data();
+  std::int64_t at = 0;
+  for (Index& result : context.output<Index>(0, shape_of_ints(dims))) {
+    const T* first = x + at / inner * inner * extent + at % inner;
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < extent; ++i) {
+      const T candidate = first[i * inner];
+      if (Largest ? first[best * inner] < candidate : candidate < first[best * inner]) best = i;
+    }
+    result = static_cast<Index>(best);
+    ++at;
+  }
+}
+
+template <bool Largest>
+Kernel make_arg_extreme(const Node& node) {
+  const bool narrow = node.attr<DType>("output_type") == DType::Int32;
+  return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
+    return narrow ? Kernel(arg_extreme<T, std::int32_t, Largest>) : Kernel(arg_extreme<T, std::int64_t, Largest>);
+  });
+}
+
+TRAINHOOK_DECL Kernel make_l2_loss(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", []<class T>() {
+    return Kernel(+[](KernelContext& context) {
+      const std::span<const T> x = context.data<T>(0);
+      T sum = 0;
+      for (const T value : x) sum += value * value;
+      context.output<T>(0, Shape{})[0] = sum / T{2};
+    });
+  });
+}
+
+inline constexpr std::array kReduction{
+    KernelDef{.type = "Sum", .make = make_reduction<SumOf, NumberTypes>},
+    KernelDef{.type = "Prod", .make = make_reduction<ProdOf, NumberTypes>},
+    KernelDef{.type = "Max", .make = make_reduction<MaxOf, NumberTypes>},
+    KernelDef{.type = "Min", .make = make_reduction<MinOf, NumberTypes>},
+    KernelDef{.type = "Mean", .make = make_mean},
+    KernelDef{.type = "All", .make = make_logical_reduction<AllOf>},
+    KernelDef{.type = "Any", .make = make_logical_reduction<AnyOf>},
+    KernelDef{.type = "ArgMax", .make = make_arg_extreme<true>},
+    KernelDef{.type = "ArgMin", .make = make_arg_extreme<false>},
+    KernelDef{.type = "L2Loss", .make = make_l2_loss},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup reduction() noexcept { return detail::kReduction; }
+
+}  // namespace trainhook::kernels

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of state.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/state.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/strided_copy.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+TRAINHOOK_DECL Kernel make_assign(const Node& node) {
+  return [checks = node.attr<bool>("validate_shape")](KernelContext& context) {
+    VariableState& variable = context.variable(0);
+    const Tensor& value = context.input(1);
+    if (checks && !variable.shape().compatible_with(value.shape())) {
+      throw InvalidArgumentError("Assign requires shapes of both tensors to match; the variable has {}, the value {}",
+                                 variable.shape(), value.shape());
+    }
+    context.move_input(1, variable.value);
+  };
+}
+
+template <class T, bool Adds>
+void assign_update(KernelContext& context) {
+  Tensor& variable = context.variable(0).value;
+  const std::span<const T> delta = context.data<T>(1);
+  if (variable.shape() != context.shape(1)) {
+    throw InvalidArgumentError("the variable has shape {}, what is to be {}{}", variable.shape(),
+                               Adds ? "added " : "subtracted ", context.shape(1));
+  }
+  const Tensor::Update<T> values = variable.update_data<T>();
+  for (std::size_t i = 0; i < delta.size(); ++i) {
+    values.to[i] = static_cast<T>(Adds ? values.from[i] + delta[i] : values.from[i] - delta[i]);
+  }
+}
+
+template <bool Adds>
+Kernel make_assign_update(const Node& node) {
+  return kernel_for(NumberTypes{}, node, "T", []<class T>() { return Kernel(assign_update<T, Adds>); });
+}
+
+/// The rows of a variable that the indices in input 1 name, and for each of them a row of input 2, or a scalar for all.
+template <class Index>
+class ScatteredRows {
+ public:
+  /// @throws InvalidArgumentError for shapes that do not go together, and for an index that names no row.
+  explicit ScatteredRows(const KernelContext& context) : indices_(context.data<Index>(1)) {
+    const Shape& whole = context.variable(0).value.shape();
+    const Shape& shape = context.shape(1);
+    const Shape& updates = context.shape(2);
+    bool fits = whole.rank() > 0 && updates.rank() == shape.rank() + whole.rank() - 1;
+    for (std::size_t i = 0; fits && i < updates.rank(); ++i) {
+      fits = updates[i] == (i < shape.rank() ? shape[i] : whole[i - shape.rank() + 1]);
+    }
+    if (whole.rank() == 0 || (!fits && updates.rank() > 0)) {
+      throw InvalidArgumentError("updates of shape {} do not go with indices of shape {} into a variable of shape {}",
+                                 updates, shape, whole);
+    }
+    for (std::size_t i = 0; i < indices_.size(); ++i) {
+      if (indices_[i] < 0 || indices_[i] >= whole[0]) {
+        throw InvalidArgumentError("indices[{}] = {} is not in [0, {})", i, indices_[i], whole[0]);
+      }
+    }
+    width_ = static_cast<std::size_t>(product_of(whole, 1, whole.rank()));
+    step_ = fits ? 1 : 0;
+  }
+
+  /// Calls `change(place in the variable, place in the updates)` for each element, in the order of the indices.
+  template <class Change>
+  void for_each(const Change& change) const {
+    for (std::size_t i = 0; i < indices_.size(); ++i) {
+      for (std::size_t k = 0; k < width_; ++k)
+        change(static_cast<std::size_t>(indices_[i]) * width_ + k, step_ * (i * width_ + k));
+    }
+  }
+
+ private:
+  std::span<const Index> indices_;
+  std::size_t width_ = 0;
+  std::size_t step_ = 0;
+};
+
+template <class T, class Index, bool Adds>
+void scatter_sum(KernelContext& context) {
+  const ScatteredRows<Index> rows(context);
+  const T* const updates = context.data<T>(2).data();
+  T* const values = context.variable(0).value.template mutable_data<T>().data();
+  rows.for_each([&](std::size_t to, std::size_t from) {
+    values[to] = static_cast<T>(Adds ? values[to] + updates[from] : values[to] - updates[from]);
+  });
+}
+
+template <bool Adds>
+Kernel make_scatter_sum(const Node& node) {
+  return kernel_for(NumberTypes{}, node, "T", [&]<class T>() {
+    return kernel_for(IndexTypes{}, node, "Tindices",
+                      []<class Index>() { return Kernel(scatter_sum<T, Index, Adds>); });
+  });
+}
+
+template <class Index>
+void scatter_update(KernelContext& context) {
+  const ScatteredRows<Index> rows(context);
+  Tensor& variable = context.variable(0).value;
+  visit_storage(variable.dtype(), [&]<class T>() {
+    const T* const updates = stored<T>(context.input(2));
+    T* const values = stored_for_writing<T>(variable);
+    rows.for_each([&](std::size_t to, std::size_t from) { values[to] = updates[from]; });
+  });
+}
+
+TRAINHOOK_DECL Kernel make_scatter_update(const Node& node) {
+  return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(scatter_update<Index>); });
+}
+
+TRAINHOOK_DECL Kernel make_is_variable_initialized(const Node&) {
+  return +[](KernelContext& context) { context.set_output(0, Tensor(context.variable(0).value.has_value())); };
+}
+
+inline constexpr std::array kState{
+    KernelDef{.type = "Assign", .make = make_assign, .variables = 1, .writes = true, .initializes = true},
+    KernelDef{.type = "AssignAdd", .make = make_assign_update<true>, .variables = 1, .writes = true},
+    KernelDef{.type = "AssignSub", .make = make_assign_update<false>, .variables = 1, .writes = true},
+    KernelDef{.type = "ScatterAdd", .make = make_scatter_sum<true>, .variables = 1, .writes = true},
+    KernelDef{.type = "ScatterSub", .make = make_scatter_sum<false>, .variables = 1, .writes = true},
+    KernelDef{.type = "ScatterUpdate", .make = make_scatter_update, .variables = 1, .writes = true},
+    KernelDef{.type = "IsVariableInitialized",
+              .make = make_is_variable_initialized,
+              .variables = 1,
+              .initializes = true,
+              .stateful = true},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup state() noexcept { return detail::kState; }
+
+}  // namespace trainhook::kernels

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of training.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/training.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include <Eigen/Core>
+
+#include <trainhook/engine/kernels/dispatch.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// Arrays are worked on in pieces that stay in the first cache, so that several expressions make one pass over memory.
+inline constexpr Eigen::Index kPiece = 1024;
+
+template <class T>
+using Piece = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
+template <class T>
+using ConstPiece = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
+
+template <class Update>
+void in_pieces(std::size_t size, const Update& update) {
+  const auto end = static_cast<Eigen::Index>(size);
+  for (Eigen::Index at = 0; at < end; at += kPiece) update(at, (std::min)(kPiece, end - at));
+}
+
+/// The first `slots` inputs are variables of one shape, which the gradient must have too.
+TRAINHOOK_DECL void expect_shapes(const KernelContext& context, std::size_t slots, std::size_t gradient) {
+  const Shape& shape = context.variable(0).value.shape();
+  for (std::size_t i = 1; i < slots; ++i) {
+    if (context.variable(i).value.shape() != shape) {
+      throw InvalidArgumentError("variable '{}' has shape {}, its slot '{}' {}", context.variable(0).node().name(),
+                                 shape, context.variable(i).node().name(), context.variable(i).value.shape());
+    }
+  }
+  if (context.shape(gradient) != shape) {
+    throw InvalidArgumentError("variable '{}' has shape {}, its gradient {}", context.variable(0).node().name(), shape,
+                               context.shape(gradient));
+  }
+}
+
+/// A variable or a slot: its elements before the step, and the place for those after it.
+template <class T>
+class Slot {
+ public:
+  Slot(const KernelContext& context, std::size_t i) : values_(context.variable(i).value.template update_data<T>()) {}
+  [[nodiscard]] ConstPiece<T> before(Eigen::Index at, Eigen::Index n) const { return {values_.from.data() + at, n}; }
+  [[nodiscard]] Piece<T> after(Eigen::Index at, Eigen::Index n) const { return {values_.to.data() + at, n}; }
+
+ private:
+  Tensor::Update<T> values_;
+};
+
+template <class T>
+void apply_gradient_descent(KernelContext& context) {
+  expect_shapes(context, 1, 2);
+  const T alpha = context.input(1).scalar<T>();
+  const std::span<const T> delta = context.data<T>(2);
+  const Slot<T> var(context, 0);
+  in_pieces(delta.size(), [&](Eigen::Index at, Eigen::Index n) {
+    var.after(at, n) = var.before(at, n) - alpha * ConstPiece<T>(delta.data() + at, n);
+  });
+}
+
+template <class T, bool Nesterov>
+void apply_momentum(KernelContext& context) {
+  expect_shapes(context, 2, 3);
+  const T rate = context.input(2).scalar<T>();
+  const T momentum = context.input(4).scalar<T>();
+  const std::span<const T> gradient = context.data<T>(3);
+  const Slot<T> var(context, 0);
+  const Slot<T> accumulated(context, 1);
+  in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+    const ConstPiece<T> g(gradient.data() + at, n);
+    Piece<T> a = accumulated.after(at, n);
+    a = accumulated.before(at, n) * momentum + g;
+    if constexpr (Nesterov) {
+      var.after(at, n) = var.before(at, n) - (g * rate + a * (momentum * rate));
+    } else {
+      var.after(at, n) = var.before(at, n) - a * rate;
+    }
+  });
+}
+
+/// Source: Kingma and Ba, "Adam: a method for stochastic optimization"; in TensorFlow's order of operations.
+template <class T, bool Nesterov>
+void apply_adam(KernelContext& context) {
+  expect_shapes(context, 3, 9);
+  const T beta1_power = context.input(3).scalar<T>();
+  const T beta2_power = context.input(4).scalar<T>();
+  const T beta1 = context.input(6).scalar<T>();
+  const T beta2 = context.input(7).scalar<T>();
+  const T epsilon = context.input(8).scalar<T>();
+  const T rate = context.input(5).scalar<T>() * std::sqrt(T{1} - beta2_power) / (T{1} - beta1_power);
+  const std::span<const T> gradient = context.data<T>(9);
+  const Slot<T> var(context, 0);
+  const Slot<T> first(context, 1);
+  const Slot<T> second(context, 2);
+  in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+    const ConstPiece<T> g(gradient.data() + at, n);
+    Piece<T> m = first.after(at, n);
+    Piece<T> v = second.after(at, n);
+    m = first.before(at, n) + (g - first.before(at, n)) * (T{1} - beta1);
+    v = second.before(at, n) + (g.square() - second.before(at, n)) * (T{1} - beta2);
+    if constexpr (Nesterov) {
+      var.after(at, n) = var.before(at, n) - ((g * (T{1} - beta1) + beta1 * m) * rate) / (v.sqrt() + epsilon);
+    } else {
+      var.after(at, n) = var.before(at, n) - (m * rate) / (v.sqrt() + epsilon);
+    }
+  });
+}
+
+template <class T, bool UpdatesSlots>
+void apply_adagrad(KernelContext& context) {
+  expect_shapes(context, 2, 3);
+  const T rate = context.input(2).scalar<T>();
+  const std::span<const T> gradient = context.data<T>(3);
+  const Slot<T> var(context, 0);
+  if constexpr (UpdatesSlots) {
+    const Slot<T> accumulated(context, 1);
+    in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+      const ConstPiece<T> g(gradient.data() + at, n);
+      Piece<T> a = accumulated.after(at, n);
+      a = accumulated.before(at, n) + g.square();
+      var.after(at, n) = var.before(at, n) - g * rate / a.sqrt();
+    });
+  } else {
+    const std::span<const T> accumulated = context.variable(1).value.template data<T>();
+    in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+      const ConstPiece<T> g(gradient.data() + at, n);
+      var.after(at, n) = var.before(at, n) - g * rate / ConstPiece<T>(accumulated.data() + at, n).sqrt();
+    });
+  }
+}
+
+/// Slots: where it is centered the mean of the gradient, then the mean of its square and the momentum.
+template <class T, bool Centered>
+void apply_rms_prop(KernelContext& context) {
+  constexpr std::size_t kSlots = Centered ? 4 : 3;  // the variable among them
+  expect_shapes(context, kSlots, kSlots + 4);
+  const T rate = context.input(kSlots).scalar<T>();
+  const T rho = context.input(kSlots + 1).scalar<T>();
+  const T momentum = context.input(kSlots + 2).scalar<T>();
+  const T epsilon = context.input(kSlots + 3).scalar<T>();
+  const std::span<const T> gradient = context.data<T>(kSlots + 4);
+  const Slot<T> var(context, 0);
+  std::optional<Slot<T>> mean;
+  if constexpr (Centered) mean.emplace(context, 1);
+  const Slot<T> mean_square(context, kSlots - 2);
+  const Slot<T> moment(context, kSlots - 1);
+  in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+    const ConstPiece<T> g(gradient.data() + at, n);
+    Piece<T> ms = mean_square.after(at, n);
+    Piece<T> mom = moment.after(at, n);
+    ms = mean_square.before(at, n) + (g.square() - mean_square.before(at, n)) * (T{1} - rho);
+    if constexpr (Centered) {
+      Piece<T> mg = mean->after(at, n);
+      mg = mean->before(at, n) + (g - mean->before(at, n)) * (T{1} - rho);
+      mom = moment.before(at, n) * momentum + (g * rate) / (ms - mg.square() + epsilon).sqrt();
+    } else {
+      mom = moment.before(at, n) * momentum + (g * rate) / (ms + epsilon).sqrt();
+    }
+    var.after(at, n) = var.before(at, n) - mom;
+  });
+}
+
+TRAINHOOK_DECL Kernel make_apply_gradient_descent(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return Kernel(apply_gradient_descent<T>); });
+}
+TRAINHOOK_DECL Kernel make_apply_momentum(const Node& node) {
+  const bool nesterov = node.attr<bool>("use_nesterov");
+  return kernel_for(FloatingTypes{}, node, "T", [=]<class T>() {
+    return nesterov ? Kernel(apply_momentum<T, true>) : Kernel(apply_momentum<T, false>);
+  });
+}
+TRAINHOOK_DECL Kernel make_apply_adam(const Node& node) {
+  const bool nesterov = node.attr<bool>("use_nesterov");
+  return kernel_for(FloatingTypes{}, node, "T",
+                    [=]<class T>() { return nesterov ? Kernel(apply_adam<T, true>) : Kernel(apply_adam<T, false>); });
+}
+TRAINHOOK_DECL Kernel make_apply_adagrad(const Node& node) {
+  const bool updates = node.attr<bool>("update_slots");
+  return kernel_for(FloatingTypes{}, node, "T", [=]<class T>() {
+    return updates ? Kernel(apply_adagrad<T, true>) : Kernel(apply_adagrad<T, false>);
+  });
+}
+template <bool Centered>
+Kernel make_apply_rms_prop(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return Kernel(apply_rms_prop<T, Centered>); });
+}
+
+inline constexpr std::array kTraining{
+    KernelDef{.type = "ApplyGradientDescent", .make = make_apply_gradient_descent, .variables = 1, .writes = true},
+    KernelDef{.type = "ApplyMomentum", .make = make_apply_momentum, .variables = 2, .writes = true},
+    KernelDef{.type = "ApplyAdam", .make = make_apply_adam, .variables = 3, .writes = true},
+    KernelDef{.type = "ApplyAdagrad", .make = make_apply_adagrad, .variables = 2, .writes = true},
+    KernelDef{.type = "ApplyRMSProp", .make = make_apply_rms_prop<false>, .variables = 3, .writes = true},
+    KernelDef{.type = "ApplyCenteredRMSProp", .make = make_apply_rms_prop<true>, .variables = 4, .writes = true},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup training() noexcept { return detail::kTraining; }
+
+}  // namespace trainhook::kernels

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of event_queue.hpp.
+#pragma once
+
+#include <trainhook/events/event_queue.hpp>
+
+#include <string_view>
+#include <utility>
+
+#include <trainhook/events/event.hpp>
+#include <trainhook/events/histogram.hpp>
+#include <trainhook/events/summary.hpp>
+#include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/wire.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void EventBatch::add_histogram(PendingHistogram histogram) {
+  ends_.reserve(next_capacity());
+  histograms_.push_back(std::move(histogram));
+  histogram_bytes_ += histograms_.back().values.byte_size();
+  ends_.push_back(bytes_.size());  // no bytes: an encoded event always has some
+}
+
+TRAINHOOK_DECL void EventBatch::append_records(std::string& records) const {
+  std::string counted;
+  std::size_t start = 0;
+  auto histogram = histograms_.begin();
+  for (const std::size_t end : ends_) {
+    if (end != start) {
+      append_record(records, std::string_view(bytes_).substr(start, end - start));
+    } else {
+      counted.clear();
+      append_counted(counted, *histogram++);
+      append_record(records, counted);
+    }
+    start = end;
+  }
+}
+
+TRAINHOOK_DECL void EventBatch::clear() {
+  constexpr std::size_t kWorthKeeping = std::size_t{4} << 20;
+  if (bytes_.capacity() > kWorthKeeping) bytes_ = std::string();
+  bytes_.clear();
+  ends_.clear();
+  histograms_.clear();
+  histogram_bytes_ = 0;
+}
+
+TRAINHOOK_DECL std::size_t EventBatch::next_capacity() const noexcept {
+  return ends_.size() < ends_.capacity() ? ends_.capacity() : 2 * ends_.capacity() + 16;
+}
+
+TRAINHOOK_DECL void EventBatch::append_counted(std::string& bytes, const PendingHistogram& pending) {
+  std::string summary;
+  WireWriter writer(summary);
+  write_histogram_summary(writer, pending.tag, histogram_of(pending.tag, pending.values));
+  append_summary_event(bytes, pending.wall_time, pending.step, summary);
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of global_step.hpp.
+#pragma once
+
+#include <trainhook/graph/global_step.hpp>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/state_ops.hpp>
+
+namespace trainhook::detail {
+
+/// The variable `global_step`, for a graph that came without its collections.
+TRAINHOOK_DECL std::vector<Variable> variable_called_global_step(const Graph& graph) {
+  const Operation handle = graph.find_operation("global_step");
+  if (!handle.has_value() || handle.type() != "VariableV2") return {};
+  const Operation read = graph.find_operation("global_step/read");
+  return {{.handle = handle,
+           .initializer = graph.find_operation("global_step/Assign"),
+           .read = read.has_value() ? read.output() : handle.output()}};
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::optional<Variable> get_global_step(const Graph& graph) {
+  std::vector<Variable> found = graph.collection<Variable>(graph_keys::kGlobalStep);
+  if (found.empty()) found = detail::variable_called_global_step(graph);
+  if (found.empty()) return std::nullopt;
+  if (found.size() > 1) {
+    log_error("the graph has {} global steps, so none of them counts", found.size());
+    return std::nullopt;
+  }
+  const Variable& step = found.front();
+  if (!is_integer(step.dtype()) || step.shape() != PartialShape(Shape{})) {
+    throw InvalidArgumentError("the global step '{}' must be an integer scalar, not {}{}", step.name(), step.dtype(),
+                               step.shape());
+  }
+  return step;
+}
+
+TRAINHOOK_DECL Variable create_global_step(Graph& graph) {
+  if (get_global_step(graph))
+    throw InvalidArgumentError("the graph already has a global step; get_or_create_global_step() takes it");
+  const Graph::Scope top_level = graph.top_level();
+  const Output zero = graph
+                          .add({.type = "Const",
+                                .name = "global_step/Initializer/zeros",
+                                .attrs = {{"dtype", DType::Int64}, {"value", Tensor(std::int64_t{0})}},
+                                .outputs = {{DType::Int64, Shape{}}}})
+                          .output();
+  const Operation reserved = graph.find_operation("global_step");
+  if (reserved.has_value())
+    throw InvalidArgumentError("a node that is no global step is called 'global_step'; give it another name");
+  Variable step = make_variable("global_step", zero, {.trainable = false});
+  graph.add_to_collection(graph_keys::kGlobalStep, step);
+  return step;
+}
+
+TRAINHOOK_DECL Variable get_or_create_global_step(Graph& graph) {
+  if (const std::optional<Variable> step = get_global_step(graph)) return *step;
+  return create_global_step(graph);
+}
+
+TRAINHOOK_DECL std::optional<Output> get_or_create_global_step_read(Graph& graph) {
+  const std::vector<Output> cached = graph.collection<Output>(graph_keys::kGlobalStepRead);
+  if (cached.size() > 1) {
+    throw FailedPreconditionError("there are multiple items in collection {}; there should be one",
+                                  graph_keys::kGlobalStepRead);
+  }
+  if (!cached.empty()) return cached.front();
+  const std::optional<Variable> step = get_global_step(graph);
+  if (!step) return std::nullopt;
+  const Graph::Scope top_level = graph.top_level();
+  const Graph::Scope scope = graph.name_scope(step->name() + "/");
+  const Output read = add(*step, Operand(0).beside(*step, "add/y"), "add");
+  graph.add_to_collection(graph_keys::kGlobalStepRead, read);
+  return read;
+}
+
+TRAINHOOK_DECL Output increment(const Variable& step, const Operand& amount, std::string_view name) {
+  Graph& graph = step.handle.graph();
+  const std::optional<Output> read = get_or_create_global_step_read(graph);
+  std::vector<Operation> before;
+  if (read) before.push_back(read->operation());
+  const Graph::Scope after = graph.control_dependencies(std::move(before));
+  return assign_add(step, amount, name);
+}
+
+}  // namespace trainhook

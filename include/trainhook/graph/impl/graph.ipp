@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of graph.hpp.
+#pragma once
+
+#include <trainhook/graph/graph.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/shape.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL Operation Graph::add(NodeSpec spec) {
+  check_not_finalized();
+  std::string base = spec.name.empty() ? spec.type : spec.name;
+  const bool is_whole = base.ends_with('/');
+  if (is_whole) base.pop_back();
+  if (!is_valid_name(base)) {
+    throw InvalidArgumentError(
+        "'{}' is not a valid name for a node: letters, digits and . _ / > - are, starting with a letter, digit or dot",
+        base);
+  }
+  for (const Output& input : spec.inputs) check_belongs(input, "an input of", base);
+  for (const std::vector<Operation>& scope : control_scopes_) {
+    spec.control_inputs.insert(spec.control_inputs.end(), scope.begin(), scope.end());
+  }
+  for (const Operation& input : spec.control_inputs) {
+    if (!input.has_value() || &input.graph() != this)
+      throw InvalidArgumentError("a control input of {} is not of this graph", base);
+  }
+  remove_repeats(spec.control_inputs);
+  spec.name = is_whole ? whole_name(base) : unique_name(base);
+  Node& node = nodes_.emplace_back(*this, nodes_.size(), std::move(spec));
+  by_name_.emplace(node.name(), &node);
+  return Operation(&node);
+}
+
+TRAINHOOK_DECL std::string Graph::unique_name(std::string_view name) {
+  std::string full = scope_ + std::string(name);
+  const auto taken = [this](const std::string& candidate) { return used_names_.contains(lower(candidate)); };
+  if (taken(full)) {
+    const std::string base = full;
+    std::size_t& next = next_suffix_[lower(base)];
+    do full = fmt::format("{}_{}", base, ++next);
+    while (taken(full));
+  }
+  used_names_.insert(lower(full));
+  return full;
+}
+
+TRAINHOOK_DECL Operation Graph::find_operation(std::string_view name) const noexcept {
+  const auto found = by_name_.find(std::string(name));
+  return found == by_name_.end() ? Operation() : Operation(found->second);
+}
+
+TRAINHOOK_DECL Operation Graph::operation(std::string_view name) const {
+  const Operation found = find_operation(name);
+  if (!found.has_value()) {
+    std::vector<std::string_view> names;
+    for (const Node& node : nodes_) names.push_back(node.name());
+    throw NotFoundError("the graph has no operation '{}'; {}", name, detail::suggest_names(std::move(names), name));
+  }
+  return found;
+}
+
+TRAINHOOK_DECL Output Graph::output(std::string_view name) const {
+  const std::size_t colon = name.rfind(':');
+  const Operation found = operation(name.substr(0, colon));
+  if (colon == std::string_view::npos) {
+    if (found.node().outputs().size() == 1) return found.output(0);
+    throw InvalidArgumentError("operation '{}' has {} outputs; say which one, as in '{}:0'", name,
+                               found.node().outputs().size(), name);
+  }
+  std::size_t index = 0;
+  const std::string_view digits = name.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (error != std::errc{} || end != digits.data() + digits.size()) {
+    throw InvalidArgumentError("'{}' is not a tensor name such as 'loss:0'", name);
+  }
+  return found.output(index);
+}
+
+TRAINHOOK_DECL Graph::Scope::Scope(Scope&& other) noexcept : leave_(std::exchange(other.leave_, nullptr)) {}
+
+TRAINHOOK_DECL Graph::Scope Graph::name_scope(std::string_view name) {
+  std::string outer = scope_;
+  scope_ = name.ends_with('/') ? std::string(name) : unique_name(name) + "/";
+  return Scope([this, outer = std::move(outer)]() noexcept { scope_ = outer; });
+}
+
+TRAINHOOK_DECL Graph::Scope Graph::control_dependencies(std::vector<Operation> operations) {
+  control_scopes_.push_back(std::move(operations));
+  return Scope([this]() noexcept { control_scopes_.pop_back(); });
+}
+
+TRAINHOOK_DECL Graph::Scope Graph::top_level() {
+  std::string outer = std::exchange(scope_, std::string());
+  auto controls = std::exchange(control_scopes_, {});
+  return Scope([this, outer = std::move(outer), controls = std::move(controls)]() noexcept {
+    scope_ = outer;
+    control_scopes_ = controls;
+  });
+}
+
+TRAINHOOK_DECL void Graph::check_belongs(const Output& output, std::string_view role, std::string_view of) const {
+  if (!output.has_value()) throw InvalidArgumentError("{} {} is empty: it names no node", role, of);
+  if (&output.graph() != this)
+    throw InvalidArgumentError("{} {} is '{}', which belongs to another graph", role, of, output.name());
+}
+
+TRAINHOOK_DECL void Graph::check_not_finalized() const {
+  if (finalized_)
+    throw FailedPreconditionError("Graph is finalized and cannot be modified; add nodes before the session is made");
+}
+
+TRAINHOOK_DECL std::string Graph::whole_name(const std::string& name) {
+  if (by_name_.contains(name)) throw InvalidArgumentError("the graph already has a node '{}'", name);
+  used_names_.insert(lower(name));
+  return name;
+}
+
+TRAINHOOK_DECL std::string Graph::lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+TRAINHOOK_DECL bool Graph::is_valid_name(std::string_view name) noexcept {
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.'; };
+  if (name.empty() || !is_letter(name[0])) return false;
+  for (char c : name) {
+    if (!is_letter(c) && c != '_' && c != '/' && c != '>' && c != '-' && c != '\\') return false;
+  }
+  return name.back() != '/';
+}
+
+TRAINHOOK_DECL void Graph::remove_repeats(std::vector<Operation>& operations) {
+  std::vector<Operation> kept;
+  for (const Operation& operation : operations) {
+    if (std::find(kept.begin(), kept.end(), operation) == kept.end()) kept.push_back(operation);
+  }
+  operations = std::move(kept);
+}
+
+TRAINHOOK_DECL Output Output::named(std::string_view name) const {
+  return graph()
+      .add({.type = "Identity",
+            .name = std::string(name),
+            .inputs = {*this},
+            .attrs = {{"T", dtype()}},
+            .outputs = {{dtype(), shape()}}})
+      .output();
+}
+
+}  // namespace trainhook

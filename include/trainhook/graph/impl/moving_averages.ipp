@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of moving_averages.hpp.
+#pragma once
+
+#include <trainhook/graph/moving_averages.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/array_ops.hpp>
+#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/control_flow_ops.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/initializers.hpp>
+#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/operand.hpp>
+#include <trainhook/graph/slice_ops.hpp>
+#include <trainhook/graph/state_ops.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL ExponentialMovingAverage::ExponentialMovingAverage(MovingAverageOptions options)
+    : options_(std::move(options)) {
+  if (!(options_.decay >= 0 && options_.decay < 1)) {
+    throw InvalidArgumentError("{}: decay {} must lie in [0, 1)", options_.name, options_.decay);
+  }
+}
+
+TRAINHOOK_DECL Operation ExponentialMovingAverage::apply(const std::vector<Variable>& variables) {
+  if (variables.empty()) throw InvalidArgumentError("{} needs at least one variable", options_.name);
+  Graph& graph = detail::graph_of(options_.name, variables.front().ref());
+  for (const Variable& variable : variables) add_average(graph, variable);
+  const Graph::Scope scope = graph.name_scope(options_.name);
+  const std::string whole = graph.current_scope();
+  const Output forget = forgetting(graph);
+  std::vector<Operation> updates;
+  for (const Variable& variable : variables) {
+    const Variable& kept = averages_.at(&variable.handle.node());
+    const Output now = identity(
+        variable.ref(), "now");  // not variable.read, which may have been taken before the step that this follows
+    updates.push_back(assign_sub(kept, (kept - now) * cast(forget, variable.dtype())).operation());
+  }
+  return group(graph, std::move(updates), whole);
+}
+
+TRAINHOOK_DECL std::optional<Variable> ExponentialMovingAverage::average(const Variable& variable) const {
+  const auto found = averages_.find(&variable.handle.node());
+  return found == averages_.end() ? std::nullopt : std::optional(found->second);
+}
+
+TRAINHOOK_DECL std::string ExponentialMovingAverage::average_name(const Variable& variable) const {
+  return fmt::format("{}/{}", variable.name(), options_.name);
+}
+
+TRAINHOOK_DECL void ExponentialMovingAverage::add_average(Graph& graph, const Variable& variable) {
+  detail::require_floating(options_.name, variable.ref());
+  if (!variable.initial_value.has_value()) {
+    throw InvalidArgumentError("{}: variable {} has no initial value in the graph", options_.name, variable.name());
+  }
+  if (average(variable))
+    throw InvalidArgumentError("{}: variable {} has an average already", options_.name, variable.name());
+  const Graph::Scope top_level = graph.top_level();
+  averages_.emplace(&variable.handle.node(),
+                    make_variable(average_name(variable), variable.initial_value, {.trainable = false}));
+  graph.add_to_collection(graph_keys::kMovingAverageVariables, variable);
+}
+
+TRAINHOOK_DECL Output ExponentialMovingAverage::forgetting(Graph& graph) const {
+  const Output decay = constant(graph, Tensor(static_cast<float>(options_.decay)), "decay");
+  if (!options_.num_updates) return 1 - decay;
+  const Output updates = cast(*options_.num_updates, DType::Float);
+  return 1 - minimum(decay, (1 + updates) / (10 + updates));
+}
+
+}  // namespace trainhook

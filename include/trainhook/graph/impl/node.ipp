@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of node.hpp.
+#pragma once
+
+#include <trainhook/graph/node.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Node& node_of(Node* node, std::string_view kind) {
+  if (node != nullptr) return *node;
+  throw FailedPreconditionError(
+      "an empty {} names no node; ask has_value() where one may be missing, as a gradient may", kind);
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Node& Operation::node() const { return detail::node_of(node_, "Operation"); }
+
+TRAINHOOK_DECL Node& Output::node() const { return detail::node_of(node_, "Output"); }
+
+TRAINHOOK_DECL Node::Node(Graph& graph, std::size_t id, NodeSpec spec)
+    : graph_(&graph), id_(id), spec_(std::move(spec)) {}
+
+TRAINHOOK_DECL bool Node::has_attr(std::string_view key) const noexcept {
+  return spec_.attrs.find(key) != spec_.attrs.end();
+}
+
+TRAINHOOK_DECL Operation::Operation(const Output& output) noexcept : Operation(output.operation()) {}
+
+TRAINHOOK_DECL const std::string& Operation::name() const { return node().name(); }
+
+TRAINHOOK_DECL const std::string& Operation::type() const { return node().type(); }
+
+TRAINHOOK_DECL Graph& Operation::graph() const { return node().graph(); }
+
+TRAINHOOK_DECL Output Operation::output(std::size_t index) const {
+  if (index >= node().outputs().size()) {
+    throw OutOfRangeError("operation {} ({}) has {} outputs; there is no number {}", name(), type(),
+                          node().outputs().size(), index);
+  }
+  return Output(node_, index);
+}
+
+TRAINHOOK_DECL Graph& Output::graph() const { return node().graph(); }
+
+TRAINHOOK_DECL DType Output::dtype() const { return node().outputs()[index_].dtype; }
+
+TRAINHOOK_DECL const PartialShape& Output::shape() const { return node().outputs()[index_].shape; }
+
+TRAINHOOK_DECL std::string Output::name() const { return fmt::format("{}:{}", node().name(), index_); }
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::string input_name(const Output& output) {
+  return output.index() == 0 ? output.node().name() : output.name();
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of op_builder.hpp.
+#pragma once
+
+#include <trainhook/graph/op_builder.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::string spelled(const Output& x) { return fmt::format("'{}' {}{}", x.name(), x.dtype(), x.shape()); }
+
+TRAINHOOK_DECL Graph& graph_of(std::string_view op, const Output& x) {
+  if (!x.has_value()) throw InvalidArgumentError("{}: an input is empty, it names no node", op);
+  return x.graph();
+}
+
+TRAINHOOK_DECL void require_same_dtype(std::string_view op, const Output& a, const Output& b) {
+  graph_of(op, b);
+  if (a.dtype() != b.dtype())
+    throw InvalidArgumentError("{}: {} and {} differ in dtype; cast() one of them", op, spelled(a), spelled(b));
+}
+
+TRAINHOOK_DECL void require_dtype(std::string_view op, const Output& x, bool allowed, std::string_view wanted) {
+  if (!allowed) throw InvalidArgumentError("{}: {} must be of {}", op, spelled(x), wanted);
+}
+
+TRAINHOOK_DECL void require_floating(std::string_view op, const Output& x) {
+  graph_of(op, x);
+  require_dtype(op, x, is_floating(x.dtype()), "a floating dtype");
+}
+
+TRAINHOOK_DECL void require_numeric(std::string_view op, const Output& x) {
+  graph_of(op, x);
+  require_dtype(op, x, is_floating(x.dtype()) || is_integer(x.dtype()) || is_complex(x.dtype()), "a numeric dtype");
+}
+
+TRAINHOOK_DECL void require_index(std::string_view op, const Output& x) {
+  graph_of(op, x);
+  require_dtype(op, x, x.dtype() == DType::Int32 || x.dtype() == DType::Int64, "int32 or int64");
+}
+
+TRAINHOOK_DECL void require_rank(std::string_view op, const Output& x, std::size_t rank) {
+  if (x.shape().has_rank() && x.shape().rank() != rank)
+    throw InvalidArgumentError("{}: {} must be of rank {}", op, spelled(x), rank);
+}
+
+TRAINHOOK_DECL std::size_t normalized_axis(std::string_view op, std::int64_t axis, std::size_t rank, const Output& x) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank)
+    throw InvalidArgumentError("{}: axis {} does not exist in {}", op, axis, spelled(x));
+  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const PartialShape& shape) {
+  return {shape.dims().begin(), shape.dims().end()};
+}
+
+TRAINHOOK_DECL PartialShape shape_of(const std::vector<std::int64_t>& dims) {
+  return PartialShape(std::span<const std::int64_t>(dims));
+}
+
+TRAINHOOK_DECL PartialShape unknown_of_rank(std::size_t rank) {
+  return shape_of(std::vector<std::int64_t>(rank, kUnknownDim));
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::int64_t b) noexcept {
+  if (a == b || b == 1) return a;
+  if (a == 1) return b;
+  if (a == kUnknownDim) return b;  // must turn out 1 or b
+  if (b == kUnknownDim) return a;
+  return std::nullopt;
+}
+
+TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b) {
+  const PartialShape& left = a.shape();
+  const PartialShape& right = b.shape();
+  if (!left.has_rank() || !right.has_rank()) return {};
+  const std::size_t rank = std::max(left.rank(), right.rank());
+  std::vector<std::int64_t> dims(rank, 1);
+  for (std::size_t back = 1; back <= rank; ++back) {
+    const std::int64_t l = back <= left.rank() ? left[left.rank() - back] : 1;
+    const std::int64_t r = back <= right.rank() ? right[right.rank() - back] : 1;
+    const std::optional<std::int64_t> dim = broadcast_dim(l, r);
+    if (!dim) throw InvalidArgumentError("{}: {} and {} cannot be broadcast to one shape", op, spelled(a), spelled(b));
+    dims[rank - back] = *dim;
+  }
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, const Output& b) {
+  if (!a.shape().compatible_with(b.shape()))
+    throw InvalidArgumentError("{}: {} and {} differ in shape", op, spelled(a), spelled(b));
+  if (!a.shape().has_rank()) return b.shape();
+  if (!b.shape().has_rank()) return a.shape();
+  std::vector<std::int64_t> dims = dims_of(a.shape());
+  for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == kUnknownDim ? b.shape()[i] : dims[i];
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::vector<std::size_t>& axes,
+                                          bool keep_dims) {
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    const bool reduced = std::find(axes.begin(), axes.end(), i) != axes.end();
+    if (!reduced) dims.push_back(shape[i]);
+    if (reduced && keep_dims) dims.push_back(1);
+  }
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL Output add_op(Graph& graph, std::string_view type, std::string_view name, std::vector<Output> inputs,
+                             Attrs attrs, DType dtype, const PartialShape& shape) {
+  NodeSpec spec{
+      .type = std::string(type), .name = std::string(name), .inputs = std::move(inputs), .attrs = std::move(attrs)};
+  spec.outputs.push_back({dtype, shape});
+  return graph.add(std::move(spec)).output();
+}
+
+TRAINHOOK_DECL Output unary_op(std::string_view type, const Output& x, std::string_view name) {
+  Graph& graph = graph_of(type, x);
+  return add_op(graph, type, name, {x}, {{"T", x.dtype()}}, x.dtype(), x.shape());
+}
+
+TRAINHOOK_DECL Output binary_op(std::string_view type, const Output& x, const Output& y, std::string_view name) {
+  Graph& graph = graph_of(type, x);
+  require_same_dtype(type, x, y);
+  return add_op(graph, type, name, {x, y}, {{"T", x.dtype()}}, x.dtype(), broadcast_shape(type, x, y));
+}
+
+/// The value of an output that is a constant.
+TRAINHOOK_DECL const Tensor* constant_value(const Output& x) {
+  return x.node().type() == "Const" ? &x.node().attr<Tensor>("value") : nullptr;
+}
+
+TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const Output& x) {
+  const Tensor* value = constant_value(x);
+  if (value == nullptr) return std::nullopt;
+  std::vector<std::int64_t> result;
+  if (value->dtype() == DType::Int32) {
+    for (const std::int32_t element : value->data<std::int32_t>()) result.push_back(element);
+  } else if (value->dtype() == DType::Int64) {
+    for (const std::int64_t element : value->data<std::int64_t>()) result.push_back(element);
+  } else {
+    return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace trainhook::detail

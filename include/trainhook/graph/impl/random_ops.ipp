@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of random_ops.hpp.
+#pragma once
+
+#include <trainhook/graph/random_ops.hpp>
+
+#include <limits>
+#include <string>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/array_ops.hpp>
+#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/op_builder.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_seed) {
+  OpSeeds seeds{.seed = graph.random_seed(), .seed2 = op_seed ? *op_seed : graph.next_op_seed()};
+  if (seeds.seed == 0 && seeds.seed2 == 0) seeds.seed2 = std::numeric_limits<std::int32_t>::max();
+  return seeds;
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Output random_node(std::string_view type, Graph& graph, const Shape& shape, DType dtype,
+                                  std::optional<std::int64_t> seed, std::string_view scope) {
+  if (!is_floating(dtype)) throw InvalidArgumentError("{} {} gives floating dtypes, not {}", type, scope, dtype);
+  const OpSeeds seeds = get_seed(graph, seed);
+  const Output extents = constant_ints(graph, dims_of(shape), "shape");
+  return add_op(graph, type, type, {extents},
+                {{"T", DType::Int32}, {"dtype", dtype}, {"seed", seeds.seed}, {"seed2", seeds.seed2}}, dtype, shape);
+}
+
+TRAINHOOK_DECL Output scaled(Graph& graph, const Output& x, double factor, double offset, std::string_view factor_name,
+                             std::string_view offset_name) {
+  const std::string& whole = graph.current_scope();
+  const Output product = mul(x, Operand(factor).beside(x, factor_name));
+  return add(product, Operand(offset).beside(x, offset_name), whole);
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output random_uniform(Graph& graph, const Shape& shape, const RandomUniformOptions& options,
+                                     std::string_view name) {
+  if (!(options.minval < options.maxval)) {
+    throw InvalidArgumentError("{}: minval {} must be below maxval {}", name, options.minval, options.maxval);
+  }
+  const Graph::Scope scope = graph.name_scope(name);
+  const Output unit = detail::random_node("RandomUniform", graph, shape, options.dtype, options.seed, name);
+  return detail::scaled(graph, unit, options.maxval - options.minval, options.minval, "range", "min");
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Output normal(std::string_view type, Graph& graph, const Shape& shape,
+                             const RandomNormalOptions& options, std::string_view name) {
+  if (!(options.stddev >= 0)) throw InvalidArgumentError("{}: stddev {} must not be negative", name, options.stddev);
+  const Graph::Scope scope = graph.name_scope(name);
+  const Output unit = random_node(type, graph, shape, options.dtype, options.seed, name);
+  return scaled(graph, unit, options.stddev, options.mean, "stddev", "mean");
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output random_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options,
+                                    std::string_view name) {
+  return detail::normal("RandomStandardNormal", graph, shape, options, name);
+}
+
+TRAINHOOK_DECL Output truncated_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options,
+                                       std::string_view name) {
+  return detail::normal("TruncatedNormal", graph, shape, options, name);
+}
+
+TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed, std::string_view name) {
+  detail::require_floating("dropout", x);
+  if (rate.is_number()) {
+    if (!(rate.number() >= 0 && rate.number() < 1))
+      throw InvalidArgumentError("dropout {}: rate {} must lie in [0, 1)", name, rate.number());
+    if (rate.number() == 0) return x;
+  } else {
+    detail::graph_of("dropout", rate.output());
+    detail::require_rank("dropout", rate.output(), 0);
+  }
+  Graph& graph = x.graph();
+  const Graph::Scope scope = graph.name_scope(name);
+  const OpSeeds seeds = get_seed(graph, seed);
+  const Output extents =
+      x.shape().is_fully_known() ? detail::constant_ints(graph, detail::dims_of(x.shape()), "Shape") : shape(x);
+  const Output drawn = detail::add_op(
+      graph, "RandomUniform", "RandomUniform", {extents},
+      {{"T", DType::Int32}, {"dtype", x.dtype()}, {"seed", seeds.seed}, {"seed2", seeds.seed2}}, x.dtype(), x.shape());
+  const Output kept = cast(greater_equal(drawn, rate.beside(x, "rate")), x.dtype());
+  const Output scale = rate.is_number() ? Operand(1 / (1 - rate.number())).beside(x, "scale") : 1 / (1 - rate.output());
+  return mul(mul(x, scale), kept);
+}
+
+}  // namespace trainhook

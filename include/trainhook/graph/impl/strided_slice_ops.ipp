@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of strided_slice_ops.hpp.
+#pragma once
+
+#include <trainhook/graph/strided_slice_ops.hpp>
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/array_ops.hpp>
+#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_builder.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL StridedSlicer::StridedSlicer(std::span<const std::int64_t> dims, const StridedSliceBounds& bounds,
+                                            const StridedSliceMasks& masks)
+    : dims_(dims), bounds_(bounds), masks_(masks) {}
+
+TRAINHOOK_DECL StridedParts StridedSlicer::parts() {
+  const std::size_t entries = bounds_.begin.size();
+  if (bounds_.end.size() != entries || bounds_.strides.size() != entries) {
+    throw InvalidArgumentError("begin, end and strides have {}, {} and {} elements, not equally many", entries,
+                               bounds_.end.size(), bounds_.strides.size());
+  }
+  if (entries > kMostEntries)
+    throw InvalidArgumentError("begin has {} elements; at most {} are taken", entries, kMostEntries);
+  if ((masks_.ellipsis & (masks_.ellipsis - 1)) != 0) throw InvalidArgumentError("more than one ellipsis");
+  for (std::size_t i = 0; i < entries; ++i) {
+    if (has(masks_.ellipsis, i)) {
+      take_whole(dimensions_from(i + 1));
+    } else if (has(masks_.new_axis, i)) {
+      parts_.result.push_back(1);
+    } else {
+      take(i);
+    }
+  }
+  take_whole(0);
+  if (parts_.result.size() > kMaxRank) {
+    throw InvalidArgumentError("the result would have {} dimensions; at most {} can be held", parts_.result.size(),
+                               kMaxRank);
+  }
+  return parts_;
+}
+
+TRAINHOOK_DECL std::size_t StridedSlicer::dimensions_from(std::size_t i) const noexcept {
+  std::size_t count = 0;
+  for (; i < bounds_.begin.size(); ++i) count += has(masks_.new_axis, i) ? 0U : 1U;
+  return count;
+}
+
+TRAINHOOK_DECL void StridedSlicer::take_whole(std::size_t left) {
+  while (parts_.count.size() + left < dims_.size()) add(0, 1, dims_[parts_.count.size()], true);
+}
+
+TRAINHOOK_DECL void StridedSlicer::add(std::int64_t begin, std::int64_t step, std::int64_t count, bool stays) {
+  parts_.begin.push_back(begin);
+  parts_.step.push_back(step);
+  parts_.count.push_back(count);
+  if (stays) parts_.result.push_back(count);
+}
+
+TRAINHOOK_DECL void StridedSlicer::take(std::size_t i) {
+  const std::size_t axis = parts_.count.size();
+  if (axis == dims_.size())
+    throw InvalidArgumentError("begin names more than the {} dimensions that there are", dims_.size());
+  const std::int64_t extent = dims_[axis];
+  const std::int64_t step = bounds_.strides[i];
+  if (step == 0) throw InvalidArgumentError("strides[{}] is 0", i);
+  if (has(masks_.shrink_axis, i)) {
+    if (step < 0) throw InvalidArgumentError("strides[{}] is {} for a single element; it has to be positive", i, step);
+    const std::int64_t begin = bounds_.begin[i];
+    if (extent == kUnknownDim) return add(begin, 1, 1, false);
+    if (begin < -extent || begin >= extent)
+      throw InvalidArgumentError("index {} leaves dimension {} of {}", begin, axis, extent);
+    return add(begin < 0 ? begin + extent : begin, 1, 1, false);
+  }
+  if (extent == kUnknownDim) return add(0, step, kUnknownDim, true);
+  const std::int64_t first = step > 0 ? 0 : -1;
+  const std::int64_t last = step > 0 ? extent : extent - 1;
+  const auto place = [&](std::int64_t bound) { return std::clamp(bound < 0 ? bound + extent : bound, first, last); };
+  const std::int64_t begin = has(masks_.begin, i) ? (step > 0 ? first : last) : place(bounds_.begin[i]);
+  const std::int64_t end = has(masks_.end, i) ? (step > 0 ? last : first) : place(bounds_.end[i]);
+  const std::int64_t way = step > 0 ? end - begin : begin - end;
+  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+  add(begin, step, way <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(way) - 1) / stride + 1), true);
+}
+
+TRAINHOOK_DECL PartialShape strided_slice_shape(const PartialShape& from,
+                                                const std::optional<std::vector<std::int64_t>>& begin,
+                                                const std::optional<std::vector<std::int64_t>>& end,
+                                                const std::optional<std::vector<std::int64_t>>& strides,
+                                                const StridedSliceMasks& masks) {
+  if (!from.has_rank() || !begin || !end || !strides) return {};
+  const StridedParts parts = StridedSlicer(from.dims(), {*begin, *end, *strides}, masks).parts();
+  return PartialShape(std::span<const std::int64_t>(parts.result));
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output strided_slice(Output x, const std::vector<std::int64_t>& begin,
+                                    const std::vector<std::int64_t>& end, const std::vector<std::int64_t>& strides,
+                                    const StridedSliceMasks& masks, std::string_view name) {
+  Graph& graph = detail::graph_of("StridedSlice", x);
+  PartialShape shape;
+  try {
+    shape = detail::strided_slice_shape(x.shape(), begin, end, strides, masks);
+  } catch (const InvalidArgumentError& error) {
+    throw InvalidArgumentError("StridedSlice {} of {}: {}", name, detail::spelled(x), error.what());
+  }
+  const Output from = detail::constant_ints(graph, begin, fmt::format("{}/begin", name));
+  const Output to = detail::constant_ints(graph, end, fmt::format("{}/end", name));
+  const Output apart = detail::constant_ints(graph, strides, fmt::format("{}/strides", name));
+  return detail::add_op(graph, "StridedSlice", name, {x, from, to, apart},
+                        {{"Index", DType::Int32},
+                         {"T", x.dtype()},
+                         {"begin_mask", masks.begin},
+                         {"ellipsis_mask", masks.ellipsis},
+                         {"end_mask", masks.end},
+                         {"new_axis_mask", masks.new_axis},
+                         {"shrink_axis_mask", masks.shrink_axis}},
+                        x.dtype(), shape);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of summary_ops.hpp.
+#pragma once
+
+#include <trainhook/graph/summary_ops.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/array_ops.hpp>
+#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/op_builder.hpp>
+
+namespace trainhook::summary::detail {
+
+/// A summary's name as a node can bear it: other characters become `_`, leading slashes go.
+TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
+  name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
+  std::string clean(name);
+  for (char& c : clean) {
+    const bool allowed =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' || c == '/';
+    if (!allowed) c = '_';
+  }
+  if (clean != name) log_info("summary '{}' is called '{}'", name, clean);
+  return clean;
+}
+
+TRAINHOOK_DECL Output add_summary(std::string_view type, std::string_view given_name, std::string_view tag_input,
+                                  const Output& values, Attrs attrs,
+                                  const std::vector<std::pair<std::string_view, Tensor>>& more) {
+  Graph& graph = values.graph();
+  const std::string tag = graph.unique_name(clean_tag(given_name));
+  const Graph::Scope scope = graph.name_scope(tag + "/");
+  std::vector<Output> inputs{constant(graph, Tensor(tag), tag_input), values};
+  for (const auto& [name, value] : more) inputs.push_back(constant(graph, value, name));
+  attrs.emplace("T", values.dtype());
+  const Output result = add_op(graph, type, tag + "/", std::move(inputs), std::move(attrs), DType::String, Shape{});
+  graph.add_to_collection(graph_keys::kSummaries, result);
+  return result;
+}
+
+}  // namespace trainhook::summary::detail
+
+namespace trainhook::summary {
+
+TRAINHOOK_DECL Output scalar(std::string_view name, Output value) {
+  detail::require_numeric("ScalarSummary", value);
+  detail::require_rank("ScalarSummary", value, 0);
+  return detail::add_summary("ScalarSummary", name, "tags", value, {});
+}
+
+TRAINHOOK_DECL Output histogram(std::string_view name, Output values) {
+  detail::graph_of("HistogramSummary", values);
+  const bool has_order = is_floating(values.dtype()) || is_integer(values.dtype());
+  detail::require_dtype("HistogramSummary", values, has_order, "a numeric dtype that has an order");
+  return detail::add_summary("HistogramSummary", name, "tag", values, {});
+}
+
+TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t max_outputs) {
+  detail::graph_of("ImageSummary", images);
+  detail::require_dtype("ImageSummary", images, images.dtype() == DType::UInt8 || is_floating(images.dtype()),
+                        "uint8 or a floating dtype");
+  detail::require_rank("ImageSummary", images, 4);
+  if (images.shape().has_rank()) {
+    const std::int64_t channels = images.shape()[3];
+    if (channels != 1 && channels != 3 && channels != 4 && channels != kUnknownDim) {
+      throw InvalidArgumentError("ImageSummary {}: {} must have 1, 3 or 4 channels", name, detail::spelled(images));
+    }
+  }
+  if (max_outputs < 1)
+    throw InvalidArgumentError("ImageSummary {}: max_outputs must be positive, not {}", name, max_outputs);
+  const Tensor red = Tensor::of<std::uint8_t>({255, 0, 0, 255});  // what pixels that are no number are shown as
+  return detail::add_summary("ImageSummary", name, "tag", images, {{"bad_color", red}, {"max_images", max_outputs}});
+}
+
+TRAINHOOK_DECL Output text(std::string_view name, Output strings) {
+  detail::graph_of("TensorSummaryV2", strings);
+  detail::require_dtype("TensorSummaryV2", strings, strings.dtype() == DType::String, "string");
+  const Tensor metadata(std::string_view("\x0a\x06\x0a\x04text", 8));  // plugin_data.plugin_name
+  return detail::add_summary("TensorSummaryV2", name, "tag", strings, {}, {{"serialized_summary_metadata", metadata}});
+}
+
+TRAINHOOK_DECL Output merge(const std::vector<Output>& inputs, std::string_view name) {
+  if (inputs.empty()) throw InvalidArgumentError("MergeSummary needs at least one summary");
+  for (const Output& input : inputs) {
+    detail::graph_of("MergeSummary", input);
+    detail::require_dtype("MergeSummary", input, input.dtype() == DType::String, "string, as summaries are");
+  }
+  return detail::add_op(inputs.front().graph(), "MergeSummary", fmt::format("{}/MergeSummary", name), inputs,
+                        {{"N", static_cast<std::int64_t>(inputs.size())}}, DType::String, Shape{});
+}
+
+TRAINHOOK_DECL std::optional<Output> merge_all(Graph& graph, std::string_view key) {
+  const std::vector<Output> summaries = graph.collection<Output>(key);
+  if (summaries.empty()) return std::nullopt;
+  return merge(summaries);
+}
+
+}  // namespace trainhook::summary

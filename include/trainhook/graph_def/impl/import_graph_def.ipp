@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of import_graph_def.hpp.
+#pragma once
+
+#include <trainhook/graph_def/import_graph_def.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/graph_def/op_defs.hpp>
+#include <trainhook/graph_def/resource_variables.hpp>
+
+namespace trainhook::detail {
+
+/// How a NodeDef names one of its inputs.
+struct InputName {
+  std::string_view node{};
+  std::size_t index = 0;
+  bool is_control = false;
+};
+
+class GraphDefImporter {
+ public:
+  GraphDefImporter(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options)
+      : graph_(graph), def_(def), options_(options), places_(def.nodes.size()) {
+    for (std::size_t i = 0; i < def.nodes.size(); ++i) {
+      const NodeDef& node = def.nodes[i];
+      if (!by_name_.emplace(node.name, i).second) fail(node, "stands there twice");
+      const OpDef* known = find_op_def(node.op, options.op_defs);
+      if (known == nullptr) {
+        throw UnimplementedError(
+            "{}: op type {} of node '{}' is not known here; leave the node out, or give its OpDef in op_defs",
+            def.source, node.op, node.name);
+      }
+      places_[i].def = known;
+    }
+  }
+
+  std::vector<Operation> import() {
+    const std::vector<std::size_t> order = sorted();
+    const Graph::Scope top_level = graph_.top_level();
+    if (!options_.name.empty())
+      prefix_ = options_.name.ends_with('/') ? options_.name : graph_.unique_name(options_.name) + "/";
+    for (const std::size_t i : order) add(i);
+    std::vector<Operation> operations;
+    for (const Place& place : places_) operations.push_back(place.operation);
+    return operations;
+  }
+
+ private:
+  enum class Progress { None, Open, Done };
+  struct Place {
+    const OpDef* def = nullptr;
+    Progress progress = Progress::None;
+    Operation operation{};
+  };
+
+  [[noreturn]] void fail(const NodeDef& node, std::string_view problem) const {
+    throw InvalidArgumentError("{}: node '{}' ({}) {}", def_.source, node.name, node.op, problem);
+  }
+
+  [[nodiscard]] InputName parse(const NodeDef& node, std::string_view input) const {
+    InputName name{.node = input};
+    if (input.starts_with('^')) return {.node = input.substr(1), .is_control = true};
+    if (const std::size_t colon = input.rfind(':'); colon != std::string_view::npos) {
+      name.node = input.substr(0, colon);
+      const std::string_view digits = input.substr(colon + 1);
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
+      if (error != std::errc{} || end != digits.data() + digits.size())
+        fail(node, fmt::format("has the input '{}', which is no name", input));
+    }
+    return name;
+  }
+
+  [[nodiscard]] const Output* mapped(std::string_view input) const {
+    if (input.starts_with('^')) return nullptr;
+    const std::string whole =
+        input.find(':') == std::string_view::npos ? fmt::format("{}:0", input) : std::string(input);
+    for (const auto& [key, output] : options_.input_map) {
+      if (key == input || key == whole || key + ":0" == whole) return &output;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] std::size_t place_of(const NodeDef& node, std::string_view input) const {
+    const auto found = by_name_.find(parse(node, input).node);
+    if (found == by_name_.end()) fail(node, fmt::format("has the input '{}', which is not there", input));
+    return found->second;
+  }
+
+  /// The nodes in the order of the file, but for those that stand before their inputs.
+  [[nodiscard]] std::vector<std::size_t> sorted() {
+    std::vector<std::size_t> order;
+    struct Open {
+      std::size_t place;
+      std::size_t next_input;
+    };
+    std::vector<Open> open;
+    const auto enter = [&](std::size_t place) {
+      places_[place].progress = Progress::Open;
+      open.push_back({place, 0});
+    };
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].progress == Progress::None) enter(i);
+      while (!open.empty()) {
+        auto& [place, next_input] = open.back();
+        const NodeDef& node = def_.nodes[place];
+        if (next_input == node.inputs.size()) {
+          places_[place].progress = Progress::Done;
+          order.push_back(place);
+          open.pop_back();
+          continue;
+        }
+        const std::string& input = node.inputs[next_input++];
+        if (mapped(input) != nullptr) continue;
+        const std::size_t from = place_of(node, input);
+        if (places_[from].progress == Progress::Open)
+          fail(node, fmt::format("depends on itself, by way of its input '{}'", input));
+        if (places_[from].progress == Progress::None) enter(from);
+      }
+    }
+    return order;
+  }
+
+  void add(std::size_t i) {
+    const NodeDef& node = def_.nodes[i];
+    NodeSpec spec{.type = node.op, .name = prefix_ + node.name, .attrs = node.attrs};
+    for (const std::string& input : node.inputs) {
+      if (const Output* output = mapped(input)) {
+        graph_.check_belongs(*output, "in input_map,", input);
+        spec.inputs.push_back(*output);
+        continue;
+      }
+      const InputName name = parse(node, input);
+      const Operation from = places_[place_of(node, input)].operation;
+      if (name.is_control) {
+        spec.control_inputs.push_back(from);
+      } else if (!spec.control_inputs.empty()) {
+        fail(node, "has an input after a control input");
+      } else if (name.index >= from.node().outputs().size()) {
+        fail(node, fmt::format("has the input '{}', an output that is not there", input));
+      } else {
+        spec.inputs.push_back(from.output(name.index));
+      }
+    }
+    for (const DefaultAttr& attr : kDefaultAttrs) {
+      if (attr.op == node.op && !node.attrs.contains(attr.key)) spec.attrs.emplace(attr.key, attr.make());
+    }
+    rename_colocations(spec.attrs);
+    try {
+      resolve_outputs(spec, *places_[i].def);
+      take_known_shapes(node, spec);
+      spec.name += '/';  // the whole name, as it stands
+      places_[i].operation = graph_.add(std::move(spec));
+    } catch (const InvalidArgumentError& error) { throw InvalidArgumentError("{}: {}", def_.source, error.what()); }
+  }
+
+  /// `loc:@v` names a node of the same file.
+  void rename_colocations(Attrs& attrs) const {
+    const auto found = attrs.find("_class");
+    if (prefix_.empty() || found == attrs.end()) return;
+    if (auto* classes = std::get_if<std::vector<std::string>>(&found->second)) {
+      for (std::string& entry : *classes) {
+        if (entry.starts_with("loc:@")) entry.insert(5, prefix_);
+      }
+    }
+  }
+
+  /// The shapes that the file gives, where they say more than what is known from the inputs.
+  void take_known_shapes(const NodeDef& node, NodeSpec& spec) const {
+    for (std::size_t i = 0; i < node.output_shapes.size() && i < spec.outputs.size(); ++i) {
+      if (!spec.outputs[i].shape.compatible_with(node.output_shapes[i])) {
+        fail(node, fmt::format("gives {}, where the file says {}", spec.outputs[i].shape, node.output_shapes[i]));
+      }
+      if (node.output_shapes[i].has_rank() && !spec.outputs[i].shape.is_fully_known())
+        spec.outputs[i].shape = node.output_shapes[i];
+    }
+  }
+
+  Graph& graph_;
+  const GraphDef& def_;
+  const ImportGraphDefOptions& options_;
+  std::vector<Place> places_;
+  std::unordered_map<std::string_view, std::size_t> by_name_;
+  std::string prefix_;
+};
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def,
+                                                       const ImportGraphDefOptions& options) {
+  const bool has_resources =
+      std::ranges::any_of(def.nodes, [](const NodeDef& node) { return detail::find_resource_op(node.op) != nullptr; });
+  if (!has_resources || find_op_def("VarHandleOp", options.op_defs) != nullptr) {
+    return detail::GraphDefImporter(graph, def, options).import();
+  }
+  const GraphDef replaced = detail::ResourceVariables(def).replaced();
+  std::vector<Operation> operations = detail::GraphDefImporter(graph, replaced, options).import();
+  operations.resize(def.nodes.size());
+  return operations;
+}
+
+}  // namespace trainhook

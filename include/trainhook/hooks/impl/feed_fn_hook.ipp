@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of feed_fn_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/feed_fn_hook.hpp>
+
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/inline_vector.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL FeedFnHook::FeedFnHook(std::function<FeedDict()> feed_fn) : feed_fn_(std::move(feed_fn)) {
+  if (feed_fn_ == nullptr)
+    throw InvalidArgumentError("FeedFnHook: feed_fn is empty; give a function that returns what to feed");
+}
+
+TRAINHOOK_DECL SessionRunArgs FeedFnHook::before_run(SessionRunContext& /*context*/) {
+  return {.feed_dict = feed_fn_()};
+}
+
+}  // namespace trainhook

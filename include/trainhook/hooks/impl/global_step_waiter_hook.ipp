@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of global_step_waiter_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/global_step_waiter_hook.hpp>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/environment.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL GlobalStepWaiterHook::GlobalStepWaiterHook(Options options) : options_(options) {
+  if (options.timeout && *options.timeout <= Duration::zero()) {
+    throw InvalidArgumentError("GlobalStepWaiterHook: timeout is {} s; it must be above 0",
+                               std::chrono::duration<double>(*options.timeout).count());
+  }
+}
+
+TRAINHOOK_DECL void GlobalStepWaiterHook::begin(Graph& graph) {
+  global_step_ = detail::require_global_step(graph, "GlobalStepWaiterHook");
+  waited_ = options_.wait_until_step <= 0;
+}
+
+TRAINHOOK_DECL SessionRunArgs GlobalStepWaiterHook::before_run(SessionRunContext& context) {
+  if (!waited_) wait(context);
+  waited_ = true;
+  return {};
+}
+
+TRAINHOOK_DECL void GlobalStepWaiterHook::wait(SessionRunContext& context) {
+  const Duration began = context.now();
+  std::optional<std::int64_t> logged;
+  for (;;) {
+    const std::int64_t step = read_global_step(context.session(), global_step_);
+    if (step >= options_.wait_until_step) return;
+    if (!logged || step - *logged > kStepsBetweenLines) {
+      log_info("Waiting for global step {} before starting training; it is {}.", options_.wait_until_step, step);
+      logged = step;
+    }
+    if (options_.timeout && environment().clock().monotonic_now() - began >= *options_.timeout) {
+      throw DeadlineExceededError(
+          "GlobalStepWaiterHook: the global step is {} after {} s, not {}; see that whoever trains it is alive, or "
+          "give a longer timeout",
+          step, std::chrono::duration<double>(*options_.timeout).count(), options_.wait_until_step);
+    }
+    if (coordinator_->wait_for_stop(kBetweenLooks)) return;
+  }
+}
+
+}  // namespace trainhook

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of logging_tensor_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/logging_tensor_hook.hpp>
+
+#include <cstdio>
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/session/environment.hpp>
+#include <trainhook/session/run_forms.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options options)
+    : tensors_(std::move(tensors)), options_(std::move(options)) {
+  if (tensors_.empty()) throw InvalidArgumentError("LoggingTensorHook: no tensor is given; give at least one");
+  const int periods =
+      (options_.every_n_iter ? 1 : 0) + (options_.every_n_steps ? 1 : 0) + (options_.every_n_secs ? 1 : 0);
+  if (periods == 0 && options_.at_end) return;
+  if (periods != 1) {
+    throw InvalidArgumentError(
+        "LoggingTensorHook: Exactly one of every_n_iter, every_n_steps and every_n_secs must be given, not {}; none "
+        "only with at_end",
+        periods);
+  }
+  if (options_.every_n_iter && *options_.every_n_iter <= 0) {
+    throw InvalidArgumentError("LoggingTensorHook: Invalid every_n_iter={}; it must be above 0",
+                               *options_.every_n_iter);
+  }
+  timer_.emplace(SecondOrStepTimer::Options{options_.every_n_secs,
+                                            options_.every_n_steps ? options_.every_n_steps : options_.every_n_iter},
+                 "LoggingTensorHook", "every_n_secs", "every_n_steps");
+}
+
+TRAINHOOK_DECL void LoggingTensorHook::begin(Graph& graph) {
+  if (options_.every_n_steps) detail::require_global_step(graph, "LoggingTensorHook with every_n_steps");
+  fetches_ = tensors_.resolve_outputs(graph, "LoggingTensorHook");
+  values_.clear();
+  for (const FetchRefs::Entry& entry : tensors_.entries()) values_.push_back({entry.tag, Tensor()});
+  if (timer_) timer_->reset();
+  runs_ = 0;
+  last_logged_.reset();
+  last_line_at_.reset();
+}
+
+TRAINHOOK_DECL SessionRunArgs LoggingTensorHook::before_run(SessionRunContext& context) {
+  if (!timer_) return {};
+  position_ = options_.every_n_steps ? context.global_step() : runs_;
+  due_ = timer_->should_trigger_for_step(position_, context);
+  if (!due_) return {};
+  return {.fetches = fetches_};
+}
+
+TRAINHOOK_DECL void LoggingTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+  if (due_) {
+    for (std::size_t i = 0; i < values_.size(); ++i) values_[i].tensor = values.results[i];
+    timer_->update_last_triggered_step(position_, context);
+    log(context.now());
+    last_logged_ = runs_;
+    due_ = false;
+    if (!options_.at_end)
+      release_values();  // a handle that stays would make the next step copy a variable before writing it
+  }
+  ++runs_;
+}
+
+TRAINHOOK_DECL void LoggingTensorHook::end(SessionRef session) {
+  if (!options_.at_end || (last_logged_ && *last_logged_ + 1 == runs_)) return;
+  try {
+    const std::vector<Tensor> results = session.run(std::span<const Fetch>(fetches_));
+    for (std::size_t i = 0; i < values_.size(); ++i) values_[i].tensor = results[i];
+  } catch (const Error& error) {
+    if (!last_logged_) throw;
+    log_warning(
+        "LoggingTensorHook: at the end the tensors cannot be evaluated ({}); these are the values of the last line",
+        error.what());
+  }
+  log(environment().clock().monotonic_now());
+}
+
+TRAINHOOK_DECL void LoggingTensorHook::release_values() noexcept {
+  for (NamedTensor& value : values_) value.tensor = Tensor();
+}
+
+TRAINHOOK_DECL void LoggingTensorHook::log(Duration now) {
+  const std::optional<Duration> before = std::exchange(last_line_at_, now);
+  if (options_.formatter) {
+    log_info("{}", options_.formatter(values_));
+    return;
+  }
+  std::string line;
+  for (const NamedTensor& value : values_) {
+    if (!line.empty()) line += ", ";
+    line += value.name + " = " + tensor_text(value.tensor);
+  }
+  if (before) {
+    char seconds[40];
+    std::snprintf(seconds, sizeof seconds, " (%.3f sec)", std::chrono::duration<double>(now - *before).count());
+    line += seconds;
+  }
+  log_info("{}", line);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of nan_tensor_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/nan_tensor_hook.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/node.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL constexpr bool can_be_infinite(DType dtype) noexcept {
+  return is_floating(dtype) || dtype == DType::Complex64 || dtype == DType::Complex128;
+}
+
+TRAINHOOK_DECL std::optional<std::size_t> first_not_finite(const Tensor& tensor) {
+  const auto search = [](const auto& elements) -> std::optional<std::size_t> {
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (!is_finite(elements[i])) return i;
+    }
+    return std::nullopt;
+  };
+  switch (tensor.dtype()) {
+    case DType::Float: return search(tensor.data<float>());
+    case DType::Double: return search(tensor.data<double>());
+    case DType::Half: return search(tensor.data<Half>());
+    case DType::BFloat16: return search(tensor.data<BFloat16>());
+    case DType::Complex64: return search(tensor.data<std::complex<float>>());
+    case DType::Complex128: return search(tensor.data<std::complex<double>>());
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL NanTensorHook::NanTensorHook(FetchRefs tensors) : NanTensorHook(std::move(tensors), Options{}) {}
+
+TRAINHOOK_DECL NanTensorHook::NanTensorHook(FetchRefs tensors, Options options)
+    : tensors_(std::move(tensors)), options_(options) {
+  if (tensors_.empty())
+    throw InvalidArgumentError("NanTensorHook: no tensor is given; give at least one, such as the loss");
+}
+
+TRAINHOOK_DECL void NanTensorHook::begin(Graph& graph) {
+  fetches_ = tensors_.resolve_outputs(graph, "NanTensorHook");
+  for (const Fetch& fetch : fetches_) {
+    const Output tensor(&fetch.node(), static_cast<std::size_t>(fetch.index()));
+    if (!detail::can_be_infinite(tensor.dtype())) {
+      throw InvalidArgumentError("NanTensorHook: '{}' is {}, which is never NaN; watch a floating-point tensor",
+                                 tensor.name(), tensor.dtype());
+    }
+  }
+}
+
+TRAINHOOK_DECL void NanTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+  for (std::size_t i = 0; i < values.results.size(); ++i) {
+    if (const std::optional<std::size_t> place = detail::first_not_finite(values.results[i])) {
+      report(context, i, values.results[i], *place);
+      return;
+    }
+  }
+  problem_.reset();
+}
+
+TRAINHOOK_DECL void NanTensorHook::report(SessionRunContext& context, std::size_t index, const Tensor& value,
+                                          std::size_t place) {
+  const std::string element =
+      value.shape().rank() == 0 ? std::string() : fmt::format(" (element {} of {})", place, value);
+  problem_ = fmt::format("tensor '{}' is NaN or infinite{}", tensors_.entries()[index].tag, element);
+  if (options_.fail_on_nan_loss) {
+    log_error("Model diverged with loss = NaN: {}", *problem_);
+    throw NanLossDuringTrainingError(
+        "NaN loss during training: {}; lower the learning rate, or go on from an earlier checkpoint", *problem_);
+  }
+  log_warning("Model diverged with loss = NaN: {}; training stops", *problem_);
+  context.request_stop();
+}
+
+}  // namespace trainhook

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of profiler_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/profiler_hook.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/events/file_writers.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/timeline.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/session/environment.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL ProfilerHook::ProfilerHook(Options options)
+    : output_dir_(options.output_dir.empty() ? "." : std::move(options.output_dir)),
+      timer_({.every_secs = options.save_secs, .every_steps = options.save_steps}, "ProfilerHook", "save_secs",
+             "save_steps") {}
+
+TRAINHOOK_DECL void ProfilerHook::begin(Graph& graph) {
+  static_cast<void>(detail::require_global_step(graph, "ProfilerHook"));
+  graph_ = &graph;
+  writer_ = &environment().writers().at(output_dir_);
+}
+
+TRAINHOOK_DECL SessionRunArgs ProfilerHook::before_run(SessionRunContext& context) {
+  if (!next_step_)
+    timer_.update_last_triggered_step(context.global_step(),
+                                      context);  // the period begins with the session's first run
+  due_ = next_step_ && timer_.should_trigger_for_step(*next_step_, context);
+  if (!due_) return {};
+  return {.options = RunOptions{.trace_level = TraceLevel::Full}};
+}
+
+TRAINHOOK_DECL void ProfilerHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+  const std::int64_t step = context.global_step();
+  next_step_ = step + 1;
+  if (!due_) return;
+  timer_.update_last_triggered_step(step, context);
+  write(step, *values.run_metadata);
+}
+
+TRAINHOOK_DECL void ProfilerHook::write(std::int64_t step, const RunMetadata& metadata) {
+  FileSystem& disk = environment().file_system();
+  disk.make_directories(output_dir_);
+  write_file_atomically(disk, join_path(output_dir_, fmt::format("timeline-{}.json", step)),
+                        generate_chrome_trace_format(metadata, *graph_));
+  std::string tag = fmt::format("step_{}", step);
+  for (int again = 1; writer_->has_run_metadata(tag); ++again) tag = fmt::format("step_{}_{}", step, again);
+  writer_->add_run_metadata(as_run_metadata(metadata, *graph_), tag, step);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of progress_line.hpp.
+#pragma once
+
+#include <trainhook/hooks/progress_line.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+namespace trainhook {
+
+TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file) {
+  return [file](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), file);
+    std::fflush(file);
+  };
+}
+
+TRAINHOOK_DECL ProgressLine::ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width)
+    : sink_(std::move(sink)), on_terminal_(on_terminal), width_(width) {}
+
+TRAINHOOK_DECL ProgressLine::~ProgressLine() {
+  if (is_open_) sink_("\n");
+}
+
+TRAINHOOK_DECL void ProgressLine::show(std::string text) {
+  if (on_terminal_) {
+    if (text.size() > width_) text.resize(width_);  // one that wraps could not be written over
+    text += "\x1b[K\r";
+  } else {
+    text += '\n';
+  }
+  sink_(text);
+  is_open_ = on_terminal_;
+}
+
+TRAINHOOK_DECL void ProgressLine::finish(std::string text) {
+  text += on_terminal_ ? "\x1b[K\n" : "\n";
+  sink_(text);
+  is_open_ = false;
+}
+
+TRAINHOOK_DECL std::string duration_text(Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  char text[48];
+  if (seconds < 9.95) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else if (whole < 60) {
+    std::snprintf(text, sizeof text, "%d s", static_cast<int>(whole));
+  } else if (whole < 3600) {
+    std::snprintf(text, sizeof text, "%d min %02d s", static_cast<int>(whole / 60), static_cast<int>(whole % 60));
+  } else {
+    std::snprintf(text, sizeof text, "%lld h %02d min", static_cast<long long>(whole / 3600),
+                  static_cast<int>(whole % 3600 / 60));
+  }
+  return text;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of second_or_step_timer.hpp.
+#pragma once
+
+#include <trainhook/hooks/second_or_step_timer.hpp>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/global_step.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL SecondOrStepTimer::SecondOrStepTimer(Options options, std::string_view owner, std::string_view secs_name,
+                                                    std::string_view steps_name)
+    : options_(options) {
+  if (options.every_secs.has_value() == options.every_steps.has_value()) {
+    throw InvalidArgumentError("{}: exactly one of {} and {} must be given, not {}", owner, secs_name, steps_name,
+                               options.every_secs ? "both" : "neither");
+  }
+  if (options.every_secs && *options.every_secs <= Duration::zero()) {
+    throw InvalidArgumentError("{}: {} is {} s; it must be above 0", owner, secs_name,
+                               std::chrono::duration<double>(*options.every_secs).count());
+  }
+  if (options.every_steps && *options.every_steps <= 0) {
+    throw InvalidArgumentError("{}: {} is {}; it must be above 0", owner, steps_name, *options.every_steps);
+  }
+  if (options.align && !options.every_steps) {
+    throw InvalidArgumentError("{}: only a period in steps can be aligned; give {}", owner, steps_name);
+  }
+}
+
+TRAINHOOK_DECL bool SecondOrStepTimer::should_trigger_for_step(std::int64_t step, Duration now) const noexcept {
+  return is_due(step, [now] { return now; });
+}
+
+TRAINHOOK_DECL bool SecondOrStepTimer::should_trigger_for_step(std::int64_t step, SessionRunContext& context) const {
+  return is_due(step, [&context] { return context.now(); });
+}
+
+TRAINHOOK_DECL std::optional<SecondOrStepTimer::Elapsed> SecondOrStepTimer::update_last_triggered_step(
+    std::int64_t step, Duration now) noexcept {
+  std::optional<Elapsed> elapsed;
+  if (last_step_ && last_time_) elapsed = Elapsed{now - *last_time_, step - *last_step_};
+  last_step_ = step;
+  last_time_ = now;
+  return elapsed;
+}
+
+TRAINHOOK_DECL void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, SessionRunContext& context) {
+  set_last_triggered_step(step);
+  if (uses_seconds()) last_time_ = context.now();
+}
+
+TRAINHOOK_DECL void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, Clock& clock) {
+  set_last_triggered_step(step);
+  if (uses_seconds()) last_time_ = clock.monotonic_now();
+}
+
+TRAINHOOK_DECL std::int64_t SecondOrStepTimer::periods(std::int64_t step) const noexcept {
+  const std::int64_t every = *options_.every_steps;
+  return step / every - (step % every < 0 ? 1 : 0);
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Variable require_global_step(const Graph& graph, std::string_view hook) {
+  if (std::optional<Variable> step = get_global_step(graph)) return *std::move(step);
+  throw FailedPreconditionError(
+      "Global step should be created to use {}: call get_or_create_global_step(graph) before the session is made",
+      hook);
+}
+
+}  // namespace trainhook::detail

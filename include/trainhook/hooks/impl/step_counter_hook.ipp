@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of step_counter_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/step_counter_hook.hpp>
+
+#include <cstdio>
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/events/file_writers.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/session/environment.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL StepCounterHook::StepCounterHook(Options options)
+    : output_dir_(std::move(options.output_dir)),
+      given_writer_(std::move(options.summary_writer)),
+      timer_(timer_options(options), "StepCounterHook", "every_n_secs", "every_n_steps") {
+  if (given_writer_ != nullptr && !output_dir_.empty()) {
+    throw InvalidArgumentError("StepCounterHook: output_dir '{}' and summary_writer are both given; give one of them",
+                               output_dir_);
+  }
+}
+
+TRAINHOOK_DECL void StepCounterHook::begin(Graph& graph) {
+  tag_ = detail::require_global_step(graph, "StepCounterHook").name() + "/sec";
+  writer_ = given_writer_.get();
+  if (!output_dir_.empty()) writer_ = &environment().writers().at(output_dir_);
+  warnings_ = 0;
+}
+
+TRAINHOOK_DECL void StepCounterHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {
+  timer_.reset();
+  last_step_.reset();
+  idle_runs_ = 0;
+}
+
+TRAINHOOK_DECL void StepCounterHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+  const std::int64_t step = context.global_step();
+  if (timer_.should_trigger_for_step(step, context)) {
+    if (const auto elapsed = timer_.update_last_triggered_step(step, context.now())) report(step, *elapsed);
+  }
+  watch(step);
+}
+
+TRAINHOOK_DECL SecondOrStepTimer::Options StepCounterHook::timer_options(const Options& options) {
+  if (!options.every_n_secs && !options.every_n_steps) return {.every_steps = 100};
+  return {.every_secs = options.every_n_secs, .every_steps = options.every_n_steps};
+}
+
+TRAINHOOK_DECL void StepCounterHook::report(std::int64_t step, const SecondOrStepTimer::Elapsed& elapsed) {
+  if (elapsed.time <= Duration::zero() || elapsed.steps <= 0) return;
+  const double rate = static_cast<double>(elapsed.steps) / std::chrono::duration<double>(elapsed.time).count();
+  if (writer_ != nullptr) writer_->add_scalar(tag_, rate, step);
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", rate);
+  log_info("{}: {}", tag_, text);
+}
+
+TRAINHOOK_DECL void StepCounterHook::watch(std::int64_t step) {
+  const bool rose = !last_step_ || step > *last_step_;
+  last_step_ = step;
+  idle_runs_ = rose ? 0 : idle_runs_ + 1;
+  if (idle_runs_ < kIdleRunsBeforeWarning || warnings_ >= kMostWarnings) return;
+  idle_runs_ = 0;
+  ++warnings_;
+  log_warning(
+      "StepCounterHook: the global step has not been increased in {} runs; it is {}. Give it to the optimizer's "
+      "minimize(), or add to it in your step",
+      kIdleRunsBeforeWarning, step);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of stop_at_step_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL StopAtStepHook::StopAtStepHook(Options options) : options_(options) {
+  if (options.num_steps.has_value() == options.last_step.has_value()) {
+    throw InvalidArgumentError("StopAtStepHook: exactly one of num_steps and last_step must be given, not {}",
+                               options.num_steps ? "both" : "neither");
+  }
+  if (options.num_steps.value_or(0) < 0) {
+    throw InvalidArgumentError("StopAtStepHook: num_steps is {}; it must not be negative", *options.num_steps);
+  }
+  if (options.last_step.value_or(0) < 0) {
+    throw InvalidArgumentError("StopAtStepHook: last_step is {}; it must not be negative", *options.last_step);
+  }
+}
+
+TRAINHOOK_DECL void StopAtStepHook::begin(Graph& graph) {
+  global_step_ = detail::require_global_step(graph, "StopAtStepHook");
+  last_step_ = options_.last_step;
+}
+
+TRAINHOOK_DECL void StopAtStepHook::after_create_session(SessionRef session, Coordinator& coordinator) {
+  const std::int64_t step = read_global_step(session, global_step_);
+  if (!last_step_) last_step_ = step + *options_.num_steps;
+  if (step >= *last_step_) coordinator.request_stop();
+}
+
+TRAINHOOK_DECL void StopAtStepHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+  if (last_step_ && context.global_step() >= *last_step_) context.request_stop();
+}
+
+}  // namespace trainhook

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of summary_saver_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/summary_saver_hook.hpp>
+
+#include <utility>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/events/event.hpp>
+#include <trainhook/events/file_writers.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/session/environment.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL SummarySaverHook::SummarySaverHook(Options options)
+    : options_(std::move(options)),
+      timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps}, "SummarySaverHook", "save_secs",
+             "save_steps") {
+  if ((options_.scaffold != nullptr) == !options_.summary_op.empty()) {
+    throw InvalidArgumentError("SummarySaverHook: exactly one of scaffold and summary_op must be given, not {}",
+                               options_.scaffold != nullptr ? "both" : "neither");
+  }
+  if (options_.summary_writer != nullptr && !options_.output_dir.empty()) {
+    throw InvalidArgumentError("SummarySaverHook: output_dir '{}' and summary_writer are both given; give one of them",
+                               options_.output_dir);
+  }
+}
+
+TRAINHOOK_DECL void SummarySaverHook::begin(Graph& graph) {
+  global_step_ = detail::require_global_step(graph, "SummarySaverHook");
+  summaries_ = options_.summary_op.resolve_outputs(graph, "SummarySaverHook");
+  for (const Fetch& fetch : summaries_) check_summary(fetch);
+  writer_ = options_.summary_writer.get();
+  if (!options_.output_dir.empty()) writer_ = &environment().writers().at(options_.output_dir);
+  timer_.reset();
+  restored_timer_ = false;
+  next_step_.reset();
+  start_step_.reset();
+}
+
+TRAINHOOK_DECL void SummarySaverHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  if (options_.scaffold != nullptr) {
+    const Output merged = options_.scaffold->summary_op();
+    summaries_ = merged.has_value() ? FetchList(merged) : FetchList();
+  }
+  if (!std::exchange(restored_timer_, false)) timer_.reset();
+  start_step_ = next_step_ = read_global_step(session, global_step_) + 1;
+}
+
+TRAINHOOK_DECL SessionRunArgs SummarySaverHook::before_run(SessionRunContext& context) {
+  if (writer_ == nullptr) return {};
+  if (start_step_) {
+    writer_->add_session_log({.status = SessionLog::Start}, *start_step_);
+    start_step_.reset();
+  }
+  due_ = !summaries_.empty() && (!next_step_ || timer_.should_trigger_for_step(*next_step_, context));
+  if (!due_) return {};
+  return {.fetches = summaries_};
+}
+
+TRAINHOOK_DECL void SummarySaverHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+  if (writer_ == nullptr) return;
+  const std::int64_t step = context.global_step();
+  next_step_ = step + 1;
+  if (!std::exchange(due_, false) || timer_.last_triggered_step() == step) return;
+  timer_.update_last_triggered_step(step, context);
+  for (const Tensor& summary : values.results) {
+    for (const std::string& bytes : summary.data<std::string>()) writer_->add_summary(bytes, step);
+  }
+}
+
+TRAINHOOK_DECL StateValues SummarySaverHook::save_state() {
+  StateValues state;
+  if (!timer_.uses_seconds() && timer_.last_triggered_step())
+    state.set("last_step", Tensor(*timer_.last_triggered_step()));
+  return state;
+}
+
+TRAINHOOK_DECL void SummarySaverHook::load_state(const StateValues& state) {
+  const Tensor* last_step = state.find("last_step");
+  if (last_step == nullptr || timer_.uses_seconds()) return;
+  timer_.set_last_triggered_step(last_step->scalar<std::int64_t>());
+  restored_timer_ = true;
+}
+
+TRAINHOOK_DECL void SummarySaverHook::check_summary(const Fetch& fetch) {
+  const OutputSpec& spec = fetch.node().outputs()[static_cast<std::size_t>(fetch.index())];
+  if (spec.dtype == DType::String) return;
+  throw InvalidArgumentError(
+      "SummarySaverHook: summary_op '{}' is {}, but a summary is a string tensor such as summary::scalar() gives",
+      fetch.node().name(), spec.dtype);
+}
+
+}  // namespace trainhook

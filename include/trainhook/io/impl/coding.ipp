@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of coding.hpp.
+#pragma once
+
+#include <trainhook/io/coding.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void append_fixed32(std::string& text, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) text += static_cast<char>(value >> (8 * i) & 255);
+}
+
+TRAINHOOK_DECL void append_fixed64(std::string& text, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) text += static_cast<char>(value >> (8 * i) & 255);
+}
+
+TRAINHOOK_DECL void append_varint(std::string& text, std::uint64_t value) {
+  for (; value >= 128; value >>= 7) text += static_cast<char>((value & 127) | 128);
+  text += static_cast<char>(value);
+}
+
+TRAINHOOK_DECL std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept {
+  std::uint32_t value = 0;
+  for (std::size_t i = 4; i > 0; --i) value = value << 8 | static_cast<unsigned char>(text[offset + i - 1]);
+  return value;
+}
+
+TRAINHOOK_DECL std::uint64_t fixed64_at(std::string_view text, std::size_t offset) noexcept {
+  return fixed32_at(text, offset) | std::uint64_t{fixed32_at(text, offset + 4)} << 32;
+}
+
+TRAINHOOK_DECL std::optional<std::uint64_t> take_varint(std::string_view& text) noexcept {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < 10 && i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (i == 9 && byte > 1) return std::nullopt;
+    value |= std::uint64_t{byte & 127u} << (7 * i);
+    if (byte < 128) {
+      text.remove_prefix(i + 1);
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace trainhook::detail

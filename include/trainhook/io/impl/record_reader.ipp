@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of record_reader.hpp.
+#pragma once
+
+#include <trainhook/io/record_reader.hpp>
+
+#include <array>
+#include <span>
+#include <utility>
+
+#include <trainhook/io/coding.hpp>
+#include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/record_writer.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL RecordReader::RecordReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset)
+    : file_(std::move(file)), offset_(offset) {}
+
+TRAINHOOK_DECL RecordStatus RecordReader::try_next(std::string& payload) {
+  const std::uint64_t size = file_->size();
+  if (size <= offset_) return size == offset_ ? RecordStatus::End : RecordStatus::Truncated;
+  const std::uint64_t left = size - offset_;
+  if (left < detail::kRecordHeaderSize) return RecordStatus::Truncated;
+  std::array<char, detail::kRecordHeaderSize> header;
+  file_->read_at(offset_, std::as_writable_bytes(std::span(header)));
+  const std::string_view fields(header.data(), header.size());
+  if (crc32c::mask(crc32c::value(fields.substr(0, 8))) != detail::fixed32_at(fields, 8)) throw corrupted("length");
+  const std::uint64_t length = detail::fixed64_at(fields, 0);
+  if (left < detail::kRecordOverhead || length > left - detail::kRecordOverhead) return RecordStatus::Truncated;
+  payload.resize(static_cast<std::size_t>(length) + 4);
+  file_->read_at(offset_ + detail::kRecordHeaderSize, std::as_writable_bytes(std::span(payload)));
+  const std::uint32_t stored = detail::fixed32_at(payload, static_cast<std::size_t>(length));
+  payload.resize(static_cast<std::size_t>(length));
+  if (crc32c::mask(crc32c::value(payload)) != stored) throw corrupted("content");
+  offset_ += length + detail::kRecordOverhead;
+  return RecordStatus::Record;
+}
+
+TRAINHOOK_DECL bool RecordReader::next(std::string& payload) {
+  const RecordStatus status = try_next(payload);
+  if (status == RecordStatus::Truncated)
+    throw DataLossError("file {} has a truncated record at byte {}", path(), offset_);
+  return status == RecordStatus::Record;
+}
+
+TRAINHOOK_DECL DataLossError RecordReader::corrupted(std::string_view part) const {
+  return DataLossError("file {} has a corrupted record at byte {}: the checksum of its {} does not match", path(),
+                       offset_, part);
+}
+
+}  // namespace trainhook

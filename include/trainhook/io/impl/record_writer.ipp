@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of record_writer.hpp.
+#pragma once
+
+#include <trainhook/io/record_writer.hpp>
+
+#include <trainhook/io/coding.hpp>
+#include <trainhook/io/crc32c.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload) {
+  batch.reserve(batch.size() + payload.size() + detail::kRecordOverhead);
+  const std::size_t start = batch.size();
+  detail::append_fixed64(batch, payload.size());
+  detail::append_fixed32(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
+  batch.append(payload);
+  detail::append_fixed32(batch, crc32c::mask(crc32c::value(payload)));
+}
+
+TRAINHOOK_DECL void RecordWriter::write(std::string_view payload) {
+  record_.clear();
+  append_record(record_, payload);
+  file_->append(record_);
+}
+
+}  // namespace trainhook

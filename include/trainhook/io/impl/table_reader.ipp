@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of table_reader.hpp.
+#pragma once
+
+#include <trainhook/io/table_reader.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/io/coding.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL BlockIterator::BlockIterator(std::string_view contents, std::string_view what) : what_(what) {
+  if (contents.size() < 4) throw damaged("a block is too short for its restart count");
+  const std::uint64_t restarts = fixed32_at(contents, contents.size() - 4);
+  if (restarts > (contents.size() - 4) / 4) throw damaged("a block has more restart points than bytes");
+  entries_ = contents.substr(0, contents.size() - 4 * (static_cast<std::size_t>(restarts) + 1));
+}
+
+TRAINHOOK_DECL bool BlockIterator::next() {
+  if (entries_.empty()) return false;
+  const std::uint64_t shared = take_length();
+  const std::uint64_t unshared = take_length();
+  const std::uint64_t value_size = take_length();
+  if (shared > key_.size()) throw damaged("an entry shares more bytes than the key before it has");
+  if (unshared > entries_.size() || value_size > entries_.size() - unshared)
+    throw damaged("an entry reaches past its block");
+  key_.resize(static_cast<std::size_t>(shared));
+  key_.append(entries_.substr(0, static_cast<std::size_t>(unshared)));
+  value_ = entries_.substr(static_cast<std::size_t>(unshared), static_cast<std::size_t>(value_size));
+  entries_.remove_prefix(static_cast<std::size_t>(unshared + value_size));
+  return true;
+}
+
+TRAINHOOK_DECL DataLossError BlockIterator::damaged(std::string_view problem) const {
+  return DataLossError("table file {} is damaged: {}", what_, problem);
+}
+
+TRAINHOOK_DECL std::uint64_t BlockIterator::take_length() {
+  const std::optional<std::uint64_t> length = take_varint(entries_);
+  if (!length || *length > (std::numeric_limits<std::uint32_t>::max)()) throw damaged("an entry has a bad length");
+  return *length;
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL TableReader::TableReader(std::string contents, std::string what)
+    : contents_(std::move(contents)), what_(std::move(what)) {
+  if (contents_.size() < detail::kTableFooterSize) {
+    throw DataLossError("file {} is too short to be a table: {} bytes; it was cut off or never finished", what_,
+                        contents_.size());
+  }
+  if (detail::fixed64_at(contents_, contents_.size() - 8) != detail::kTableMagic) {
+    throw DataLossError("file {} is not a table (bad magic number); it was cut off or is something else", what_);
+  }
+  const auto footer =
+      std::string_view(contents_).substr(contents_.size() - detail::kTableFooterSize, detail::kTableFooterSize - 8);
+  std::string_view handles = footer;
+  const std::optional<detail::BlockHandle> metaindex = detail::BlockHandle::take(handles);
+  const std::optional<detail::BlockHandle> index = metaindex ? detail::BlockHandle::take(handles) : std::nullopt;
+  if (!index) throw damaged("its footer names no blocks");
+  std::string honest;  // no checksum covers the footer: only the one way to write it is accepted
+  metaindex->append_to(honest);
+  index->append_to(honest);
+  honest.resize(footer.size(), '\0');
+  if (honest != footer) throw damaged("its footer is not what any writer makes");
+  static_cast<void>(block(*metaindex));
+  index_ = block(*index);
+}
+
+TRAINHOOK_DECL DataLossError TableReader::damaged(std::string_view problem) const {
+  return DataLossError("table file {} is damaged: {}", what_, problem);
+}
+
+TRAINHOOK_DECL std::string_view TableReader::block(detail::BlockHandle handle) const {
+  const std::uint64_t limit = contents_.size() - detail::kTableFooterSize;
+  if (handle.offset > limit || handle.size > limit - handle.offset ||
+      limit - handle.offset - handle.size < detail::kBlockTrailerSize) {
+    throw damaged(fmt::format("a block of {} bytes at {} reaches past its end", handle.size, handle.offset));
+  }
+  const auto offset = static_cast<std::size_t>(handle.offset);
+  const auto size = static_cast<std::size_t>(handle.size);
+  const std::string_view covered = std::string_view(contents_).substr(offset, size + 1);
+  if (crc32c::mask(crc32c::value(covered)) != detail::fixed32_at(contents_, offset + size + 1)) {
+    throw damaged(fmt::format("the checksum of the block at byte {} does not match", offset));
+  }
+  if (static_cast<detail::BlockType>(covered.back()) != detail::BlockType::Plain) {
+    const int type = static_cast<unsigned char>(covered.back());
+    throw UnimplementedError("table file {} has a block of compression type {}; only uncompressed ones can be read",
+                             what_, type);
+  }
+  return covered.substr(0, size);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of bound_state.hpp.
+#pragma once
+
+#include <trainhook/loop/bound_state.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <set>
+#include <utility>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/shape.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL VariableBinding& BoundState::add(VariableBinding binding) {
+  return variables_.emplace_back(std::move(binding));
+}
+
+TRAINHOOK_DECL void BoundState::add(StateBinding binding) {
+  if (find_state(binding.name) != nullptr)
+    throw InvalidArgumentError("the loop already has a state '{}'; give each its own name", binding.name);
+  states_.push_back(std::move(binding));
+}
+
+TRAINHOOK_DECL const std::string* BoundState::uninitialized() const noexcept {
+  const auto found = std::ranges::find(variables_, false, &VariableBinding::initialized);
+  return found == variables_.end() ? nullptr : &found->name();
+}
+
+TRAINHOOK_DECL void BoundState::set_initialized() noexcept {
+  for (VariableBinding& variable : variables_) variable.initialized = true;
+}
+
+TRAINHOOK_DECL void BoundState::begin_anew() {
+  for (const StateBinding& state : states_) {
+    if (state.reset) state.reset();
+  }
+  for (VariableBinding& variable : variables_) variable.initialized = false;
+}
+
+TRAINHOOK_DECL std::vector<StateSpec> BoundState::specs() const {
+  std::vector<StateSpec> specs;
+  for (const VariableBinding& variable : variables_) {
+    specs.push_back({.name = variable.name(),
+                     .dtype = variable.dtype(),
+                     .shape = variable.shape(),
+                     .initialized = variable.initialized});
+  }
+  for (const StateBinding& state : states_)
+    specs.push_back({.name = state.name, .kind = state.kind, .dtype = state.dtype, .shape = state.shape});
+  return specs;
+}
+
+TRAINHOOK_DECL Tensor BoundState::save(std::string_view name) {
+  if (VariableBinding* variable = find_variable(name)) return variable->read();
+  return state_called(name).save();
+}
+
+TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
+  std::vector<Change> changes;
+  std::set<std::string_view> seen;
+  for (const NamedTensor& entry : entries) {
+    if (!seen.insert(entry.name).second) throw InvalidArgumentError("'{}' is given twice", entry.name);
+    VariableBinding* variable = find_variable(entry.name);
+    changes.push_back(variable != nullptr ? change_of(*variable, entry.tensor)
+                                          : change_of(state_called(entry.name), entry.tensor));
+  }
+  const auto may_fail = [](const Change& change) { return static_cast<bool>(change.undo); };
+  std::stable_partition(changes.begin(), changes.end(), may_fail);  // so that what cannot fail comes last
+  apply(changes);
+}
+
+TRAINHOOK_DECL VariableBinding* BoundState::find_variable(std::string_view name) noexcept {
+  const auto found = std::ranges::find(variables_, name, &VariableBinding::name);
+  return found == variables_.end() ? nullptr : &*found;
+}
+
+TRAINHOOK_DECL StateBinding* BoundState::find_state(std::string_view name) noexcept {
+  const auto found = std::ranges::find(states_, name, &StateBinding::name);
+  return found == states_.end() ? nullptr : &*found;
+}
+
+TRAINHOOK_DECL StateBinding& BoundState::state_called(std::string_view name) {
+  if (StateBinding* state = find_state(name)) return *state;
+  throw NotFoundError("the loop has no variable or state '{}'", name);
+}
+
+TRAINHOOK_DECL BoundState::Change BoundState::change_of(VariableBinding& variable, const Tensor& value) {
+  variable.check(value);
+  const auto writing = [&variable](const Tensor& what) {
+    return [&variable, what] {
+      variable.write(what);
+      variable.initialized = true;
+    };
+  };
+  return {.commit = writing(value),
+          .undo = variable.is_external() ? std::function<void()>(writing(variable.read())) : std::function<void()>()};
+}
+
+TRAINHOOK_DECL BoundState::Change BoundState::change_of(StateBinding& state, const Tensor& value) {
+  check_value(state.name, state.dtype, state.shape, value);
+  return {.commit = state.prepare(value),
+          .undo = state.may_fail ? state.prepare(state.save()) : std::function<void()>()};
+}
+
+TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes) {
+  std::size_t next = 0;
+  try {
+    for (; next < changes.size(); ++next) changes[next].commit();
+  } catch (...) {
+    for (std::size_t i = next + 1; i > 0; --i) take_back(changes[i - 1]);  // also the one that failed half-way
+    throw;
+  }
+}
+
+TRAINHOOK_DECL void BoundState::take_back(const Change& change) noexcept {
+  try {
+    if (change.undo) change.undo();
+  } catch (...) {
+    log_error("what a failed restore had changed could not be taken back: {}", describe(std::current_exception()));
+  }
+}
+
+}  // namespace trainhook::detail

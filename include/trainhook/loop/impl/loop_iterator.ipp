@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of loop_iterator.hpp.
+#pragma once
+
+#include <trainhook/loop/loop_iterator.hpp>
+
+#include <functional>
+#include <memory>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/data/iterator_resource.hpp>
+#include <trainhook/data/state.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/loop/state_binding.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL Iterator& make_iterator(LoopSession& loop, const Dataset& dataset, std::string_view name) {
+  const GraphIterator node = make_iterator(loop.graph(), dataset, name);
+  auto iterator = std::make_shared<Iterator>(dataset);
+  loop.add_state({.name = node.name() + "-state",
+                  .kind = StateKind::Input,
+                  .dtype = DType::String,
+                  .shape = Shape{},
+                  .save = [iterator, &loop] { return iterator->save_state(external_state_policy(loop.graph())); },
+                  .prepare = [iterator](const Tensor& value) -> std::function<void()> {
+                    iterator->verify_state(value);
+                    return [iterator, value] { iterator->restore_state(value); };
+                  },
+                  .reset = [iterator] { iterator->initialize(); }});
+  return *iterator;
+}
+
+}  // namespace trainhook

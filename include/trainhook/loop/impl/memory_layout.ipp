@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of memory_layout.hpp.
+#pragma once
+
+#include <trainhook/loop/memory_layout.hpp>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows,
+                              std::size_t columns) {
+  if (from.empty()) return;
+  switch (from.size() / (rows * columns)) {
+    case 1: return transpose<1>(from.data(), to.data(), rows, columns);
+    case 2: return transpose<2>(from.data(), to.data(), rows, columns);
+    case 4: return transpose<4>(from.data(), to.data(), rows, columns);
+    case 8: return transpose<8>(from.data(), to.data(), rows, columns);
+    case 16: return transpose<16>(from.data(), to.data(), rows, columns);
+    default: throw InternalError("no element has {} bytes", from.size() / (rows * columns));
+  }
+}
+
+TRAINHOOK_DECL void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+}
+
+TRAINHOOK_DECL void to_row_major(std::span<const std::byte> memory, Layout layout, const Shape& shape,
+                                 std::span<std::byte> to) {
+  if (layout == Layout::RowMajor) return copy_bytes(memory, to);
+  transpose(memory, to, static_cast<std::size_t>(shape[1]), static_cast<std::size_t>(shape[0]));
+}
+
+TRAINHOOK_DECL void from_row_major(std::span<const std::byte> from, Layout layout, const Shape& shape,
+                                   std::span<std::byte> memory) {
+  if (layout == Layout::RowMajor) return copy_bytes(from, memory);
+  transpose(from, memory, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1]));
+}
+
+}  // namespace trainhook::detail

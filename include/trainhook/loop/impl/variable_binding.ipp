@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of variable_binding.hpp.
+#pragma once
+
+#include <trainhook/loop/variable_binding.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Shape& natural) {
+  if (!wanted.has_rank()) return natural;
+  const std::int64_t count = natural.num_elements();
+  std::array<std::int64_t, kMaxRank> dims{};
+  std::ranges::copy(wanted.dims(), dims.begin());
+  const std::span<std::int64_t> used(dims.data(), wanted.rank());
+  std::int64_t known = 1;
+  bool fits = std::ranges::count(used, kUnknownDim) <= 1;
+  for (const std::int64_t dim : used)
+    fits = fits && !__builtin_mul_overflow(known, dim == kUnknownDim ? 1 : dim, &known);
+  if (const auto unknown = std::ranges::find(used, kUnknownDim); fits && unknown != used.end() && known > 0) {
+    *unknown = count / known;
+    known *= *unknown;
+  }
+  fits = fits && known == count && std::ranges::find(used, kUnknownDim) == used.end();
+  if (!fits)
+    throw InvalidArgumentError("variable '{}': shape {} does not fit the {} elements of its memory", name, wanted,
+                               count);
+  return Shape(used);
+}
+
+TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const PartialShape& shape, const Tensor& value) {
+  if (value.dtype() != dtype || !shape.compatible_with(value.shape())) {
+    throw InvalidArgumentError("'{}' is {}{} and cannot take {}", name, dtype, shape, value);
+  }
+  if (dtype == DType::Bool && std::ranges::any_of(value.bytes(), [](std::byte item) { return item > std::byte{1}; })) {
+    throw DataLossError("'{}': a truth value is neither 0 nor 1", name);
+  }
+}
+
+TRAINHOOK_DECL VariableBinding::VariableBinding(const Variable& variable, std::function<std::span<std::byte>()> memory,
+                                                Layout layout)
+    : variable_(variable), shape_(variable.shape().known()), memory_(std::move(memory)), layout_(layout) {}
+
+TRAINHOOK_DECL VariableBinding::VariableBinding(const Variable& variable, ExternalVariable external)
+    : variable_(variable), shape_(variable.shape().known()), external_(std::move(external)) {}
+
+TRAINHOOK_DECL Tensor VariableBinding::read() {
+  std::span<const std::byte> memory;
+  if (memory_) memory = memory_();
+  staging_.reset_to(dtype(), shape_);
+  if (memory_) {
+    to_row_major(memory, layout_, shape_, staging_.overwrite_bytes());
+  } else {
+    external_.read(staging_.overwrite_bytes());
+  }
+  return staging_;
+}
+
+TRAINHOOK_DECL void VariableBinding::check(const Tensor& value) const {
+  check_value(name(), dtype(), shape_, value);
+  if (memory_) (void)memory_();
+}
+
+TRAINHOOK_DECL void VariableBinding::write(const Tensor& value) {
+  if (memory_) {
+    from_row_major(value.bytes(), layout_, shape_, memory_());
+  } else {
+    external_.write(value.bytes());
+  }
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of idx.hpp.
+#pragma once
+
+#include <trainhook/media/idx.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/media/gzip.hpp>
+
+namespace trainhook::detail {
+
+/// The bytes of a file in order, decompressed where the first two say so.
+class IdxSource {
+ public:
+  explicit IdxSource(const ReadableFile& file) : file_(file), size_(file.size()) {
+    std::array<std::byte, 2> magic{};
+    if (size_ >= magic.size()) file_.read_at(0, magic);
+    if (magic == std::array{std::byte{0x1f}, std::byte{0x8b}}) gzip_.emplace(file_);
+  }
+
+  [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
+
+  /// The most bytes that the file can hold, whatever it claims.
+  [[nodiscard]] std::uint64_t most_bytes() const noexcept { return gzip_ ? size_ * kMostGzipExpansion : size_; }
+
+  void read(std::span<std::byte> into) {
+    std::size_t count = 0;
+    if (gzip_) {
+      count = gzip_->read(into);
+    } else {
+      count = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size_ - offset_));
+      file_.read_at(offset_, into.first(count));
+    }
+    offset_ += count;
+    if (count < into.size()) throw DataLossError("{} is truncated: it ends after {} bytes of data", path(), offset_);
+  }
+
+  void expect_end() {
+    if (gzip_ ? !gzip_->at_end() : offset_ != size_) {
+      throw DataLossError("{} is damaged: data follows where its header ends it, after {} bytes", path(), offset_);
+    }
+  }
+
+ private:
+  const ReadableFile& file_;
+  std::uint64_t size_;
+  std::uint64_t offset_ = 0;
+  std::optional<GzipReader> gzip_;
+};
+
+TRAINHOOK_DECL Shape read_idx_header(IdxSource& source) {
+  constexpr std::byte kUnsignedByte{8};
+  std::array<std::byte, 4> magic{};
+  source.read(magic);
+  if (magic[0] != std::byte{0} || magic[1] != std::byte{0}) {
+    throw DataLossError("{} is no IDX file: it does not begin with two zero bytes", source.path());
+  }
+  if (magic[2] != kUnsignedByte) {
+    throw UnimplementedError("{} holds IDX elements of type {}; only unsigned bytes (8) are read", source.path(),
+                             std::to_integer<int>(magic[2]));
+  }
+  const std::size_t rank = std::to_integer<std::size_t>(magic[3]);
+  if (rank == 0 || rank > kMaxRank)
+    throw DataLossError("{} is no IDX file of 1 to {} dimensions: it has {}", source.path(), kMaxRank, rank);
+  std::array<std::int64_t, kMaxRank> dims{};
+  std::uint64_t elements = 1;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    std::array<std::byte, 4> digits{};
+    source.read(digits);
+    for (const std::byte digit : digits) dims[axis] = dims[axis] << 8 | std::to_integer<std::int64_t>(digit);
+    if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(dims[axis]), &elements) ||
+        elements > source.most_bytes()) {
+      throw DataLossError("{} is damaged: its header promises more elements than the file can hold", source.path());
+    }
+  }
+  return Shape(std::span<const std::int64_t>(dims.data(), rank));
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Tensor read_idx_file(FileSystem& file_system, const std::string& path) {
+  const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
+  detail::IdxSource source(*file);
+  const Shape shape = detail::read_idx_header(source);
+  Tensor tensor = Tensor::uninitialized(DType::UInt8, shape);
+  source.read(tensor.overwrite_bytes());
+  source.expect_end();
+  return tensor;
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+/// The file `name`, compressed or not; empty where there is neither.
+TRAINHOOK_DECL std::string find_idx_file(FileSystem& file_system, const std::string& directory, std::string_view name) {
+  const std::string plain = join_path(directory, name);
+  const std::string compressed = plain + ".gz";
+  if (file_system.exists(compressed)) return compressed;
+  return file_system.exists(plain) ? plain : std::string();
+}
+
+TRAINHOOK_DECL std::string fashion_mnist_file(FileSystem& file_system, const std::string& directory, Split split,
+                                              std::string_view rest) {
+  const std::string name = fmt::format("{}{}", split == Split::Train ? "train-" : "t10k-", rest);
+  std::string path = find_idx_file(file_system, directory, name);
+  if (path.empty()) {
+    throw NotFoundError(
+        "no {}.gz in {}: install the data set (apt-get install dataset-fashion-mnist) or name its directory", name,
+        directory);
+  }
+  return path;
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::string fashion_mnist_directory(FileSystem& file_system) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): only setenv in another thread could disturb it, and nothing here calls that
+  const char* chosen = std::getenv("FASHION_MNIST_DIR");
+  if (chosen != nullptr && *chosen != '\0') return chosen;
+  for (const char* directory : {"/usr/share/datasets/fashion-mnist", "/usr/local/share/datasets/fashion-mnist"}) {
+    if (!detail::find_idx_file(file_system, directory, "train-images-idx3-ubyte").empty()) return directory;
+  }
+  throw NotFoundError(
+      "Fashion-MNIST is not installed: apt-get install dataset-fashion-mnist, or set FASHION_MNIST_DIR to its "
+      "directory");
+}
+
+TRAINHOOK_DECL FashionMnist load_fashion_mnist(Split split, const std::string& directory, FileSystem& file_system) {
+  const std::string image_path = detail::fashion_mnist_file(file_system, directory, split, "images-idx3-ubyte");
+  const std::string label_path = detail::fashion_mnist_file(file_system, directory, split, "labels-idx1-ubyte");
+  FashionMnist data{read_idx_file(file_system, image_path), read_idx_file(file_system, label_path)};
+  const Shape& images = data.images.shape();
+  if (images.rank() != 3 || images[1] != 28 || images[2] != 28) {
+    throw DataLossError("{} holds {}, not images of 28 x 28 pixels", image_path, data.images);
+  }
+  if (data.labels.shape() != Shape{images[0]}) {
+    throw DataLossError("{} holds {}, not a label for each of {} images", label_path, data.labels, images[0]);
+  }
+  for (const std::uint8_t label : data.labels.data<std::uint8_t>()) {
+    if (label > 9) throw DataLossError("{} holds the label {}; labels are 0 to 9", label_path, static_cast<int>(label));
+  }
+  return data;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of hook_states.hpp.
+#pragma once
+
+#include <trainhook/monitored/hook_states.hpp>
+
+#include <cxxabi.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <typeinfo>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::string short_type_name(const std::string& name) {
+  std::size_t end = name.size();
+  int depth = 0;  // of the brackets to the right, whose colons are those of an argument
+  for (std::size_t i = name.size(); i > 0; --i) {
+    const char c = name[i - 1];
+    if (c == '>' || c == ')') ++depth;
+    if (c == '<' || c == '(') --depth;
+    if (c == '<' && depth == 0) end = i - 1;
+    if (c == ':' && depth == 0) return name.substr(i, end - i);
+  }
+  return name.substr(0, end);
+}
+
+TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(typeid(hook).name(), nullptr, nullptr, &status), std::free);
+  return short_type_name(std::string(status == 0 ? demangled.get() : typeid(hook).name()));
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks) {
+  std::map<std::string, int> unnamed;
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    std::string name = hook->name();
+    if (name.empty()) {
+      name = detail::short_type_name(*hook);
+      if (const int earlier = unnamed[name]++; earlier > 0) name = fmt::format("{}_{}", name, earlier);
+    }
+    if (name.find('/') != std::string::npos) throw InvalidArgumentError("hook name '{}' must not contain '/'", name);
+    if (!hooks_.emplace(name, hook.get()).second)
+      throw InvalidArgumentError("two hooks are called '{}'; give one another name()", name);
+  }
+}
+
+TRAINHOOK_DECL std::string HookStates::name() const { return "_trainhook/hooks"; }
+
+TRAINHOOK_DECL StateValues HookStates::save() {
+  StateValues all;
+  for (const auto& [name, hook] : hooks_) add(all, name, hook->save_state());
+  for (const auto& [name, state] : orphans_) add(all, name, state);
+  return all;
+}
+
+TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
+  std::map<std::string, StateValues> states;
+  for (const NamedTensor& entry : values.entries()) {
+    const std::size_t slash = entry.name.find('/');
+    if (slash == std::string::npos) throw DataLossError("the saved hook state '{}' has no name of its own", entry.name);
+    StateValues& state = states[entry.name.substr(0, slash)];
+    const std::string key = entry.name.substr(slash + 1);
+    if (key == kVersion) {
+      state.version = static_cast<int>(entry.tensor.scalar<std::int64_t>());
+    } else {
+      state.set(key, entry.tensor);
+    }
+  }
+  orphans_.clear();
+  for (auto& [name, state] : states) {
+    if (const auto hook = hooks_.find(name); hook != hooks_.end()) {
+      hook->second->load_state(state);
+    } else {
+      const bool numbered = hooks_.contains(name.substr(0, name.rfind('_')));
+      log_warning("the checkpoint holds state of a hook '{}' that is not there; it is kept{}", name,
+                  numbered ? ". Hooks of one type are told apart by their order: give each a name() of its own" : "");
+      orphans_.emplace(name, std::move(state));
+    }
+  }
+}
+
+TRAINHOOK_DECL void HookStates::add(StateValues& all, const std::string& name, const StateValues& state) {
+  if (state.empty()) return;
+  all.set(fmt::format("{}/{}", name, kVersion), Tensor(static_cast<std::int64_t>(state.version)));
+  for (const NamedTensor& entry : state.entries()) all.set(fmt::format("{}/{}", name, entry.name), entry.tensor);
+}
+
+}  // namespace trainhook

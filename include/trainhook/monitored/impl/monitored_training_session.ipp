@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of monitored_training_session.hpp.
+#pragma once
+
+#include <trainhook/monitored/monitored_training_session.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/step_counter_hook.hpp>
+#include <trainhook/hooks/summary_saver_hook.hpp>
+
+namespace trainhook::detail {
+
+// A period that counts: given and above zero.
+template <class Period>
+[[nodiscard]] std::optional<Period> if_positive(const std::optional<Period>& period) {
+  return period && *period > Period{} ? period : std::nullopt;
+}
+
+// One hook has one period.
+TRAINHOOK_DECL void require_one_period(std::string_view option, bool secs, bool steps) {
+  if (!secs || !steps) return;
+  throw InvalidArgumentError(
+      "monitored_training_session: {}_secs and {}_steps are both given; give one, or 0 for the other", option, option);
+}
+
+[[nodiscard]] TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks) {
+  return std::ranges::any_of(hooks, [](const HookEntry& hook) {
+    return dynamic_cast<const CheckpointSaverHook*>(hook.get().get()) != nullptr;
+  });
+}
+
+TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& options) {
+  if (!options.is_chief) return options.hooks;
+  HookList hooks = options.chief_only_hooks;
+  const std::string& summary_dir = options.summary_dir.empty() ? options.checkpoint_dir : options.summary_dir;
+  if (!summary_dir.empty() && options.log_step_count_steps > 0) {
+    hooks.emplace_back(StepCounterHook({.every_n_steps = options.log_step_count_steps, .output_dir = summary_dir}));
+  }
+  auto summary_secs = if_positive(options.save_summaries_secs);
+  auto summary_steps = if_positive(options.save_summaries_steps);
+  if (!options.save_summaries_secs && !options.save_summaries_steps) summary_steps = 100;
+  require_one_period("save_summaries", summary_secs.has_value(), summary_steps.has_value());
+  if (!summary_dir.empty() && (summary_secs || summary_steps)) {
+    hooks.emplace_back(SummarySaverHook({.save_steps = summary_steps,
+                                         .save_secs = summary_secs,
+                                         .output_dir = summary_dir,
+                                         .scaffold = options.scaffold}));
+  }
+  auto checkpoint_secs = if_positive(options.save_checkpoint_secs);
+  const auto checkpoint_steps = if_positive(options.save_checkpoint_steps);
+  if (!options.save_checkpoint_secs && !options.save_checkpoint_steps && !has_checkpoint_saver(options.hooks) &&
+      !has_checkpoint_saver(options.chief_only_hooks))
+    checkpoint_secs = std::chrono::seconds(600);
+  require_one_period("save_checkpoint", checkpoint_secs.has_value(), checkpoint_steps.has_value());
+  if (!options.checkpoint_dir.empty() && (checkpoint_secs || checkpoint_steps)) {
+    hooks.emplace_back(CheckpointSaverHook({.checkpoint_dir = options.checkpoint_dir,
+                                            .save_secs = checkpoint_secs,
+                                            .save_steps = checkpoint_steps,
+                                            .scaffold = options.scaffold,
+                                            .save_graph_def = options.save_graph_def}));
+  }
+  hooks.insert(hooks.end(), options.hooks.begin(), options.hooks.end());
+  return hooks;
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL MonitoredSession<LoopSession> monitored_training_session(LoopSession& loop,
+                                                                        MonitoredTrainingSessionOptions options) {
+  if (!options.is_chief || options.master != nullptr)
+    throw UnimplementedError(
+        "monitored_training_session: chief and workers cannot share a LoopSession; leave is_chief and master alone");
+  return detail::training_session<LoopSession>(
+      loop.graph(),
+      [&loop] {
+        loop.open();
+        return OwnedSession{.owner = {}, .session = loop};
+      },
+      std::move(options));
+}
+
+}  // namespace trainhook

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of recoverable_session.hpp.
+#pragma once
+
+#include <trainhook/monitored/recoverable_session.hpp>
+
+#include <cmath>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+
+#include <trainhook/core/log.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/run_context.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL RecoverableSession::RecoverableSession(SessionCreator& creator, const Hooks& hooks,
+                                                      Environment& environment, Duration stop_grace_period_secs,
+                                                      RetryPolicy policy)
+    : creator_(&creator),
+      hooks_(&hooks),
+      environment_(&environment),
+      stop_grace_period_secs_(stop_grace_period_secs),
+      policy_(std::move(policy)) {
+  check(policy_);
+  with_retries([this] { create(); });
+}
+
+TRAINHOOK_DECL void RecoverableSession::run(const RunRequest& request, std::span<Tensor> results) {
+  attempt(gives_results(request) ? IfOver::Throw : IfOver::Return, [&] { session_->run(request, results); });
+}
+
+TRAINHOOK_DECL void RecoverableSession::run_with(FunctionRef<void(CoordinatedSession&)> body, IfOver if_over) {
+  attempt(if_over, [&] { session_->guarded([&] { body(*session_); }); });
+}
+
+TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
+  if (session_ == nullptr) return true;
+  try {
+    while (session_->should_stop()) {
+      const std::exception_ptr error = session_->coordinator().error();
+      if (error == nullptr || !is_loss(error)) return true;
+      prepare_recovery(error);
+      with_retries([this] { create(); });
+    }
+    return false;
+  } catch (...) {
+    loss_ = std::current_exception();
+    log_error("the session could not be made anew: {}", describe(loss_));
+    session_.reset();
+    return true;
+  }
+}
+
+TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::errors() const {
+  if (session_ != nullptr) return without_losses(session_->coordinator().errors());
+  return loss_ != nullptr ? std::vector{loss_} : std::vector<std::exception_ptr>();
+}
+
+TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::close() {
+  if (session_ == nullptr) return {};
+  const std::unique_ptr<CoordinatedSession> last = std::move(session_);
+  return without_losses(last->close());
+}
+
+TRAINHOOK_DECL void RecoverableSession::check(const RetryPolicy& policy) {
+  if (policy.max_attempts < 0)
+    throw InvalidArgumentError("RetryPolicy: max_attempts is {}; it must not be negative", policy.max_attempts);
+  const auto check_duration = [](std::string_view option, Duration value) {
+    if (value < Duration::zero()) {
+      throw InvalidArgumentError("RetryPolicy: {} is {} s; it must not be negative", option,
+                                 std::chrono::duration<double>(value).count());
+    }
+  };
+  check_duration("window", policy.window);
+  check_duration("initial_backoff", policy.initial_backoff);
+  check_duration("max_backoff", policy.max_backoff);
+}
+
+TRAINHOOK_DECL bool RecoverableSession::is_loss(const std::exception_ptr& error) const noexcept {
+  if (policy_.max_attempts == 0) return false;
+  if (is_preemption(error) || !policy_.is_transient) return is_preemption(error);
+  try {
+    return policy_.is_transient(error);
+  } catch (...) {
+    log_error("RetryPolicy: is_transient threw, which counts as no: {}", describe(std::current_exception()));
+    return false;
+  }
+}
+
+TRAINHOOK_DECL bool RecoverableSession::gives_results(const RunRequest& request) {
+  return request.metadata != nullptr || request.step_gives_result ||
+         std::ranges::any_of(request.fetches, [](const Fetch& fetch) { return !fetch.is_operation(); });
+}
+
+TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::without_losses(
+    std::vector<std::exception_ptr> errors) const {
+  std::erase_if(errors, [this](const std::exception_ptr& error) { return is_loss(error); });
+  return errors;
+}
+
+TRAINHOOK_DECL void RecoverableSession::create() {
+  session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *environment_, stop_grace_period_secs_);
+  if (stop_requested_) session_->request_stop();
+  if (pending_) report();
+  was_made_ = true;
+}
+
+TRAINHOOK_DECL bool RecoverableSession::is_over() {
+  return session_->should_stop() && session_->coordinator().error() == nullptr;
+}
+
+TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_ptr& error) {
+  if (!pending_) pending_.emplace();
+  pending_->cause = error;
+  if (session_ != nullptr) {
+    pending_->lost_at = step_of(session_->session());
+    stop_requested_ |= session_->stop_requested();
+    static_cast<void>(session_->close());  // its errors are in the log
+    session_.reset();
+  }
+  const Duration now = environment_->clock().monotonic_now();
+  while (!recent_.empty() && now - recent_.front() > policy_.window) recent_.pop_front();
+  if (static_cast<std::int64_t>(recent_.size()) >= policy_.max_attempts) {
+    log_error(
+        "the session is lost and not made anew: {} recoveries within the window of the retry policy, which allows {}",
+        recent_.size(), policy_.max_attempts);
+    std::rethrow_exception(error);
+  }
+  if (policy_.require_checkpoint && was_made_ && !creator_->has_checkpoint()) {
+    log_error("the session is lost, and there is no checkpoint to go on from; the retry policy requires one");
+    std::rethrow_exception(error);
+  }
+  recent_.push_back(now);
+  pending_->attempt = static_cast<std::int64_t>(recent_.size());
+  log_warning("the session is lost and made anew, attempt {}: {}", pending_->attempt, describe(error));
+  back_off(recent_.size());
+}
+
+TRAINHOOK_DECL void RecoverableSession::back_off(std::size_t attempt) {
+  if (attempt < 2 || policy_.initial_backoff <= Duration::zero()) return;
+  const double doublings = static_cast<double>(std::min<std::size_t>(attempt - 2, 30));
+  const double longest = static_cast<double>(policy_.max_backoff.count());
+  const double wanted =
+      (std::min)(longest, static_cast<double>(policy_.initial_backoff.count()) * std::exp2(doublings));
+  const double jitter = std::uniform_real_distribution<double>(0.5, 1.0)(jitter_);
+  Clock& clock = environment_->clock();
+  wait_for_stop(std::stop_token(), clock, deadline_after(clock, Duration(static_cast<Duration::rep>(wanted * jitter))));
+}
+
+TRAINHOOK_DECL void RecoverableSession::report() {
+  Recovery recovery = *std::exchange(pending_, std::nullopt);
+  recovery.resumed_at = step_of(session_->session());
+  if (recovery.lost_at && recovery.resumed_at) {
+    log_warning("recovered at step {}; {} steps are lost", *recovery.resumed_at,
+                *recovery.lost_at - *recovery.resumed_at);
+  } else {
+    log_warning("recovered");
+  }
+  if (stop_requested_) log_warning("a hook had requested a stop before the session was lost: the loop ends here");
+  if (was_made_ && creator_->is_chief() && environment_->restored_from().empty()) {
+    log_warning("there was no checkpoint to go on from: training starts again from initial values");
+  }
+  if (policy_.on_recovery) policy_.on_recovery(recovery);
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> RecoverableSession::step_of(SessionRef session) noexcept {
+  try {
+    if (const std::optional<Variable> step = get_global_step(session.graph())) return read_global_step(session, *step);
+  } catch (...) {  // a lost session need not answer
+  }
+  return std::nullopt;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of coordinator.hpp.
+#pragma once
+
+#include <trainhook/session/coordinator.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/log.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL void check_grace_period(std::string_view whose, Duration period) {
+  if (period < Duration::zero()) {
+    throw InvalidArgumentError(
+        "{}: stop_grace_period_secs is {} ms; it must not be negative, and 0 waits for no thread", whose,
+        std::chrono::duration_cast<std::chrono::milliseconds>(period).count());
+  }
+}
+
+TRAINHOOK_DECL bool wait_for_stop(const std::stop_token& stop, Clock& clock, Duration deadline) {
+  std::mutex mutex;
+  std::condition_variable stopped;
+  const std::stop_callback wake(stop, [&] {
+    { const std::scoped_lock lock(mutex); }  // not between the waiter's look at the token and its wait
+    stopped.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  return clock.wait_until(lock, stopped, deadline, [&] { return stop.stop_requested(); });
+}
+
+TRAINHOOK_DECL Coordinator::Coordinator(Clock& clock, IsCleanStop is_clean_stop)
+    : clock_(&clock), state_(std::make_shared<State>(is_clean_stop)) {}
+
+TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
+  const bool counts = error != nullptr && !state_->is_clean_stop(error);
+  std::stop_source source(std::nostopstate);
+  {
+    const std::scoped_lock lock(state_->mutex);
+    source = stop_source_;
+    if (!state_->joined) {
+      state_->stop_requested = true;
+      if (counts) {
+        log_error("{}{}", state_->errors.empty() ? "a thread asks to stop: " : "a further error after the first: ",
+                  describe(error));
+        state_->errors.push_back(error);
+      }
+    } else if (counts) {
+      std::rethrow_exception(error);
+    }
+  }
+  source.request_stop();
+  state_->changed.notify_all();
+}
+
+TRAINHOOK_DECL std::exception_ptr Coordinator::error() const noexcept {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->errors.empty() ? nullptr : state_->errors.front();
+}
+
+TRAINHOOK_DECL std::vector<std::exception_ptr> Coordinator::errors() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->errors;
+}
+
+TRAINHOOK_DECL void Coordinator::raise_requested_exception() const {
+  if (const std::exception_ptr first = error()) std::rethrow_exception(first);
+}
+
+TRAINHOOK_DECL bool Coordinator::wait_for_stop(std::optional<Duration> timeout) {
+  std::unique_lock lock(state_->mutex);
+  const auto stopped = [this] { return should_stop(); };
+  if (timeout) return clock_->wait_until(lock, state_->changed, deadline_after(*clock_, *timeout), stopped);
+  state_->changed.wait(lock, stopped);
+  return true;
+}
+
+TRAINHOOK_DECL void Coordinator::stop_on_exception(FunctionRef<void()> body) {
+  try {
+    body();
+  } catch (...) { request_stop(std::current_exception()); }
+}
+
+TRAINHOOK_DECL void Coordinator::start_thread(std::function<void(std::stop_token)> body) {
+  auto done = std::make_shared<bool>(false);
+  const std::scoped_lock lock(state_->mutex);
+  state_->joined = false;
+  threads_.push_back({std::thread([state = state_, done, body = std::move(body), source = stop_source_]() mutable {
+                        std::exception_ptr failure;
+                        try {
+                          body(source.get_token());
+                        } catch (...) { failure = std::current_exception(); }
+                        if (failure != nullptr) source.request_stop();
+                        finish_thread(state, *done, failure);
+                      }),
+                      done});
+}
+
+TRAINHOOK_DECL void Coordinator::join(Duration grace_period, bool ignore_live_threads) {
+  check_grace_period("Coordinator::join", grace_period);
+  std::size_t alive = 0;
+  {
+    std::unique_lock lock(state_->mutex);
+    const auto all_done = [this] { return live_threads() == 0; };
+    state_->changed.wait(lock, [&] { return should_stop() || all_done(); });
+    clock_->wait_until(lock, state_->changed, deadline_after(*clock_, grace_period), all_done);
+    alive = live_threads();
+    state_->joined = true;
+  }
+  abandon_threads();
+  raise_requested_exception();
+  if (alive == 0) return;
+  const std::string report = fmt::format(
+      "{} threads still running {} ms after the request to stop; they must watch should_stop() or their stop token, "
+      "and one that waits in a queue needs its QueueRunner's cancel_op",
+      alive, std::chrono::duration_cast<std::chrono::milliseconds>(grace_period).count());
+  if (!ignore_live_threads) throw FailedPreconditionError(report);
+  log_warning("{}", report);
+}
+
+TRAINHOOK_DECL void Coordinator::clear_stop() {
+  const std::scoped_lock lock(state_->mutex);
+  state_->stop_requested = false;
+  state_->joined = false;
+  state_->errors.clear();
+  stop_source_ = std::stop_source();
+}
+
+TRAINHOOK_DECL void Coordinator::finish_thread(const std::shared_ptr<State>& state, bool& done,
+                                               const std::exception_ptr& failure) noexcept {
+  const std::scoped_lock lock(state->mutex);
+  if (failure != nullptr) {
+    state->stop_requested = true;
+    if (!state->is_clean_stop(failure)) {
+      log_error("a thread failed: {}", describe(failure));
+      if (!state->joined) state->errors.push_back(failure);
+    }
+  }
+  done = true;
+  state->changed.notify_all();
+}
+
+TRAINHOOK_DECL std::size_t Coordinator::live_threads() const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(threads_, [](const Thread& thread) { return !*thread.done; }));
+}
+
+TRAINHOOK_DECL void Coordinator::abandon_threads() noexcept {
+  std::vector<Thread> threads;
+  {
+    const std::scoped_lock lock(state_->mutex);
+    threads.swap(threads_);
+  }
+  for (Thread& thread : threads) {
+    bool done = false;
+    {
+      const std::scoped_lock lock(state_->mutex);
+      done = *thread.done;
+    }
+    if (done) {
+      thread.thread.join();
+    } else {
+      thread.thread.detach();
+    }
+  }
+}
+
+}  // namespace trainhook

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of queue_runner.hpp.
+#pragma once
+
+#include <trainhook/session/queue_runner.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <stop_token>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/session/run_forms.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL QueueRunner::QueueRunner(QueueRunnerOptions options) : options_(std::move(options)) {
+  if (options_.enqueue_ops.empty())
+    throw InvalidArgumentError("QueueRunner: enqueue_ops is empty; give at least one operation");
+  for (const Operation& op : options_.enqueue_ops) {
+    if (!op.has_value())
+      throw InvalidArgumentError("QueueRunner: an element of enqueue_ops is empty: it names no operation");
+  }
+}
+
+TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator& coordinator,
+                                                const std::shared_ptr<void>& keep_alive) const {
+  const auto running = std::make_shared<std::atomic<std::size_t>>(options_.enqueue_ops.size());
+  for (const Operation& op : options_.enqueue_ops) {
+    coordinator.start_thread(
+        [options = options_, op, session, keep_alive, running](const std::stop_token& stop) mutable {
+          std::exception_ptr failure;
+          try {
+            while (!stop.stop_requested()) session.run(op);
+          } catch (...) { failure = std::current_exception(); }
+          const bool is_last = --*running == 0;
+          const bool has_ended = failure == nullptr || options.queue_closed_exception_types(failure);
+          if (is_last && has_ended && !stop.stop_requested()) run_if_given(session, options.close_op);
+          if (!has_ended && !stop.stop_requested())
+            std::rethrow_exception(failure);  // after a stop it is but the cancelled run
+        });
+  }
+  if (!options_.cancel_op.has_value()) return;
+  coordinator.start_thread([cancel = options_.cancel_op, session, keep_alive](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait(lock, stop, [] { return false; });
+    run_if_given(session, cancel);
+  });
+}
+
+TRAINHOOK_DECL void QueueRunner::run_if_given(SessionRef session, const Operation& op) {
+  if (op.has_value()) session.run(op);
+}
+
+TRAINHOOK_DECL void add_queue_runner(Graph& graph, QueueRunnerOptions options) {
+  graph.add_to_collection(graph_keys::kQueueRunners, std::make_shared<QueueRunner>(std::move(options)));
+}
+
+TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordinator,
+                                        const std::shared_ptr<void>& keep_alive) {
+  for (const auto& runner : session.graph().collection<std::shared_ptr<QueueRunner>>(graph_keys::kQueueRunners))
+    runner->create_threads(session, coordinator, keep_alive);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of session_run_hook.hpp.
+#pragma once
+
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL SessionRunHook::~SessionRunHook() = default;
+
+TRAINHOOK_DECL Environment& SessionRunHook::environment() const {
+  if (environment_ == nullptr) throw FailedPreconditionError("this hook is not attached to a session yet");
+  return *environment_;
+}
+
+}  // namespace trainhook

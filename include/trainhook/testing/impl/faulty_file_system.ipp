@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of faulty_file_system.hpp.
+#pragma once
+
+#include <trainhook/testing/faulty_file_system.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace trainhook::testing {
+
+TRAINHOOK_DECL FaultyFileSystem::FaultyFileSystem(FileSystem& inner)
+    : inner_(&inner), faults_(std::make_shared<Faults>()) {}
+
+TRAINHOOK_DECL void FaultyFileSystem::fail_at(std::uint64_t n, ErrorCode code) { plan({.at = n, .code = code}); }
+
+TRAINHOOK_DECL void FaultyFileSystem::fail_at(FileOperation kind, std::uint64_t n, ErrorCode code) {
+  plan({.at = n, .code = code, .kind = kind});
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::fail_from(std::uint64_t n, ErrorCode code) {
+  plan({.at = n, .code = code, .stays = true});
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::reset() {
+  const std::scoped_lock lock(faults_->mutex);
+  faults_->plan.reset();
+  faults_->counts = {};
+  faults_->total = 0;
+  faults_->trace.clear();
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::set_callback(
+    std::function<void(FileOperation operation, const std::string& path)> callback) {
+  const std::scoped_lock lock(faults_->mutex);
+  faults_->callback = std::move(callback);
+}
+
+TRAINHOOK_DECL std::uint64_t FaultyFileSystem::count() const {
+  const std::scoped_lock lock(faults_->mutex);
+  return faults_->total;
+}
+
+TRAINHOOK_DECL std::uint64_t FaultyFileSystem::count(FileOperation kind) const {
+  const std::scoped_lock lock(faults_->mutex);
+  return faults_->counts[static_cast<std::size_t>(kind)];
+}
+
+TRAINHOOK_DECL std::vector<std::string> FaultyFileSystem::trace() const {
+  const std::scoped_lock lock(faults_->mutex);
+  return faults_->trace;
+}
+
+TRAINHOOK_DECL std::unique_ptr<ReadableFile> FaultyFileSystem::open_readable(const std::string& path) {
+  faults_->begin(FileOperation::OpenReadable, path);
+  return std::make_unique<Reading>(faults_, inner_->open_readable(path));
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> FaultyFileSystem::create_writable(const std::string& path,
+                                                                               WriteMode mode) {
+  faults_->begin(FileOperation::CreateWritable, path);
+  return std::make_unique<Writing>(faults_, inner_->create_writable(path, mode));
+}
+
+TRAINHOOK_DECL bool FaultyFileSystem::exists(const std::string& path) {
+  faults_->begin(FileOperation::Exists, path);
+  return inner_->exists(path);
+}
+
+TRAINHOOK_DECL bool FaultyFileSystem::is_directory(const std::string& path) {
+  faults_->begin(FileOperation::IsDirectory, path);
+  return inner_->is_directory(path);
+}
+
+TRAINHOOK_DECL std::uint64_t FaultyFileSystem::file_size(const std::string& path) {
+  faults_->begin(FileOperation::FileSize, path);
+  return inner_->file_size(path);
+}
+
+TRAINHOOK_DECL double FaultyFileSystem::modification_time(const std::string& path) {
+  faults_->begin(FileOperation::ModificationTime, path);
+  return inner_->modification_time(path);
+}
+
+TRAINHOOK_DECL std::vector<std::string> FaultyFileSystem::list_directory(const std::string& path) {
+  faults_->begin(FileOperation::ListDirectory, path);
+  return inner_->list_directory(path);
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::make_directories(const std::string& path) {
+  faults_->begin(FileOperation::MakeDirectories, path);
+  inner_->make_directories(path);
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::remove_file(const std::string& path) {
+  faults_->begin(FileOperation::RemoveFile, path);
+  inner_->remove_file(path);
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::remove_directory(const std::string& path) {
+  faults_->begin(FileOperation::RemoveDirectory, path);
+  inner_->remove_directory(path);
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::rename(const std::string& from, const std::string& to) {
+  faults_->begin(FileOperation::Rename, to);
+  inner_->rename(from, to);
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::sync_directory(const std::string& path) {
+  faults_->begin(FileOperation::SyncDirectory, path);
+  inner_->sync_directory(path);
+}
+
+TRAINHOOK_DECL std::unique_ptr<FileLock> FaultyFileSystem::lock_file(const std::string& path) {
+  faults_->begin(FileOperation::LockFile, path);
+  return inner_->lock_file(path);
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::Faults::begin(FileOperation kind, const std::string& path) {
+  std::function<void(FileOperation, const std::string&)> call;
+  {
+    const std::scoped_lock lock(mutex);
+    ++total;
+    ++counts[static_cast<std::size_t>(kind)];
+    trace.push_back(fmt::format("{} {}", file_operation_name(kind), path));
+    call = callback;
+  }
+  if (call) call(kind, path);
+  const std::scoped_lock lock(mutex);
+  if (!plan || (plan->kind && *plan->kind != kind)) return;
+  if (plan->at > 1) {
+    --plan->at;
+    return;
+  }
+  const ErrorCode code = plan->code;
+  if (!plan->stays) plan.reset();
+  throw_error(code, fmt::format("cannot {} {}: made to fail by a test", file_operation_name(kind), path));
+}
+
+TRAINHOOK_DECL FaultyFileSystem::Reading::Reading(std::shared_ptr<Faults> faults, std::unique_ptr<ReadableFile> inner)
+    : faults_(std::move(faults)), inner_(std::move(inner)) {}
+
+TRAINHOOK_DECL std::uint64_t FaultyFileSystem::Reading::size() const {
+  faults_->begin(FileOperation::Size, path());
+  return inner_->size();
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::Reading::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+  faults_->begin(FileOperation::Read, path());
+  inner_->read_at(offset, into);
+}
+
+TRAINHOOK_DECL FaultyFileSystem::Writing::Writing(std::shared_ptr<Faults> faults, std::unique_ptr<WritableFile> inner)
+    : faults_(std::move(faults)), inner_(std::move(inner)) {}
+
+TRAINHOOK_DECL void FaultyFileSystem::Writing::append(std::span<const std::byte> bytes) {
+  faults_->begin(FileOperation::Append, path());
+  inner_->append(bytes);
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::Writing::sync() {
+  faults_->begin(FileOperation::Sync, path());
+  inner_->sync();
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::Writing::close() {
+  faults_->begin(FileOperation::Close, path());
+  inner_->close();
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::plan(const Plan& plan) {
+  const std::scoped_lock lock(faults_->mutex);
+  faults_->plan = plan;
+}
+
+}  // namespace trainhook::testing

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of log_lines.hpp.
+#pragma once
+
+#include <trainhook/testing/log_lines.hpp>
+
+#include <algorithm>
+
+namespace trainhook::testing {
+
+TRAINHOOK_DECL LogLines::LogLines() {
+  before_ = set_log_sink([this](LogLevel level, std::string_view line) {
+    const std::scoped_lock lock(mutex_);
+    lines.push_back((level == LogLevel::Info ? "I " : level == LogLevel::Warning ? "W " : "E ") + std::string(line));
+  });
+}
+
+TRAINHOOK_DECL std::size_t LogLines::count(std::string_view part) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; }));
+}
+
+}  // namespace trainhook::testing

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of memory_disk.hpp.
+#pragma once
+
+#include <trainhook/testing/memory_disk.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::testing::detail {
+
+TRAINHOOK_DECL MemoryWritableFile::MemoryWritableFile(std::shared_ptr<MemoryDisk> disk,
+                                                      std::shared_ptr<MemoryNode> node, std::string path)
+    : disk_(std::move(disk)), node_(std::move(node)), path_(std::move(path)), generation_(disk_->generation) {}
+
+TRAINHOOK_DECL void MemoryWritableFile::append(std::span<const std::byte> bytes) {
+  const std::scoped_lock lock(disk_->mutex);
+  expect_usable();
+  if (bytes.size() > disk_->capacity - (std::min)(disk_->used, disk_->capacity)) {
+    throw ResourceExhaustedError("cannot write to {}: No space left on device (free space on this disk)", path_);
+  }
+  node_->contents.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  node_->modified = disk_->time;
+  disk_->used += bytes.size();
+  size_ += bytes.size();
+}
+
+TRAINHOOK_DECL void MemoryWritableFile::sync() {
+  const std::scoped_lock lock(disk_->mutex);
+  expect_usable();
+  node_->durable_contents = node_->contents;
+}
+
+TRAINHOOK_DECL void MemoryWritableFile::expect_usable() const {
+  if (closed_) throw FailedPreconditionError("file {} is closed already", path_);
+  if (generation_ != disk_->generation) throw FailedPreconditionError("file {} was opened before the crash", path_);
+}
+
+TRAINHOOK_DECL MemoryReadableFile::MemoryReadableFile(std::shared_ptr<MemoryDisk> disk,
+                                                      std::shared_ptr<MemoryNode> node, std::string path)
+    : disk_(std::move(disk)), node_(std::move(node)), path_(std::move(path)) {}
+
+TRAINHOOK_DECL std::uint64_t MemoryReadableFile::size() const {
+  const std::scoped_lock lock(disk_->mutex);
+  return node_->contents.size();
+}
+
+TRAINHOOK_DECL void MemoryReadableFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+  const std::scoped_lock lock(disk_->mutex);
+  const std::span<const std::byte> all = std::as_bytes(std::span(node_->contents));
+  if (offset > all.size() || into.size() > all.size() - offset) {
+    throw DataLossError("file {} ends at byte {}, before all of the {} bytes at offset {}", path_, all.size(),
+                        into.size(), offset);
+  }
+  std::ranges::copy(all.subspan(static_cast<std::size_t>(offset), into.size()), into.begin());
+}
+
+TRAINHOOK_DECL MemoryFileLock::MemoryFileLock(std::shared_ptr<MemoryDisk> disk, std::string path, int number)
+    : disk_(std::move(disk)), path_(std::move(path)), number_(number) {}
+
+TRAINHOOK_DECL MemoryFileLock::~MemoryFileLock() {
+  const std::scoped_lock lock(disk_->mutex);
+  const auto held = disk_->locks.find(path_);
+  if (held != disk_->locks.end() && held->second == number_) disk_->locks.erase(held);
+}
+
+TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path) {
+  std::vector<std::string> parts;
+  while (!path.empty()) {
+    const std::size_t slash = (std::min)(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    if (!part.empty() && part != ".") parts.emplace_back(part);
+    path.remove_prefix((std::min)(slash + 1, path.size()));
+  }
+  return parts;
+}
+
+}  // namespace trainhook::testing::detail

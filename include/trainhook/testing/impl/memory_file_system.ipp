@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of memory_file_system.hpp.
+#pragma once
+
+#include <trainhook/testing/memory_file_system.hpp>
+
+#include <mutex>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/path.hpp>
+
+namespace trainhook::testing {
+
+TRAINHOOK_DECL void MemoryFileSystem::crash() {
+  const std::scoped_lock lock(disk_->mutex);
+  ++disk_->generation;
+  disk_->locks.clear();
+  disk_->used = 0;
+  fall_back(*disk_->root);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::set_capacity(std::uint64_t bytes) {
+  const std::scoped_lock lock(disk_->mutex);
+  disk_->capacity = bytes;
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::set_time(double seconds_since_1970) {
+  const std::scoped_lock lock(disk_->mutex);
+  disk_->time = seconds_since_1970;
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::write_file(const std::string& path, std::string contents) {
+  make_directories(parent_path(path));
+  const std::scoped_lock lock(disk_->mutex);
+  const auto [directory, name] = place_of(path, "write");
+  auto node = std::make_shared<Node>();
+  node->contents = contents;
+  node->durable_contents = std::move(contents);
+  node->modified = disk_->time;
+  if (const auto old = directory->entries.find(name); old != directory->entries.end())
+    disk_->used -= old->second->contents.size();
+  disk_->used += node->contents.size();
+  directory->entries[name] = node;
+  directory->durable_entries[name] = node;
+}
+
+TRAINHOOK_DECL std::string MemoryFileSystem::contents(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  return file(path, "read")->contents;
+}
+
+TRAINHOOK_DECL std::vector<std::string> MemoryFileSystem::files() {
+  const std::scoped_lock lock(disk_->mutex);
+  std::vector<std::string> paths;
+  collect(*disk_->root, "", paths);
+  return paths;
+}
+
+TRAINHOOK_DECL std::unique_ptr<ReadableFile> MemoryFileSystem::open_readable(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  return std::make_unique<detail::MemoryReadableFile>(disk_, file(path, "open"), path);
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> MemoryFileSystem::create_writable(const std::string& path,
+                                                                               WriteMode mode) {
+  const std::scoped_lock lock(disk_->mutex);
+  const auto [directory, name] = place_of(path, "create");
+  std::shared_ptr<Node>& node = directory->entries[name];
+  if (node != nullptr && node->is_directory) throw FailedPreconditionError("cannot create {}: Is a directory", path);
+  if (node != nullptr && mode == WriteMode::Exclusive) throw AlreadyExistsError("cannot create {}: File exists", path);
+  if (node == nullptr) node = std::make_shared<Node>();
+  disk_->used -= node->contents.size();
+  node->contents.clear();
+  node->modified = disk_->time;
+  return std::make_unique<detail::MemoryWritableFile>(disk_, node, path);
+}
+
+TRAINHOOK_DECL bool MemoryFileSystem::exists(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  return find(path) != nullptr;
+}
+
+TRAINHOOK_DECL bool MemoryFileSystem::is_directory(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  const std::shared_ptr<Node> node = find(path);
+  return node != nullptr && node->is_directory;
+}
+
+TRAINHOOK_DECL std::uint64_t MemoryFileSystem::file_size(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  return file(path, "examine")->contents.size();
+}
+
+TRAINHOOK_DECL double MemoryFileSystem::modification_time(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  const std::shared_ptr<Node> node = find(path);
+  if (node == nullptr) throw NotFoundError("cannot examine {}: No such file or directory", path);
+  return node->modified;
+}
+
+TRAINHOOK_DECL std::vector<std::string> MemoryFileSystem::list_directory(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  std::vector<std::string> names;
+  for (const auto& [name, node] : directory(path, "list")->entries) names.push_back(name);
+  return names;
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::make_directories(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  std::shared_ptr<Node> node = disk_->root;
+  for (const std::string& part : detail::path_parts(path)) {
+    std::shared_ptr<Node>& child = node->entries[part];
+    if (child == nullptr) {
+      child = make_directory();
+      node->durable_entries[part] = child;
+    } else if (!child->is_directory) {
+      throw FailedPreconditionError("cannot create directory {}: {} is a file", path, part);
+    }
+    node = child;
+  }
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::remove_file(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  disk_->used -= file(path, "remove")->contents.size();
+  const auto [directory, name] = place_of(path, "remove");
+  directory->entries.erase(name);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::remove_directory(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  if (!directory(path, "remove")->entries.empty()) {
+    throw FailedPreconditionError("cannot remove directory {}: Directory not empty", path);
+  }
+  const auto [directory, name] = place_of(path, "remove");
+  directory->entries.erase(name);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::rename(const std::string& from, const std::string& to) {
+  const std::scoped_lock lock(disk_->mutex);
+  const std::shared_ptr<Node> node = find(from);
+  if (node == nullptr) throw NotFoundError("cannot rename {} to {}: No such file or directory", from, to);
+  const auto [old_directory, old_name] = place_of(from, "rename");
+  const auto [new_directory, new_name] = place_of(to, "rename");
+  const auto replaced = new_directory->entries.find(new_name);
+  if (replaced != new_directory->entries.end() && replaced->second != node) {
+    if (replaced->second->is_directory != node->is_directory || !replaced->second->entries.empty()) {
+      throw FailedPreconditionError(
+          "cannot rename {} to {}: the target is not a file or an empty directory of its kind", from, to);
+    }
+    disk_->used -= replaced->second->contents.size();
+  }
+  old_directory->entries.erase(old_name);
+  new_directory->entries[new_name] = node;
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::sync_directory(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  const std::shared_ptr<Node> node = directory(path, "sync");
+  node->durable_entries = node->entries;
+}
+
+TRAINHOOK_DECL std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  const auto [directory, name] = place_of(path, "lock");
+  std::shared_ptr<Node>& node = directory->entries[name];
+  if (node == nullptr) node = std::make_shared<Node>();
+  std::string key;
+  for (const std::string& part : detail::path_parts(path)) key += "/" + part;
+  const int number = disk_->next_lock++;
+  if (!disk_->locks.emplace(key, number).second) {
+    throw FailedPreconditionError(
+        "another session is at work here: it holds the lock {}; end it or use another directory", path);
+  }
+  return std::make_unique<detail::MemoryFileLock>(disk_, key, number);
+}
+
+TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::make_directory() {
+  auto node = std::make_shared<Node>();
+  node->is_directory = true;
+  return node;
+}
+
+TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::find(std::string_view path) const {
+  std::shared_ptr<Node> node = disk_->root;
+  for (const std::string& part : detail::path_parts(path)) {
+    const auto child = node->entries.find(part);
+    if (child == node->entries.end()) return nullptr;
+    node = child->second;
+  }
+  return node;
+}
+
+TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file(const std::string& path,
+                                                                              std::string_view operation) const {
+  std::shared_ptr<Node> node = find(path);
+  if (node == nullptr) throw NotFoundError("cannot {} {}: No such file or directory", operation, path);
+  if (node->is_directory) throw FailedPreconditionError("cannot {} {}: Is a directory", operation, path);
+  return node;
+}
+
+TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::directory(const std::string& path,
+                                                                                   std::string_view operation) const {
+  std::shared_ptr<Node> node = find(path);
+  if (node == nullptr) throw NotFoundError("cannot {} {}: No such file or directory", operation, path);
+  if (!node->is_directory) throw FailedPreconditionError("cannot {} {}: Not a directory", operation, path);
+  return node;
+}
+
+TRAINHOOK_DECL std::pair<std::shared_ptr<MemoryFileSystem::Node>, std::string> MemoryFileSystem::place_of(
+    const std::string& path, std::string_view operation) const {
+  const std::vector<std::string> parts = detail::path_parts(path);
+  if (parts.empty()) throw FailedPreconditionError("cannot {} {}: it is the root", operation, path);
+  return {directory(parent_path(path), operation), parts.back()};
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::fall_back(Node& node) {
+  node.contents = node.durable_contents;
+  disk_->used += node.contents.size();
+  node.entries = node.durable_entries;
+  for (const auto& [name, child] : node.entries) fall_back(*child);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::collect(const Node& node, const std::string& path,
+                                              std::vector<std::string>& paths) {
+  for (const auto& [name, child] : node.entries) {
+    const std::string inner = join_path(path, name);
+    if (child->is_directory) {
+      collect(*child, inner, paths);
+    } else {
+      paths.push_back(inner);
+    }
+  }
+}
+
+}  // namespace trainhook::testing

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of recording_hook.hpp.
+#pragma once
+
+#include <trainhook/testing/recording_hook.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::testing {
+
+TRAINHOOK_DECL void Trace::add(std::string line) { text_ += std::move(line) + "\n"; }
+
+TRAINHOOK_DECL std::string Trace::take() { return std::exchange(text_, std::string()); }
+
+TRAINHOOK_DECL RecordingHook::RecordingHook(std::shared_ptr<Trace> trace, Options options)
+    : trace_(std::move(trace)), options_(std::move(options)) {}
+
+TRAINHOOK_DECL void RecordingHook::begin(Graph&) { record("begin", nullptr); }
+
+TRAINHOOK_DECL void RecordingHook::after_create_session(SessionRef, Coordinator& coordinator) {
+  last_coordinator = &coordinator;
+  record("after_create_session", nullptr);
+}
+
+TRAINHOOK_DECL SessionRunArgs RecordingHook::before_run(SessionRunContext& context) {
+  record(fmt::format("before_run {}", run_ + 1), &context);
+  ++run_;  // one that throws above has not been
+  return options_.args;
+}
+
+TRAINHOOK_DECL void RecordingHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+  last_results.assign(values.results.begin(), values.results.end());
+  record(fmt::format("after_run {}", run_), &context);
+}
+
+TRAINHOOK_DECL void RecordingHook::on_run_failed(SessionRunContext& context, const std::exception_ptr& error) {
+  record(fmt::format("on_run_failed {}", run_), &context, describe(error));
+}
+
+TRAINHOOK_DECL void RecordingHook::end(SessionRef) { record("end", nullptr); }
+
+TRAINHOOK_DECL void RecordingHook::abort(const std::exception_ptr& error) noexcept {
+  trace_->add(fmt::format("{}.abort {}", options_.name, describe(error)));
+}
+
+TRAINHOOK_DECL void RecordingHook::record(const std::string& callback, SessionRunContext* context,
+                                          const std::string& detail) {
+  trace_->add(fmt::format("{}.{}{}{}", options_.name, callback, detail.empty() ? "" : ": ", detail));
+  if (const auto action = act.find(callback); action != act.end()) action->second(context);
+}
+
+}  // namespace trainhook::testing

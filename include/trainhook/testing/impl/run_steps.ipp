@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of run_steps.hpp.
+#pragma once
+
+#include <trainhook/testing/run_steps.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/monitored/hook_states.hpp>
+#include <trainhook/monitored/monitored_session.hpp>
+#include <trainhook/monitored/session_life.hpp>
+#include <trainhook/session/environment.hpp>
+#include <trainhook/session/run_forms.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook::testing::detail {
+
+TRAINHOOK_DECL TracedHook::TracedHook(SessionRunHook& hook, std::shared_ptr<Trace> trace)
+    : hook_(&hook), trace_(std::move(trace)) {}
+
+TRAINHOOK_DECL void TracedHook::begin(Graph& graph) {
+  trace_->add("begin");
+  hook_->attach(environment());
+  hook_->begin(graph);
+}
+
+TRAINHOOK_DECL void TracedHook::after_create_session(SessionRef session, Coordinator& coordinator) {
+  trace_->add("after_create_session");
+  hook_->after_create_session(session, coordinator);
+}
+
+TRAINHOOK_DECL SessionRunArgs TracedHook::before_run(SessionRunContext& context) {
+  trace_->add(fmt::format("before_run {}", run_ + 1));
+  SessionRunArgs args = hook_->before_run(context);
+  ++run_;  // one that throws above has not been
+  return args;
+}
+
+TRAINHOOK_DECL void TracedHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+  trace_->add(fmt::format("after_run {}", run_));
+  hook_->after_run(context, values);
+}
+
+TRAINHOOK_DECL void TracedHook::on_run_failed(SessionRunContext& context, const std::exception_ptr& error) {
+  trace_->add(fmt::format("on_run_failed {}: {}", run_, describe(error)));
+  hook_->on_run_failed(context, error);
+}
+
+TRAINHOOK_DECL void TracedHook::end(SessionRef session) {
+  trace_->add("end");
+  hook_->end(session);
+}
+
+TRAINHOOK_DECL void TracedHook::abort(const std::exception_ptr& error) noexcept {
+  trace_->add("abort: " + describe(error));
+  hook_->abort(error);
+}
+
+TRAINHOOK_DECL std::string TracedHook::name() const {
+  const std::string own = hook_->name();
+  return own.empty() ? trainhook::detail::short_type_name(*hook_) : own;
+}
+
+}  // namespace trainhook::testing::detail
+
+namespace trainhook::testing {
+
+TRAINHOOK_DECL Trace run_steps(SessionRunHook& hook, const RunStepsOptions& options) {
+  if (options.steps < 0) throw InvalidArgumentError("run_steps: steps is {}; it must not be negative", options.steps);
+  ManualClock clock;
+  MemoryFileSystem file_system;
+  Script own_script;
+  Script& script = options.script != nullptr ? *options.script : own_script;
+  const std::shared_ptr<Trace> trace = options.trace != nullptr ? options.trace : std::make_shared<Trace>();
+  MonitoredSession<ScriptedSession> session(
+      std::make_shared<ScriptedSessionCreator>(script),
+      {.hooks = {std::make_shared<detail::TracedHook>(hook, trace)},
+       .retry = options.retry,
+       .file_system = options.file_system != nullptr ? options.file_system : &file_system,
+       .clock = options.clock != nullptr ? options.clock : &clock});
+  std::int64_t step = 0;
+  const auto one_step = [&] {
+    if (options.before_step) options.before_step(step);
+    ++step;
+    session.run(script.train());
+  };
+  try {
+    while (step < options.steps && !session.should_stop()) one_step();
+  } catch (...) {
+    session.abort(std::current_exception());
+    throw;
+  }
+  session.close();
+  return *trace;
+}
+
+}  // namespace trainhook::testing
