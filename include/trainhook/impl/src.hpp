@@ -9,6 +9,7 @@
 
 #include <trainhook/core/impl/clock.ipp>
 #include <trainhook/core/impl/dtype.ipp>
+#include <trainhook/core/impl/duration_text.ipp>
 #include <trainhook/core/impl/error.ipp>
 #include <trainhook/core/impl/format.ipp>
 #include <trainhook/core/impl/linkage.ipp>
@@ -16,6 +17,8 @@
 #include <trainhook/core/impl/name_suggestion.ipp>
 #include <trainhook/core/impl/random.ipp>
 #include <trainhook/core/impl/saveable.ipp>
+#include <trainhook/core/impl/shape.ipp>
+#include <trainhook/core/impl/tensor.ipp>
 
 #include <trainhook/io/impl/coding.ipp>
 #include <trainhook/io/impl/crc32c.ipp>
