@@ -20,6 +20,11 @@
 #include <trainhook/core/impl/shape.ipp>
 #include <trainhook/core/impl/tensor.ipp>
 
+#include <trainhook/proto/impl/tensor_shape_proto.ipp>
+#include <trainhook/proto/impl/text_proto_parser.ipp>
+#include <trainhook/proto/impl/text_proto_printer.ipp>
+#include <trainhook/proto/impl/wire.ipp>
+
 #include <trainhook/io/impl/coding.ipp>
 #include <trainhook/io/impl/crc32c.ipp>
 #include <trainhook/io/impl/file_system.ipp>
@@ -30,11 +35,7 @@
 #include <trainhook/io/impl/table_format.ipp>
 #include <trainhook/io/impl/table_reader.ipp>
 #include <trainhook/io/impl/table_writer.ipp>
-#include <trainhook/io/impl/tensor_shape_proto.ipp>
-#include <trainhook/io/impl/text_proto.ipp>
-#include <trainhook/io/impl/text_proto_parser.ipp>
 #include <trainhook/io/impl/whole_file.ipp>
-#include <trainhook/io/impl/wire.ipp>
 
 #include <trainhook/events/impl/event.ipp>
 #include <trainhook/events/impl/event_file.ipp>

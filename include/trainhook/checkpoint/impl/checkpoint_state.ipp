@@ -17,8 +17,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/text_proto.hpp>
-#include <trainhook/io/text_proto_parser.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
+#include <trainhook/proto/text_proto_parser.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {

@@ -13,8 +13,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/io/tensor_shape_proto.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
