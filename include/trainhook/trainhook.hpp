@@ -6,6 +6,7 @@
 #include <trainhook/core/buffer.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/duration_text.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/inline_vector.hpp>
@@ -16,6 +17,8 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 
+#include <trainhook/proto/message.hpp>
+#include <trainhook/proto/message_text.hpp>
 #include <trainhook/proto/tensor_shape_proto.hpp>
 #include <trainhook/proto/text_proto_parser.hpp>
 #include <trainhook/proto/text_proto_printer.hpp>
@@ -35,12 +38,16 @@
 
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/event_file.hpp>
+#include <trainhook/events/event_message.hpp>
 #include <trainhook/events/event_queue.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writers.hpp>
 #include <trainhook/events/histogram.hpp>
+#include <trainhook/events/histogram_buckets.hpp>
+#include <trainhook/events/histogram_source.hpp>
 #include <trainhook/events/summary.hpp>
+#include <trainhook/events/summary_message.hpp>
 #include <trainhook/events/summary_reader.hpp>
 #include <trainhook/events/tensor_summary.hpp>
 
@@ -135,6 +142,7 @@
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/checkpoint_messages.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/checkpoint/object_graph_keys.hpp>
