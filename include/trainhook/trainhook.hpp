@@ -4,8 +4,10 @@
 #pragma once
 
 #include <trainhook/core/buffer.hpp>
+#include <trainhook/core/buffer_pool.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/duration_text.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>

@@ -7,13 +7,11 @@
 #include <condition_variable>
 #include <mutex>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
-
-/// A length of time, in nanoseconds; every `std::chrono` duration converts to it.
-using Duration = std::chrono::nanoseconds;
 
 /// The source of time. Implementations may be called from several threads at once.
 class Clock {

@@ -4,25 +4,10 @@
 #pragma once
 
 #include <array>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <numbers>
 #include <span>
 
 #include <trainhook/core/linkage.hpp>
-
-// The generator's own header is written in C and trips over warnings that users may have made errors.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#include <Random123/philox.h>
-#pragma GCC diagnostic pop
-
-#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 
@@ -110,31 +95,6 @@ class PhiloxGenerator {
   TRAINHOOK_DECL std::uint64_t below_32(std::uint32_t bound) noexcept;
   TRAINHOOK_DECL std::uint64_t below_64(std::uint64_t bound) noexcept;
   TRAINHOOK_DECL static std::uint64_t high_product(std::uint64_t a, std::uint64_t b) noexcept;
-
-  template <class T>
-  static std::array<T, 2> box_muller(T radius_draw, T angle_draw) noexcept {
-    const T radius = std::sqrt(T{-2} * std::log(T{1} - radius_draw));  // 1 - [0, 1) is never 0
-    const T angle = T{2} * std::numbers::pi_v<T> * angle_draw;
-    return {radius * std::cos(angle), radius * std::sin(angle)};
-  }
-
-  template <class T, class Draw>
-  static void fill_pairs(std::span<T> values, Draw draw) noexcept {
-    for (std::size_t i = 0; i < values.size(); i += 2) {
-      const std::array<T, 2> pair = draw();
-      values[i] = pair[0];
-      if (i + 1 < values.size()) values[i + 1] = pair[1];
-    }
-  }
-  template <class T, class Draw>
-  static void fill_truncated(std::span<T> values, Draw draw) noexcept {
-    std::size_t filled = 0;
-    while (filled < values.size()) {
-      for (T value : draw()) {
-        if (filled < values.size() && std::abs(value) <= T{2}) values[filled++] = value;
-      }
-    }
-  }
 
   PhiloxState state_;
   std::array<std::uint32_t, 4> block_{};

@@ -3,7 +3,6 @@
 /// Shapes of tensors: fully known (`Shape`) and as far as a graph knows them (`PartialShape`).
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +41,7 @@ class Shape {
     for (std::int64_t dim : dims) {
       if (dim < 0 || __builtin_mul_overflow(product, dim, &product)) detail::throw_bad_shape(dims, 0);
     }
-    std::copy(dims.begin(), dims.end(), dims_.begin());
+    for (std::size_t i = 0; i < dims.size(); ++i) dims_[i] = dims[i];
     rank_ = dims.size();
   }
 
@@ -59,7 +58,9 @@ class Shape {
 
   /// `[2,3]`. fmt prints the same.
   [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
-  friend bool operator==(const Shape& a, const Shape& b) noexcept { return std::ranges::equal(a.dims(), b.dims()); }
+  friend bool operator==(const Shape& a, const Shape& b) noexcept {
+    return a.rank_ == b.rank_ && a.dims_ == b.dims_;  // dimensions past the rank are 0
+  }
 
  private:
   std::array<std::int64_t, kMaxRank> dims_{};
@@ -79,7 +80,7 @@ class PartialShape {
     for (std::int64_t dim : dims) {
       if (dim < kUnknownDim) detail::throw_bad_shape(dims, kUnknownDim);
     }
-    std::copy(dims.begin(), dims.end(), dims_.begin());
+    for (std::size_t i = 0; i < dims.size(); ++i) dims_[i] = dims[i];
     rank_ = dims.size();
   }
   PartialShape(const Shape& shape) : PartialShape(shape.dims()) {}
@@ -90,7 +91,10 @@ class PartialShape {
   [[nodiscard]] std::span<const std::int64_t> dims() const noexcept { return {dims_.data(), rank_}; }
 
   [[nodiscard]] bool is_fully_known() const noexcept {
-    return known_rank_ && std::ranges::none_of(dims(), [](std::int64_t dim) { return dim == kUnknownDim; });
+    for (const std::int64_t dim : dims()) {
+      if (dim == kUnknownDim) return false;
+    }
+    return known_rank_;
   }
 
   /// The known shape. @throws FailedPreconditionError where something is still unknown.
@@ -109,7 +113,7 @@ class PartialShape {
   /// `[?,3]`, or `<unknown>` for an unknown rank. fmt prints the same.
   [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
   friend bool operator==(const PartialShape& a, const PartialShape& b) noexcept {
-    return a.known_rank_ == b.known_rank_ && std::ranges::equal(a.dims(), b.dims());
+    return a.known_rank_ == b.known_rank_ && a.rank_ == b.rank_ && a.dims_ == b.dims_;
   }
 
  private:

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/event.hpp>
@@ -21,6 +21,7 @@
 
 namespace trainhook {
 
+class Clock;
 class FileSystem;
 
 namespace detail {

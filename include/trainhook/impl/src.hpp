@@ -7,6 +7,8 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
+#include <trainhook/core/impl/buffer.ipp>
+#include <trainhook/core/impl/buffer_pool.ipp>
 #include <trainhook/core/impl/clock.ipp>
 #include <trainhook/core/impl/dtype.ipp>
 #include <trainhook/core/impl/duration_text.ipp>
