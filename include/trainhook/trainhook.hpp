@@ -116,21 +116,25 @@
 #include <trainhook/session/session_run_hook.hpp>
 
 #include <trainhook/data/batch.hpp>
+#include <trainhook/data/cardinality.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/dataset_iterator.hpp>
 #include <trainhook/data/element.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/data/file_sources.hpp>
+#include <trainhook/data/generator.hpp>
 #include <trainhook/data/functional.hpp>
 #include <trainhook/data/interleave.hpp>
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/data/iterator_resource.hpp>
-#include <trainhook/data/node.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/map_function.hpp>
 #include <trainhook/data/parallel_map.hpp>
 #include <trainhook/data/prefetch.hpp>
 #include <trainhook/data/selection.hpp>
 #include <trainhook/data/shuffle.hpp>
 #include <trainhook/data/sources.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 #include <trainhook/loop/bound_state.hpp>
 #include <trainhook/loop/loop_iterator.hpp>

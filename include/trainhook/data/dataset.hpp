@@ -13,11 +13,11 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/data/cardinality.hpp>
 #include <trainhook/data/dataset_iterator.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/functional.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/sources.hpp>
+#include <trainhook/data/generator.hpp>
+#include <trainhook/data/map_function.hpp>
 
 namespace trainhook {
 
@@ -123,10 +123,10 @@ class Dataset {
   [[nodiscard]] TRAINHOOK_DECL Dataset prefetch(std::int64_t buffer_size) const;
 
   /// Dtypes and shapes of an element's components.
-  [[nodiscard]] const ElementSpec& element_spec() const noexcept { return node_->spec(); }
+  [[nodiscard]] TRAINHOOK_DECL const ElementSpec& element_spec() const noexcept;
 
   /// How many elements there are, `kInfiniteCardinality` or `kUnknownCardinality`.
-  [[nodiscard]] std::int64_t cardinality() const { return node_->cardinality(); }
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const;
 
   /// A line for each stage whose state a checkpoint would miss; empty for most pipelines.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> external_state() const;

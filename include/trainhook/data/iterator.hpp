@@ -3,16 +3,15 @@
 /// Iterator: a live iterator that several threads may share, with its state as a tensor.
 #pragma once
 
-#include <mutex>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/dataset.hpp>
-#include <trainhook/data/dataset_iterator.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 
 namespace trainhook {
 
@@ -21,6 +20,9 @@ namespace trainhook {
 class Iterator {
  public:
   TRAINHOOK_DECL explicit Iterator(Dataset dataset);
+  Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
+  TRAINHOOK_DECL ~Iterator();
 
   [[nodiscard]] const Dataset& dataset() const noexcept { return dataset_; }
   [[nodiscard]] const ElementSpec& element_spec() const noexcept { return dataset_.element_spec(); }
@@ -41,14 +43,15 @@ class Iterator {
   TRAINHOOK_DECL void restore_state(const Tensor& state);
 
   /// Checks that `restore_state` would succeed, and changes nothing.
-  void verify_state(const Tensor& state) const { Iterator(dataset_).restore_state(state); }
+  TRAINHOOK_DECL void verify_state(const Tensor& state) const;
 
   [[nodiscard]] std::vector<std::string> external_state() const { return dataset_.external_state(); }
 
  private:
+  struct Position;
+
   Dataset dataset_;
-  std::mutex mutex_;
-  DatasetIterator position_;
+  std::unique_ptr<Position> position_;
 };
 
 }  // namespace trainhook

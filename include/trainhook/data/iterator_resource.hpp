@@ -13,7 +13,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 

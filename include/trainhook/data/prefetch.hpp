@@ -8,7 +8,7 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/node.hpp>
+#include <trainhook/data/dataset_node.hpp>
 
 namespace trainhook::detail {
 

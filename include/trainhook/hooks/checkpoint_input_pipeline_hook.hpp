@@ -7,7 +7,7 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/checkpoint_claim.hpp>
 #include <trainhook/hooks/input_checkpoints.hpp>

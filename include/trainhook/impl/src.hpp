@@ -119,13 +119,13 @@
 #include <trainhook/data/impl/interleave.ipp>
 #include <trainhook/data/impl/iterator.ipp>
 #include <trainhook/data/impl/iterator_resource.ipp>
-#include <trainhook/data/impl/node.ipp>
+#include <trainhook/data/impl/dataset_node.ipp>
 #include <trainhook/data/impl/parallel_map.ipp>
 #include <trainhook/data/impl/prefetch.ipp>
 #include <trainhook/data/impl/selection.ipp>
 #include <trainhook/data/impl/shuffle.ipp>
 #include <trainhook/data/impl/sources.ipp>
-#include <trainhook/data/impl/state.ipp>
+#include <trainhook/data/impl/iterator_state.ipp>
 
 #include <trainhook/loop/impl/bound_state.ipp>
 #include <trainhook/loop/impl/loop_iterator.ipp>

@@ -20,8 +20,8 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/iterator_state.hpp>
 #include <trainhook/io/record_reader.hpp>
 
 namespace trainhook::detail {

@@ -18,7 +18,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {
 

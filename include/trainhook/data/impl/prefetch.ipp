@@ -16,7 +16,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of node.hpp.
+/// The bodies of dataset_node.hpp.
 #pragma once
 
-#include <trainhook/data/node.hpp>
+#include <trainhook/data/dataset_node.hpp>
 
 #include <trainhook/core/random.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of state.hpp.
+/// The bodies of iterator_state.hpp.
 #pragma once
 
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 #include <fmt/core.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of the bytes that hold a pipeline's state.
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,14 +12,16 @@
 namespace trainhook {
 namespace {
 
-const ElementSpec kSpec{{DType::Float, PartialShape{2, kUnknownDim}}, {DType::String, Shape{}}, {DType::Bool, Shape{2}}};
+const ElementSpec kSpec{
+    {DType::Float, PartialShape{2, kUnknownDim}}, {DType::String, Shape{}}, {DType::Bool, Shape{2}}};
 
 Element element() { return {Tensor::of<float>({1, 2, 3, 4}, {2, 2}), Tensor("text"), Tensor::of<bool>({true, false})}; }
 
 TEST(State, ReadsBackWhatWasWritten) {
   StateWriter writer;
   writer.begin("section");
-  for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, ~std::uint64_t{0}}) writer.integer(value);
+  for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, ~std::uint64_t{0}})
+    writer.integer(value);
   writer.boolean(true);
   writer.string("name");
   writer.integers(std::vector<std::int64_t>{0, 300, 5});
@@ -109,7 +111,8 @@ TEST(StateReader, TakesNoMemoryForPromises) {
 TEST(StateReader, RefusesElementsOfAnotherKind) {
   StateWriter writer;
   writer.element({Tensor(1.0F)});
-  for (const ElementSpec& spec : {ElementSpec{}, ElementSpec{{DType::Int32, Shape{}}}, ElementSpec{{DType::Float, Shape{1}}}}) {
+  for (const ElementSpec& spec :
+       {ElementSpec{}, ElementSpec{{DType::Int32, Shape{}}}, ElementSpec{{DType::Float, Shape{1}}}}) {
     expect_damage(writer.bytes(), [&spec](StateReader& reader) { return reader.element(spec); });
   }
 }

@@ -11,14 +11,11 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/data/cardinality.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook {
-
-/// Cardinalities that are no count, with TensorFlow's values.
-inline constexpr std::int64_t kInfiniteCardinality = -1;
-inline constexpr std::int64_t kUnknownCardinality = -2;
 
 namespace detail {
 
@@ -152,5 +149,5 @@ class SelectingNode : public DatasetNode {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/data/impl/node.ipp>
+#include <trainhook/data/impl/dataset_node.ipp>
 #endif

@@ -14,11 +14,9 @@
 #include <trainhook/core/random.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/element.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 
 namespace trainhook {
-
-/// What to do with state that lives outside of a pipeline and so cannot be saved with it, as in `tf.data`.
-enum class ExternalStatePolicy { Fail, Warn, Ignore };
 
 // A state is a sequence of items, each of which starts with a byte that says what it is (never renumber):
 //   1 integer: varint                          2 bytes: varint length, bytes
@@ -100,5 +98,5 @@ class StateReader {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/data/impl/state.ipp>
+#include <trainhook/data/impl/iterator_state.ipp>
 #endif
