@@ -44,7 +44,7 @@
 #include <trainhook/events/event_queue.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/events/histogram_buckets.hpp>
 #include <trainhook/events/histogram_source.hpp>

@@ -17,7 +17,7 @@
 
 #include <small_engine.hpp>
 #include <trainhook/creation/chief_session_creator.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/control_flow_ops.hpp>
 #include <trainhook/graph/state_ops.hpp>
@@ -51,13 +51,14 @@ class CoordinatedSessionTest : public ::testing::Test {
 
   testing::ManualClock clock;
   testing::MemoryFileSystem disk;
-  FileWriters writers{{.file_system = &disk, .clock = &clock}};
+  FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
   Environment environment{disk, clock, writers};
   Graph graph;
   Output in = placeholder(graph, DType::Float, Shape{}, "in");
   Output out = identity(in, "out");
   Hooks hooks;
-  std::shared_ptr<ChiefSessionCreator> creator = chief_session_creator<SmallEngine>(graph, {.file_system = &disk, .clock = &clock});
+  std::shared_ptr<ChiefSessionCreator> creator =
+      chief_session_creator<SmallEngine>(graph, {.file_system = &disk, .clock = &clock});
   std::string log;
   LogSink previous_sink = set_log_sink([this](LogLevel, std::string_view line) { log.append(line).append("\n"); });
 };
@@ -142,7 +143,8 @@ TEST_F(CoordinatedSessionTest, AThreadsErrorThatCameFirstIsThrownAndTheOtherKept
 }
 
 TEST_F(CoordinatedSessionTest, QueueRunnersRunFromBeforeAfterCreateSessionUntilClose) {
-  const Variable filled = make_variable("filled", constant(graph, Tensor(std::int64_t{0}), "zero"), {.trainable = false});
+  const Variable filled =
+      make_variable("filled", constant(graph, Tensor(std::int64_t{0}), "zero"), {.trainable = false});
   add_queue_runner(graph, {.enqueue_ops = {assign_add(filled, constant(graph, Tensor(std::int64_t{1}))).operation()},
                            .cancel_op = assign(filled, constant(graph, Tensor(std::int64_t{-1}))).operation()});
   struct Waiting final : SessionRunHook {
@@ -174,7 +176,8 @@ TEST_F(CoordinatedSessionTest, ASessionThatItsChiefHasGivenUpIsUnavailable) {
     (void)run(session, 1);
     FAIL();
   } catch (const UnavailableError& error) {
-    EXPECT_STREQ(error.what(), "the chief has given up the session: FailedPrecondition: Attempted to use a closed Session.");
+    EXPECT_STREQ(error.what(),
+                 "the chief has given up the session: FailedPrecondition: Attempted to use a closed Session.");
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookedSession: what is merged into one run, what each hook gets of it, and what the caller's own objects look like afterwards.
+/// HookedSession: what is merged into one run, what each hook gets of it, and what the caller's own objects look like
+/// afterwards.
 #include <trainhook/monitored/hooked_session.hpp>
 
 #include <chrono>
@@ -11,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -35,7 +36,9 @@ class Inner {
     session_.execute(request, results);
   }
   [[nodiscard]] std::vector<StateSpec> state() const { return session_.state(); }
-  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const { return session_.snapshot(names); }
+  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const {
+    return session_.snapshot(names);
+  }
   void load(std::span<const NamedTensor> entries) { session_.load(entries); }
   void close() { session_.close(); }
 
@@ -94,15 +97,13 @@ class HookedSessionTest : public ::testing::Test {
   std::string message_of_run(HookedSession& session, Output output, std::vector<Feed> feeds = {}) {
     try {
       (void)run(session, output, std::move(feeds));
-    } catch (const Error& error) {
-      return describe(std::current_exception());
-    }
+    } catch (const Error& error) { return describe(std::current_exception()); }
     return "nothing was thrown";
   }
 
   testing::ManualClock clock;
   testing::MemoryFileSystem disk;
-  FileWriters writers{{.file_system = &disk, .clock = &clock}};
+  FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
   Environment environment{disk, clock, writers};
   testing::Script script;
   Output zero = script.value("zero", [] { return 0.0F; });
@@ -184,7 +185,8 @@ TEST_F(HookedSessionTest, M057_S26_TwoHooksCannotFeedOneTensorHoweverTheyCallIt)
   a->request = {.feed_dict = {{zero, 5.0F}}};
   b->request = {.feed_dict = {{script.graph().output("zero"), 10.0F}}};  // by name: the same key
   HookedSession session(inner, hooks, environment);
-  EXPECT_EQ(message_of_run(session, zero), "FailedPrecondition: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
+  EXPECT_EQ(message_of_run(session, zero),
+            "FailedPrecondition: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
 }
 
 TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
@@ -196,8 +198,9 @@ TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
 }
 
 TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
-  a->request.options =
-      RunOptions{.trace_level = TraceLevel::Hardware, .timeout = std::chrono::milliseconds(30'000), .debug_tensor_watch_opts = {"A"}};
+  a->request.options = RunOptions{.trace_level = TraceLevel::Hardware,
+                                  .timeout = std::chrono::milliseconds(30'000),
+                                  .debug_tensor_watch_opts = {"A"}};
   b->request.options = RunOptions{.trace_level = TraceLevel::Full,
                                   .timeout = std::chrono::milliseconds(60'000),
                                   .output_partition_graphs = true,
@@ -233,7 +236,8 @@ TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
   for (int i = 0; i < 3; ++i) {
     (void)run(session, zero, {}, &options);
     EXPECT_NE(inner.options_object, &options);
-    EXPECT_EQ(inner.options->debug_tensor_watch_opts, (std::vector<std::string>{"user", "A"}));  // the caller's first, and once
+    EXPECT_EQ(inner.options->debug_tensor_watch_opts,
+              (std::vector<std::string>{"user", "A"}));  // the caller's first, and once
     EXPECT_EQ(inner.options->timeout, std::chrono::milliseconds(5));
   }
   EXPECT_EQ(options.trace_level, TraceLevel::None);

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 TEST(Environment, LendsWhatItWasGiven) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  FileWriters writers({.file_system = &disk, .clock = &clock});
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
   const Environment environment(disk, clock, writers);
   EXPECT_EQ(&environment.file_system(), &disk);
   EXPECT_EQ(&environment.clock(), &clock);
@@ -28,7 +28,7 @@ TEST(Environment, LendsWhatItWasGiven) {
 TEST(Environment, NothingForbidsASaveUnlessSomebodyCanBeAsked) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  FileWriters writers({.file_system = &disk, .clock = &clock});
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
   Environment environment(disk, clock, writers);
   EXPECT_EQ(environment.save_veto(), std::nullopt);
   std::optional<std::string> reason;

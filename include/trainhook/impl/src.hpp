@@ -45,7 +45,7 @@
 #include <trainhook/events/impl/event_queue.ipp>
 #include <trainhook/events/impl/event_reader.ipp>
 #include <trainhook/events/impl/file_writer.ipp>
-#include <trainhook/events/impl/file_writers.ipp>
+#include <trainhook/events/impl/file_writer_cache.ipp>
 #include <trainhook/events/impl/histogram.ipp>
 #include <trainhook/events/impl/histogram_buckets.ipp>
 #include <trainhook/events/impl/histogram_source.ipp>

@@ -17,7 +17,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/creation/session_creator.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
@@ -104,7 +104,7 @@ class SessionLife {
   std::shared_ptr<SessionCreator> creator_;
   FileSystem& file_system_;
   Clock& clock_;
-  FileWriters writers_;
+  FileWriterCache writers_;
   Environment environment_;
   Hooks hooks_;
   std::shared_ptr<HookStates> states_;

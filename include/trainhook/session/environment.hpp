@@ -14,19 +14,19 @@
 namespace trainhook {
 
 class FileSystem;
-class FileWriters;
+class FileWriterCache;
 
 /// The disk, the clock and the event writers that the hooks of one session share. Owned by the session, outlives its
 /// hooks' use of it.
 class Environment {
  public:
-  TRAINHOOK_DECL Environment(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept;
+  TRAINHOOK_DECL Environment(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept;
 
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
 
   /// One writer a directory, closed with the session.
-  [[nodiscard]] FileWriters& writers() const noexcept { return *writers_; }
+  [[nodiscard]] FileWriterCache& writers() const noexcept { return *writers_; }
 
   /// The checkpoint that the model of the session at hand was restored from; empty: it has initial values.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
@@ -39,7 +39,7 @@ class Environment {
  private:
   FileSystem* file_system_;
   Clock* clock_;
-  FileWriters* writers_;
+  FileWriterCache* writers_;
   std::string restored_from_;
   std::function<std::optional<std::string>()> save_veto_;
 };

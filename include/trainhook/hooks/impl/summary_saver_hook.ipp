@@ -12,7 +12,7 @@
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/event.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/session/environment.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of the writers that hooks share.
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@
 namespace trainhook {
 namespace {
 
-TEST(FileWriters, GivesOneWriterForADirectory) {
-  FileWriters writers;
+TEST(FileWriterCache, GivesOneWriterForADirectory) {
+  FileWriterCache writers;
   EXPECT_EQ(&writers.at("run"), &writers.at("run"));
   EXPECT_EQ(&writers.at("run"), &writers.at("run//"));
   EXPECT_NE(&writers.at("run"), &writers.at("run/eval"));
@@ -25,10 +25,10 @@ TEST(FileWriters, GivesOneWriterForADirectory) {
   EXPECT_EQ(writers.at("/").get_logdir(), "/");
 }
 
-TEST(FileWriters, ClosesAllAndGivesNoneAfterwards) {
+TEST(FileWriterCache, ClosesAllAndGivesNoneAfterwards) {
   testing::MemoryFileSystem disk;
   FixedClock clock;
-  FileWriters writers({.file_system = &disk, .clock = &clock});
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
   writers.at("a").add_scalar("x", 1, 1);
   writers.at("b").add_scalar("x", 1, 1);
   static_cast<void>(writers.at("never used"));
@@ -39,11 +39,11 @@ TEST(FileWriters, ClosesAllAndGivesNoneAfterwards) {
   EXPECT_THROW(static_cast<void>(writers.at("a")), FailedPreconditionError);
 }
 
-TEST(FileWriters, FlushesAndClosesTheOthersWhereOneFails) {
+TEST(FileWriterCache, FlushesAndClosesTheOthersWhereOneFails) {
   testing::MemoryFileSystem disk;
   testing::FaultyFileSystem faulty(disk);
   FixedClock clock;
-  FileWriters writers({.file_system = &faulty, .clock = &clock});
+  FileWriterCache writers({.file_system = &faulty, .clock = &clock});
   faulty.set_callback([](testing::FileOperation, const std::string& path) {
     if (path.starts_with("a")) throw PermissionDeniedError("cannot write {}", path);
   });

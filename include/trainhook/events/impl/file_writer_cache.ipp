@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of file_writers.hpp.
+/// The bodies of file_writer_cache.hpp.
 #pragma once
 
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 
 #include <exception>
 
@@ -12,7 +12,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL FileWriter& FileWriters::at(std::string_view directory) {
+TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
   while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
   const std::scoped_lock lock(mutex_);
   if (closed_)
@@ -25,11 +25,11 @@ TRAINHOOK_DECL FileWriter& FileWriters::at(std::string_view directory) {
   return *found->second;
 }
 
-TRAINHOOK_DECL void FileWriters::flush() {
+TRAINHOOK_DECL void FileWriterCache::flush() {
   for_all([](FileWriter& writer) { writer.flush(); });
 }
 
-TRAINHOOK_DECL void FileWriters::close() {
+TRAINHOOK_DECL void FileWriterCache::close() {
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
@@ -37,7 +37,7 @@ TRAINHOOK_DECL void FileWriters::close() {
   for_all([](FileWriter& writer) { writer.close(); });
 }
 
-TRAINHOOK_DECL void FileWriters::for_all(const std::function<void(FileWriter&)>& action) {
+TRAINHOOK_DECL void FileWriterCache::for_all(const std::function<void(FileWriter&)>& action) {
   const std::scoped_lock lock(mutex_);
   std::exception_ptr first;
   for (const auto& [directory, writer] : writers_) {
