@@ -18,7 +18,7 @@ const ElementSpec kSpec{
 Element element() { return {Tensor::of<float>({1, 2, 3, 4}, {2, 2}), Tensor("text"), Tensor::of<bool>({true, false})}; }
 
 TEST(State, ReadsBackWhatWasWritten) {
-  StateWriter writer;
+  detail::StateWriter writer;
   writer.begin("section");
   for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, ~std::uint64_t{0}})
     writer.integer(value);
@@ -30,7 +30,7 @@ TEST(State, ReadsBackWhatWasWritten) {
   writer.tensor(Tensor(DType::Double, {0, 3}));
   writer.end();
 
-  StateReader reader(writer.bytes());
+  detail::StateReader reader(writer.bytes());
   reader.begin("section");
   for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, ~std::uint64_t{0}})
     EXPECT_EQ(reader.integer("value"), value);
@@ -46,7 +46,7 @@ TEST(State, ReadsBackWhatWasWritten) {
 
 // What the format is must not change while saved states are about.
 TEST(State, HasTheBytesOfItsFormat) {
-  StateWriter writer;
+  detail::StateWriter writer;
   writer.begin("s");
   writer.integer(300);
   writer.string("ab");
@@ -61,7 +61,7 @@ TEST(State, HasTheBytesOfItsFormat) {
 
 template <class Read>
 void expect_damage(const std::string& bytes, Read read) {
-  StateReader reader(bytes);
+  detail::StateReader reader(bytes);
   EXPECT_THROW((void)read(reader), DataLossError);
 }
 
@@ -72,26 +72,26 @@ std::string bytes_of(std::initializer_list<int> values) {
 }
 
 TEST(StateReader, RefusesWhatIsNotAskedFor) {
-  expect_damage("", [](StateReader& reader) { return reader.integer("value"); });
-  expect_damage(bytes_of({2, 0}), [](StateReader& reader) { return reader.integer("value"); });
-  expect_damage(bytes_of({1, 9}), [](StateReader& reader) { return reader.integer("value", 8); });
-  expect_damage(bytes_of({1, 2}), [](StateReader& reader) { return reader.boolean("flag"); });
-  expect_damage(bytes_of({5, 1, 's'}), [](StateReader& reader) { return reader.begin("t"), 0; });
-  expect_damage(bytes_of({1, 0}), [](StateReader& reader) { return reader.end(), 0; });
-  const auto index = [](StateReader& reader) { return reader.integers("indices", 2, 5); };
+  expect_damage("", [](detail::StateReader& reader) { return reader.integer("value"); });
+  expect_damage(bytes_of({2, 0}), [](detail::StateReader& reader) { return reader.integer("value"); });
+  expect_damage(bytes_of({1, 9}), [](detail::StateReader& reader) { return reader.integer("value", 8); });
+  expect_damage(bytes_of({1, 2}), [](detail::StateReader& reader) { return reader.boolean("flag"); });
+  expect_damage(bytes_of({5, 1, 's'}), [](detail::StateReader& reader) { return reader.begin("t"), 0; });
+  expect_damage(bytes_of({1, 0}), [](detail::StateReader& reader) { return reader.end(), 0; });
+  const auto index = [](detail::StateReader& reader) { return reader.integers("indices", 2, 5); };
   expect_damage(bytes_of({3, 3, 0, 0, 0}), index);
   expect_damage(bytes_of({3, 1, 5}), index);
   expect_damage(bytes_of({3, 2, 0}), index);
 }
 
 TEST(StateReader, RefusesNumbersOfMoreThan64Bits) {
-  const auto number = [](StateReader& reader) { return reader.integer("value"); };
+  const auto number = [](detail::StateReader& reader) { return reader.integer("value"); };
   expect_damage(bytes_of({1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2}), number);
   expect_damage(bytes_of({1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}), number);
 }
 
 TEST(StateReader, TakesNoMemoryForPromises) {
-  const auto tensor = [](StateReader& reader) { return reader.tensor(); };
+  const auto tensor = [](detail::StateReader& reader) { return reader.tensor(); };
   const auto huge = [](int dtype, int dims) {
     std::string bytes = bytes_of({4, dtype, dims});
     for (int i = 0; i < dims; ++i) bytes += bytes_of({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f});
@@ -105,20 +105,21 @@ TEST(StateReader, TakesNoMemoryForPromises) {
   expect_damage(bytes_of({4, 0x81, 2, 0, 0, 0, 0, 0}), tensor);  // 257 is not Float
   expect_damage(bytes_of({4, 10, 0, 2}), tensor);                // neither true nor false
   expect_damage(bytes_of({4, 7, 0, 5, 'a'}), tensor);
-  expect_damage(bytes_of({2, 0xff, 0xff, 0xff, 0xff, 0x0f}), [](StateReader& reader) { return reader.string("text"); });
+  expect_damage(bytes_of({2, 0xff, 0xff, 0xff, 0xff, 0x0f}),
+                [](detail::StateReader& reader) { return reader.string("text"); });
 }
 
 TEST(StateReader, RefusesElementsOfAnotherKind) {
-  StateWriter writer;
+  detail::StateWriter writer;
   writer.element({Tensor(1.0F)});
   for (const ElementSpec& spec :
        {ElementSpec{}, ElementSpec{{DType::Int32, Shape{}}}, ElementSpec{{DType::Float, Shape{1}}}}) {
-    expect_damage(writer.bytes(), [&spec](StateReader& reader) { return reader.element(spec); });
+    expect_damage(writer.bytes(), [&spec](detail::StateReader& reader) { return reader.element(spec); });
   }
 }
 
 TEST(StateReader, SaysWhereTheDamageIs) {
-  StateReader reader("\x01\x05\x02");
+  detail::StateReader reader("\x01\x05\x02");
   (void)reader.integer("first");
   try {
     (void)reader.integer("second");

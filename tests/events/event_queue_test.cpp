@@ -23,7 +23,7 @@ std::string records_of(const detail::EventBatch& batch) {
 
 std::string record_of(const std::string& event) {
   std::string record;
-  append_record(record, event);
+  detail::append_record(record, event);
   return record;
 }
 

@@ -40,7 +40,7 @@ struct SmallFile {
   }
 
   void add(std::string_view event) {
-    append_record(bytes, event);
+    detail::append_record(bytes, event);
     ends.push_back(bytes.size());
   }
 };

@@ -19,7 +19,7 @@ namespace {
 /// The fields of a message that are messages or strings, by number.
 std::vector<std::string> fields(std::string_view bytes, std::uint32_t wanted) {
   std::vector<std::string> found;
-  WireReader reader(bytes, "message");
+  detail::WireReader reader(bytes, "message");
   while (reader.next()) {
     if (reader.tag() == wanted) {
       found.push_back(reader.get_string());

@@ -20,21 +20,21 @@ namespace trainhook {
 namespace {
 
 /// One line for a tree of fields: strings in quotes, messages in braces.
-std::string outline(const std::vector<TextProtoField>& fields) {
+std::string outline(const std::vector<detail::TextProtoField>& fields) {
   std::string text;
-  for (const TextProtoField& field : fields) {
+  for (const detail::TextProtoField& field : fields) {
     if (!text.empty()) text += ' ';
     text += field.name + "=";
     switch (field.kind) {
-      case TextProtoField::Kind::String: text += "'" + field.text + "'"; break;
-      case TextProtoField::Kind::Bare: text += field.text; break;
-      case TextProtoField::Kind::Message: text += "{" + outline(field.fields) + "}"; break;
+      case detail::TextProtoField::Kind::String: text += "'" + field.text + "'"; break;
+      case detail::TextProtoField::Kind::Bare: text += field.text; break;
+      case detail::TextProtoField::Kind::Message: text += "{" + outline(field.fields) + "}"; break;
     }
   }
   return text;
 }
 
-std::string parsed(std::string_view text) { return outline(parse_text_proto(text, "run/checkpoint")); }
+std::string parsed(std::string_view text) { return outline(detail::parse_text_proto(text, "run/checkpoint")); }
 
 TEST(TextProtoParser, TakesTheFormsOfAField) {
   EXPECT_EQ(parsed("a: 1\nb: \"x\"\nc { d: -1.5e3 }"), "a=1 b='x' c={d=-1.5e3}");
@@ -56,9 +56,9 @@ TEST(TextProtoParser, UnescapesStrings) {
 TEST(TextProtoParser, ReadsEveryByteThatThePrinterWrites) {
   std::string all;
   for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
-  TextProtoPrinter printer;
+  detail::TextProtoPrinter printer;
   printer.string("a", all);
-  EXPECT_EQ(parse_text_proto(printer.text(), "x").at(0).text, all);
+  EXPECT_EQ(detail::parse_text_proto(printer.text(), "x").at(0).text, all);
 }
 
 TEST(TextProtoParser, RefusesWhatDoesNotParseNamingFileAndLine) {
@@ -85,9 +85,10 @@ TEST(TextProtoParser, EveryCutOfAMessageIsHandled) {
 
 TEST(TextProtoParser, ReadsAGraphOfTensorFlowAndWhateverDamageSays) {
   const std::string text = read_file(posix_file_system(), testing::data_file("graph.pbtxt"));
-  EXPECT_GT(parse_text_proto(text, "graph.pbtxt").size(), 50U);
+  EXPECT_GT(detail::parse_text_proto(text, "graph.pbtxt").size(), 50U);
   testing::expect_refused_or_read(
-      text, "graph.pbtxt", [](const std::string& damaged) { return parse_text_proto(damaged, "graph.pbtxt"); }, 1000);
+      text, "graph.pbtxt", [](const std::string& damaged) { return detail::parse_text_proto(damaged, "graph.pbtxt"); },
+      1000);
 }
 
 TEST(TextProtoParser, RefusesEndlessNesting) {

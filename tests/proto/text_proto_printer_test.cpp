@@ -12,7 +12,7 @@ namespace trainhook {
 namespace {
 
 TEST(TextProtoPrinter, PrintsOneFieldALine) {
-  TextProtoPrinter printer;
+  detail::TextProtoPrinter printer;
   printer.message("node", [&] {
     printer.string("name", "dense/MatMul");
     printer.message("attr", [&] {
@@ -32,20 +32,20 @@ TEST(TextProtoPrinter, PrintsOneFieldALine) {
 }
 
 TEST(TextProtoPrinter, EscapesAsProtobufDoes) {
-  EXPECT_EQ(text_proto_escaped("a\n\r\t\"'\\"), R"(a\n\r\t\"\'\\)");
-  EXPECT_EQ(text_proto_escaped("\xc3\xa9\x01\x7f"), R"(\303\251\001\177)");
-  EXPECT_EQ(text_proto_escaped(std::string("\0", 1)), R"(\000)");
+  EXPECT_EQ(detail::text_proto_escaped("a\n\r\t\"'\\"), R"(a\n\r\t\"\'\\)");
+  EXPECT_EQ(detail::text_proto_escaped("\xc3\xa9\x01\x7f"), R"(\303\251\001\177)");
+  EXPECT_EQ(detail::text_proto_escaped(std::string("\0", 1)), R"(\000)");
 }
 
 TEST(TextProtoPrinter, NumbersAreShortestWithAPoint) {
-  EXPECT_EQ(text_proto_number(1.0), "1.0");
-  EXPECT_EQ(text_proto_number(-0.0), "-0.0");
-  EXPECT_EQ(text_proto_number(0.1f), "0.1");
-  EXPECT_EQ(text_proto_number(1700000000.1234567), "1700000000.1234567");
-  EXPECT_EQ(text_proto_number(1e-8), "1e-08");
-  EXPECT_EQ(text_proto_number(std::numeric_limits<double>::infinity()), "inf");
-  EXPECT_EQ(text_proto_number(-std::numeric_limits<float>::infinity()), "-inf");
-  EXPECT_EQ(text_proto_number(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(detail::text_proto_number(1.0), "1.0");
+  EXPECT_EQ(detail::text_proto_number(-0.0), "-0.0");
+  EXPECT_EQ(detail::text_proto_number(0.1f), "0.1");
+  EXPECT_EQ(detail::text_proto_number(1700000000.1234567), "1700000000.1234567");
+  EXPECT_EQ(detail::text_proto_number(1e-8), "1e-08");
+  EXPECT_EQ(detail::text_proto_number(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(detail::text_proto_number(-std::numeric_limits<float>::infinity()), "-inf");
+  EXPECT_EQ(detail::text_proto_number(std::numeric_limits<double>::quiet_NaN()), "nan");
 }
 
 }  // namespace

@@ -15,20 +15,20 @@ namespace {
 
 std::string sample() {
   std::string text;
-  WireWriter writer(text);
+  detail::WireWriter writer(text);
   writer.add_int64(1, -1);
   writer.add_double(2, 0.5);
   writer.add_float(3, -2.0f);
   writer.add_string(4, "name");
-  add_wire_message(writer, 5, [](WireWriter& nested) { nested.add_bool(1, true); });
-  add_wire_message(writer, 6, [](WireWriter&) {});
+  detail::add_wire_message(writer, 5, [](detail::WireWriter& nested) { nested.add_bool(1, true); });
+  detail::add_wire_message(writer, 6, [](detail::WireWriter&) {});
   writer.add_fixed32(7, 0xdeadbeef);
   return text;
 }
 
 TEST(Wire, ReadsWhatWasWritten) {
   const std::string text = sample();
-  WireReader reader(text, "a message");
+  detail::WireReader reader(text, "a message");
   std::string seen;
   while (reader.next()) {
     switch (reader.tag()) {
@@ -37,7 +37,8 @@ TEST(Wire, ReadsWhatWasWritten) {
       case 3: seen += fmt::format(" {}", reader.get_float()); break;
       case 4: seen += fmt::format(" {}", reader.get_bytes()); break;
       case 5:
-        for (WireReader nested = reader.get_message(); nested.next();) seen += fmt::format(" {}", nested.get_bool());
+        for (detail::WireReader nested = reader.get_message(); nested.next();)
+          seen += fmt::format(" {}", nested.get_bool());
         break;
       case 6: seen += fmt::format(" {}", reader.get_bytes().size()); break;
       default: reader.skip();
@@ -48,16 +49,16 @@ TEST(Wire, ReadsWhatWasWritten) {
 
 TEST(Wire, EmptyMessagesAreWritten) {
   std::string text;
-  WireWriter writer(text);
-  add_wire_message(writer, 2, [](WireWriter&) {});
+  detail::WireWriter writer(text);
+  detail::add_wire_message(writer, 2, [](detail::WireWriter&) {});
   EXPECT_EQ(text, std::string("\x12\x00", 2));
 }
 
 TEST(Wire, RepeatedNumbersMayBePackedOrNot) {
   std::string packed;
   std::string loose;
-  WireWriter packed_writer(packed);
-  WireWriter loose_writer(loose);
+  detail::WireWriter packed_writer(packed);
+  detail::WireWriter loose_writer(loose);
   const std::vector<std::int64_t> integers{1, -1, 300};
   const std::vector<double> doubles{0.5, -1e300};
   packed_writer.add_packed_int64(1, integers.begin(), integers.end());
@@ -67,7 +68,7 @@ TEST(Wire, RepeatedNumbersMayBePackedOrNot) {
   for (const std::string& text : {packed, loose}) {
     std::vector<std::int64_t> integers_read;
     std::vector<double> doubles_read;
-    for (WireReader reader(text, "a message"); reader.next();) {
+    for (detail::WireReader reader(text, "a message"); reader.next();) {
       if (reader.tag() == 1) {
         reader.for_each<std::int64_t>([&](std::int64_t value) { integers_read.push_back(value); });
       } else {
@@ -82,7 +83,7 @@ TEST(Wire, RepeatedNumbersMayBePackedOrNot) {
 TEST(Wire, EveryCutIsCleanOrDataLoss) {
   const std::string text = sample();
   for (std::size_t size = 0; size < text.size(); ++size) {
-    WireReader reader(std::string_view(text).substr(0, size), "run/message");
+    detail::WireReader reader(std::string_view(text).substr(0, size), "run/message");
     try {
       while (reader.next()) reader.skip();
     } catch (const DataLossError& error) {
@@ -93,9 +94,9 @@ TEST(Wire, EveryCutIsCleanOrDataLoss) {
 
 TEST(Wire, AnotherWireTypeIsDataLossNotGarbage) {
   std::string text;
-  WireWriter(text).add_string(1, "abc");
+  detail::WireWriter(text).add_string(1, "abc");
   const auto reader = [&] {
-    WireReader made(text, "m");
+    detail::WireReader made(text, "m");
     EXPECT_TRUE(made.next());
     return made;
   };
@@ -107,14 +108,14 @@ TEST(Wire, AnotherWireTypeIsDataLossNotGarbage) {
 
 TEST(Wire, AnErrorNamesThePlaceInTheOutermostMessage) {
   std::string text;
-  WireWriter writer(text);
+  detail::WireWriter writer(text);
   writer.add_string(1, "0123456789");
-  add_wire_message(writer, 2, [](WireWriter& nested) { nested.add_int32(3, 4); });
-  WireReader reader(text, "run/message");
+  detail::add_wire_message(writer, 2, [](detail::WireWriter& nested) { nested.add_int32(3, 4); });
+  detail::WireReader reader(text, "run/message");
   ASSERT_TRUE(reader.next());
   reader.skip();
   ASSERT_TRUE(reader.next());
-  WireReader nested = reader.get_message();
+  detail::WireReader nested = reader.get_message();
   ASSERT_TRUE(nested.next());
   try {
     static_cast<void>(nested.get_string());
@@ -130,13 +131,13 @@ TEST(Wire, EndlessNestingIsRefused) {
   std::string text;
   for (int i = 0; i < 200; ++i) {
     std::string outer;
-    WireWriter(outer).add_message(1, text);
+    detail::WireWriter(outer).add_message(1, text);
     text = outer;
   }
-  const auto descend = [](auto&& self, WireReader reader) -> void {
+  const auto descend = [](auto&& self, detail::WireReader reader) -> void {
     while (reader.next()) self(self, reader.get_message());
   };
-  EXPECT_THROW(descend(descend, WireReader(text, "m")), DataLossError);
+  EXPECT_THROW(descend(descend, detail::WireReader(text, "m")), DataLossError);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 struct RetentionPolicy {
   int max_to_keep = 5;  ///< 0 keeps all, and lists the newest only
@@ -75,7 +75,7 @@ class Retention {
   std::optional<double> last_preserved_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/checkpoint/impl/retention.ipp>

@@ -124,13 +124,13 @@ class Saver {
   TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const Saveable& saveable);
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
-  TRAINHOOK_DECL Retention& retention(const std::string& save_path, const std::string& latest_filename);
+  TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 
   SaverOptions options_;
   std::atomic<FileSystem*> lent_file_system_ = nullptr;
   std::atomic<Clock*> lent_clock_ = nullptr;
-  mutable std::mutex mutex_;            // several hooks may share a saver, each with a thread that writes
-  std::optional<Retention> retention_;  // of the last checkpoint's state file
+  mutable std::mutex mutex_;                    // several hooks may share a saver, each with a thread that writes
+  std::optional<detail::Retention> retention_;  // of the last checkpoint's state file
 };
 
 }  // namespace trainhook

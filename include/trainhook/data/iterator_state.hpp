@@ -16,16 +16,14 @@
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/external_state_policy.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 // A state is a sequence of items, each of which starts with a byte that says what it is (never renumber):
 //   1 integer: varint                          2 bytes: varint length, bytes
 //   3 integers: varint count, varints          4 tensor: varint dtype, varint rank, dims, then the elements: bytes, or
 //   for 5 section begins: varint length, name        strings each with its varint length 6 section ends
 // Varints have seven bits a byte, the lowest first; the high bit says that more follow.
-namespace detail {
 enum class StateItem : std::uint8_t { Integer = 1, Bytes = 2, Integers = 3, Tensor = 4, Begin = 5, End = 6 };
-}  // namespace detail
 
 /// Collects the state of a pipeline's stages.
 class StateWriter {
@@ -37,7 +35,7 @@ class StateWriter {
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
 
   TRAINHOOK_DECL void begin(std::string_view section);
-  void end() { tag(detail::StateItem::End); }
+  void end() { tag(StateItem::End); }
 
   TRAINHOOK_DECL void integer(std::uint64_t value);
   void boolean(bool value) { integer(value ? 1 : 0); }
@@ -48,7 +46,7 @@ class StateWriter {
   TRAINHOOK_DECL void tensor(const Tensor& tensor);
 
  private:
-  TRAINHOOK_DECL void tag(detail::StateItem item);
+  TRAINHOOK_DECL void tag(StateItem item);
   TRAINHOOK_DECL void varint(std::uint64_t value);
   TRAINHOOK_DECL void text(std::string_view value);
 
@@ -88,14 +86,14 @@ class StateReader {
   [[nodiscard]] std::size_t remaining() const noexcept { return bytes_.size() - offset_; }
   TRAINHOOK_DECL std::string_view take(std::uint64_t size);
   std::string_view text() { return take(varint()); }
-  TRAINHOOK_DECL void expect(detail::StateItem item, std::string_view what);
+  TRAINHOOK_DECL void expect(StateItem item, std::string_view what);
   TRAINHOOK_DECL std::uint64_t varint();
 
   std::string_view bytes_;
   std::size_t offset_ = 0;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/data/impl/iterator_state.ipp>

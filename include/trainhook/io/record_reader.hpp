@@ -12,7 +12,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 enum class RecordStatus {
   Record,     ///< a record was read
@@ -46,7 +46,7 @@ class RecordReader {
   std::uint64_t offset_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/io/impl/record_reader.ipp>

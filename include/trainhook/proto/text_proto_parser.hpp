@@ -10,7 +10,7 @@
 
 #include <trainhook/core/linkage.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// One field. A list in brackets has become several fields of one name.
 struct TextProtoField {
@@ -21,8 +21,6 @@ struct TextProtoField {
   std::string text{};  ///< String: the characters, unescaped. Bare: a number, boolean or enumerator as it stands.
   std::vector<TextProtoField> fields{};  ///< Message
 };
-
-namespace detail {
 
 /// Recursive descent over `field*` with `field = name [":"] value [","|";"]`, `#` comments, both kinds of quotes and of
 /// brackets.
@@ -58,12 +56,10 @@ class TextProtoParser {
   std::size_t at_ = 0;
 };
 
-}  // namespace detail
-
 /// The fields of a message in text form. @throws DataLossError, naming `what` and the line, where it does not parse.
 [[nodiscard]] TRAINHOOK_DECL std::vector<TextProtoField> parse_text_proto(std::string_view text, std::string_view what);
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/proto/impl/text_proto_parser.ipp>

@@ -14,7 +14,7 @@
 
 #include <trainhook/core/linkage.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// The characters of a string field, escaped as protobuf does, without the quotes around them.
 [[nodiscard]] TRAINHOOK_DECL std::string text_proto_escaped(std::string_view text);
@@ -76,7 +76,7 @@ class TextProtoPrinter {
   std::size_t depth_ = 0;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/proto/impl/text_proto_printer.ipp>

@@ -18,7 +18,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// Appends fields to a string: `WireWriter writer(text); writer.add_int64(1, 5);`. To match TensorFlow's bytes, add
 /// fields in the order of their numbers and leave out scalars that are zero (except members of a oneof).
@@ -138,7 +138,7 @@ class WireReader {
   int depth_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/proto/impl/wire.ipp>

@@ -208,7 +208,7 @@ TRAINHOOK_DECL void BundleWriter::flush() {
 }
 
 TRAINHOOK_DECL std::string BundleWriter::build_index() const {
-  TableWriter table;
+  detail::TableWriter table;
   table.add("", detail::encode_bundle_header(shards_));
   for (const auto& [name, entry] : entries_) table.add(name, detail::encode_bundle_entry(entry));
   return table.finish();

@@ -16,7 +16,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL Retention::Retention(FileSystem& file_system, const std::string& save_path, std::string latest_filename,
                                     RetentionPolicy policy)
@@ -53,7 +53,7 @@ TRAINHOOK_DECL std::vector<std::string> Retention::prefixes() const {
 }
 
 TRAINHOOK_DECL double Retention::written_at(const std::string& prefix) const {
-  return file_system_->modification_time(detail::bundle_index_path(prefix));
+  return file_system_->modification_time(bundle_index_path(prefix));
 }
 
 TRAINHOOK_DECL void Retention::adopt() {
@@ -119,4 +119,4 @@ TRAINHOOK_DECL void Retention::sweep() noexcept {
   });
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

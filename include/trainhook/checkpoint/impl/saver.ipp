@@ -205,13 +205,13 @@ TRAINHOOK_DECL std::string Saver::prefix_of(const SaveRequest& request) const {
   return fmt::format("{}-{:0{}}", request.save_path, *request.global_step, options_.pad_step_number ? 8 : 1);
 }
 
-TRAINHOOK_DECL Retention& Saver::retention(const std::string& save_path, const std::string& latest_filename) {
+TRAINHOOK_DECL detail::Retention& Saver::retention(const std::string& save_path, const std::string& latest_filename) {
   if (!retention_ || retention_->state_file() != join_path(parent_path(save_path), latest_filename) ||
       &retention_->file_system() != &file_system()) {
     retention_.emplace(file_system(), save_path, latest_filename,
-                       RetentionPolicy{.max_to_keep = options_.max_to_keep,
-                                       .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
-                                       .save_relative_paths = options_.save_relative_paths});
+                       detail::RetentionPolicy{.max_to_keep = options_.max_to_keep,
+                                               .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
+                                               .save_relative_paths = options_.save_relative_paths});
   }
   return *retention_;
 }

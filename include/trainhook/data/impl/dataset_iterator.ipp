@@ -103,7 +103,7 @@ TRAINHOOK_DECL std::int64_t DatasetIterator::skip(std::int64_t count) { return s
 
 TRAINHOOK_DECL std::string DatasetIterator::save(ExternalStatePolicy policy) {
   detail::check_external_state(*node_, policy);
-  StateWriter writer(policy != ExternalStatePolicy::Fail);
+  detail::StateWriter writer(policy != ExternalStatePolicy::Fail);
   std::vector<std::string> stages;
   detail::describe_pipeline(*node_, stages);
   writer.integer(detail::kIteratorVersion);
@@ -119,7 +119,7 @@ TRAINHOOK_DECL std::string DatasetIterator::save(ExternalStatePolicy policy) {
 }
 
 TRAINHOOK_DECL void DatasetIterator::restore(std::string_view state) {
-  StateReader reader(detail::unsealed(state));
+  detail::StateReader reader(detail::unsealed(state));
   if (const std::uint64_t version = reader.integer("the version"); version != detail::kIteratorVersion) {
     throw UnimplementedError("the saved state of an input pipeline has version {}; this library reads version {}",
                              version, detail::kIteratorVersion);

@@ -145,7 +145,8 @@ TRAINHOOK_DECL Dataset text_line_dataset(std::vector<std::string> paths, FileSys
 }
 
 TRAINHOOK_DECL Dataset tf_record_dataset(std::vector<std::string> paths, FileSystem& file_system) {
-  return Dataset(std::make_shared<detail::FileNode<RecordReader>>("tf_record_dataset", std::move(paths), file_system));
+  return Dataset(
+      std::make_shared<detail::FileNode<detail::RecordReader>>("tf_record_dataset", std::move(paths), file_system));
 }
 
 }  // namespace trainhook

@@ -11,25 +11,25 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL void StateWriter::begin(std::string_view section) {
-  tag(detail::StateItem::Begin);
+  tag(StateItem::Begin);
   text(section);
 }
 
 TRAINHOOK_DECL void StateWriter::integer(std::uint64_t value) {
-  tag(detail::StateItem::Integer);
+  tag(StateItem::Integer);
   varint(value);
 }
 
 TRAINHOOK_DECL void StateWriter::string(std::string_view value) {
-  tag(detail::StateItem::Bytes);
+  tag(StateItem::Bytes);
   text(value);
 }
 
 TRAINHOOK_DECL void StateWriter::integers(std::span<const std::int64_t> values) {
-  tag(detail::StateItem::Integers);
+  tag(StateItem::Integers);
   varint(values.size());
   for (std::int64_t value : values) varint(static_cast<std::uint64_t>(value));
 }
@@ -46,7 +46,7 @@ TRAINHOOK_DECL void StateWriter::element(const Element& element) {
 }
 
 TRAINHOOK_DECL void StateWriter::tensor(const Tensor& tensor) {
-  tag(detail::StateItem::Tensor);
+  tag(StateItem::Tensor);
   varint(static_cast<std::uint64_t>(tensor.dtype()));
   varint(tensor.shape().rank());
   for (std::int64_t dim : tensor.shape().dims()) varint(static_cast<std::uint64_t>(dim));
@@ -58,7 +58,7 @@ TRAINHOOK_DECL void StateWriter::tensor(const Tensor& tensor) {
   }
 }
 
-TRAINHOOK_DECL void StateWriter::tag(detail::StateItem item) { bytes_.push_back(static_cast<char>(item)); }
+TRAINHOOK_DECL void StateWriter::tag(StateItem item) { bytes_.push_back(static_cast<char>(item)); }
 
 TRAINHOOK_DECL void StateWriter::varint(std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<char>(value | 0x80));
@@ -71,15 +71,15 @@ TRAINHOOK_DECL void StateWriter::text(std::string_view value) {
 }
 
 TRAINHOOK_DECL void StateReader::begin(std::string_view section) {
-  expect(detail::StateItem::Begin, section);
+  expect(StateItem::Begin, section);
   const std::string_view found = text();
   if (found != section) fail(fmt::format("it holds a section '{}' where '{}' belongs", found, section));
 }
 
-TRAINHOOK_DECL void StateReader::end() { expect(detail::StateItem::End, "the end of a section"); }
+TRAINHOOK_DECL void StateReader::end() { expect(StateItem::End, "the end of a section"); }
 
 TRAINHOOK_DECL std::uint64_t StateReader::integer(std::string_view what, std::uint64_t most) {
-  expect(detail::StateItem::Integer, what);
+  expect(StateItem::Integer, what);
   const std::uint64_t value = varint();
   if (value > most) fail(fmt::format("{} is {}, above {}", what, value, most));
   return value;
@@ -90,13 +90,13 @@ TRAINHOOK_DECL std::int64_t StateReader::position(std::string_view what, std::in
 }
 
 TRAINHOOK_DECL std::string_view StateReader::string(std::string_view what) {
-  expect(detail::StateItem::Bytes, what);
+  expect(StateItem::Bytes, what);
   return text();
 }
 
 TRAINHOOK_DECL std::vector<std::int64_t> StateReader::integers(std::string_view what, std::size_t most_items,
                                                                std::int64_t below) {
-  expect(detail::StateItem::Integers, what);
+  expect(StateItem::Integers, what);
   const std::uint64_t count = varint();
   if (count > remaining() || count > most_items) fail(fmt::format("{} has {} entries, which cannot be", what, count));
   std::vector<std::int64_t> values(static_cast<std::size_t>(count));
@@ -122,15 +122,15 @@ TRAINHOOK_DECL Element StateReader::element(const ElementSpec& spec) {
   if (count != spec.size()) fail(fmt::format("an element has {} components instead of {}", count, spec.size()));
   Element element;
   for (std::size_t i = 0; i < spec.size(); ++i) element.push_back(tensor());
-  if (!detail::matches(spec, element))
+  if (!matches(spec, element))
     fail(fmt::format("an element is {} instead of {}", spec_to_string(spec_of(element)), spec_to_string(spec)));
   return element;
 }
 
 TRAINHOOK_DECL Tensor StateReader::tensor() {
-  expect(detail::StateItem::Tensor, "a tensor");
+  expect(StateItem::Tensor, "a tensor");
   const std::uint64_t number = varint();
-  if (number > 255 || detail::find_dtype(static_cast<DType>(number)) == nullptr)
+  if (number > 255 || find_dtype(static_cast<DType>(number)) == nullptr)
     fail(fmt::format("a tensor has dtype number {}", number));
   const auto dtype = static_cast<DType>(number);
   const std::uint64_t rank = varint();
@@ -168,7 +168,7 @@ TRAINHOOK_DECL std::string_view StateReader::take(std::uint64_t size) {
   return piece;
 }
 
-TRAINHOOK_DECL void StateReader::expect(detail::StateItem item, std::string_view what) {
+TRAINHOOK_DECL void StateReader::expect(StateItem item, std::string_view what) {
   if (static_cast<std::uint8_t>(take(1)[0]) != static_cast<std::uint8_t>(item))
     fail(fmt::format("{} is not there", what));
 }
@@ -184,4 +184,4 @@ TRAINHOOK_DECL std::uint64_t StateReader::varint() {
   fail("a number has more than 64 bits");
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

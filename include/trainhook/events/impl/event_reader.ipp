@@ -32,9 +32,9 @@ TRAINHOOK_DECL Event parse_event(std::string_view bytes, std::string_view what) 
 
 TRAINHOOK_DECL EventFileContents read_events(FileSystem& file_system, const std::string& path) {
   EventFileContents contents;
-  RecordReader reader(file_system.open_readable(path));
+  detail::RecordReader reader(file_system.open_readable(path));
   std::string payload;
-  RecordStatus status = RecordStatus::Record;
+  detail::RecordStatus status = detail::RecordStatus::Record;
   const auto read_next = [&] {
     try {
       status = reader.try_next(payload);
@@ -42,7 +42,7 @@ TRAINHOOK_DECL EventFileContents read_events(FileSystem& file_system, const std:
       contents.problems.emplace_back(error.what());
       return false;
     }
-    return status == RecordStatus::Record;
+    return status == detail::RecordStatus::Record;
   };
   while (read_next()) {
     try {
@@ -52,7 +52,7 @@ TRAINHOOK_DECL EventFileContents read_events(FileSystem& file_system, const std:
           fmt::format("{} (in the record that ends at byte {})", error.what(), reader.offset()));
     }
   }
-  if (status == RecordStatus::Truncated) {
+  if (status == detail::RecordStatus::Truncated) {
     contents.problems.push_back(fmt::format("file {} ends inside the record at byte {}", path, reader.offset()));
   }
   const std::uint64_t size = file_system.file_size(path);

@@ -169,12 +169,8 @@ TRAINHOOK_DECL char TextProtoParser::take_digits(unsigned base, int most, unsign
   return static_cast<char>(value);
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 TRAINHOOK_DECL std::vector<TextProtoField> parse_text_proto(std::string_view text, std::string_view what) {
-  return detail::TextProtoParser(text, what).parse();
+  return TextProtoParser(text, what).parse();
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -5,7 +5,7 @@
 
 #include <trainhook/proto/text_proto_printer.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL std::string text_proto_escaped(std::string_view text) {
   std::string escaped;
@@ -56,4 +56,4 @@ TRAINHOOK_DECL void TextProtoPrinter::line(std::string_view name, std::string_vi
   text_.append(name).append(": ").append(value) += '\n';
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

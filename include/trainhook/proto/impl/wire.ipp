@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL WireReader::WireReader(std::string_view bytes, std::string_view what)
     : WireReader(bytes, what, bytes.data(), 0) {}
@@ -72,4 +72,4 @@ TRAINHOOK_DECL void WireReader::expect(protozero::pbf_wire_type wanted) const {
                               static_cast<std::uint32_t>(reader_.wire_type()), static_cast<std::uint32_t>(wanted)));
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
