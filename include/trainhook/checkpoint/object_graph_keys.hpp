@@ -24,13 +24,13 @@ class ObjectGraphKeys {
 
   [[nodiscard]] static bool is_object_based(const BundleReader& reader) { return reader.has_tensor(kObjectGraph); }
 
-  /// @throws NotFoundError where the checkpoint is not object-based, DataLossError where its graph is damaged.
+  /// @throws NotFoundError if the checkpoint is not object-based, DataLossError if its graph is damaged.
   TRAINHOOK_DECL explicit ObjectGraphKeys(const BundleReader& reader);
 
   [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
 
-  /// Under which name the checkpoint holds the variable. @throws NotFoundError, naming what is there, or
-  /// InvalidArgumentError where several variables are called so.
+  /// The name under which the checkpoint holds the variable. @throws NotFoundError, which lists similar names, or
+  /// InvalidArgumentError if several variables have this name.
   [[nodiscard]] TRAINHOOK_DECL const std::string& key(std::string_view full_name) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Retention: which checkpoints of a directory stay, and the state file that says so.
+/// Retention: decides which checkpoints of a directory are kept, and writes the state file.
 #pragma once
 
 #include <optional>
@@ -39,7 +39,7 @@ class Retention {
   /// Takes these, oldest first, as what there is; those that are not on disk do not count.
   TRAINHOOK_DECL void replace(const std::vector<std::string>& prefixes);
 
-  /// Those that will have to go one day, oldest first: none where all are kept.
+  /// The checkpoints that will be deleted one day, oldest first: none if all are kept.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> prefixes() const;
 
  private:

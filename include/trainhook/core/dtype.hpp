@@ -17,7 +17,7 @@
 
 namespace trainhook {
 
-/// The type of a tensor's elements. The numbers are TensorFlow's `DataType` and stand in files: never renumber.
+/// The type of a tensor's elements. The numbers are TensorFlow's `DataType` and are stored in files: never renumber.
 enum class DType : std::uint8_t {
   Invalid = 0,
   Float = 1,
@@ -38,7 +38,7 @@ enum class DType : std::uint8_t {
   UInt64 = 23,
 };
 
-/// IEEE 754 binary16 as stored bits: tensors hold it, arithmetic is the engine's business.
+/// IEEE 754 binary16, as stored bits: this library stores it and does no arithmetic with it.
 struct Half {
   std::uint16_t bits{};
   friend bool operator==(Half, Half) = default;
@@ -152,7 +152,7 @@ inline constexpr DType dtype_of = detail::kDTypeOf<T>;
   return info == nullptr ? 0 : info->size;
 }
 
-/// TensorFlow's short name, for example `float32`; `invalid` for what is no dtype.
+/// TensorFlow's short name, for example `float32`; `invalid` for any other value.
 [[nodiscard]] constexpr std::string_view dtype_name(DType dtype) noexcept {
   const detail::DTypeInfo* info = detail::find_dtype(dtype);
   return info == nullptr ? "invalid" : info->name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The one family of errors: a code for programs, a message that names the thing and the way out for people.
+/// Error: a code for programs, and a message for people that names what failed and what to do.
 #pragma once
 
 #include <exception>

@@ -11,9 +11,9 @@
 
 namespace trainhook {
 
-/// Where a generator stands. Two generators of equal state give equal numbers for ever, on every platform.
+/// The state of a generator. Generators of equal state give equal numbers for ever, on every platform.
 struct PhiloxState {
-  std::uint64_t seed{};      ///< the key: numbers of different seeds have nothing to do with each other
+  std::uint64_t seed{};      ///< the key: numbers of different seeds are independent
   std::uint64_t stream{};    ///< the upper half of the counter: 2^64 streams of one seed that never overlap
   std::uint64_t position{};  ///< how many 32-bit words of the stream were drawn
   friend bool operator==(const PhiloxState&, const PhiloxState&) = default;
@@ -23,11 +23,11 @@ struct PhiloxState {
 [[nodiscard]] TRAINHOOK_DECL std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std::uint64_t stream,
                                                                        std::uint64_t block) noexcept;
 
-/// One number out of two, for seeds of parts that are derived from the seed of a whole.
+/// Derives the seed of a part from the seed of the whole.
 [[nodiscard]] TRAINHOOK_DECL std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) noexcept;
 
-/// A stream of random numbers. Drawing moves `position`; nothing else is remembered, so that saving a generator means
-/// saving its state and jumping anywhere costs nothing. Integers and uniform numbers are the same everywhere; normal
+/// A stream of random numbers. Drawing moves `position`, and there is no other state: to save a generator, save
+/// its state; to jump anywhere costs nothing. Integers and uniform numbers are the same everywhere; normal
 /// ones go through the C library's `log`, `sin` and `cos`, which differ between libraries in the last bit. For one
 /// thread at a time. Also a standard UniformRandomBitGenerator, but no standard distribution is specified exactly: use
 /// the members. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11; as used by

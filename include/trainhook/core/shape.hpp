@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Shapes of tensors: fully known (`Shape`) and as far as a graph knows them (`PartialShape`).
+/// Shapes of tensors: fully known (`Shape`) or partly known (`PartialShape`).
 #pragma once
 
 #include <array>
@@ -97,10 +97,10 @@ class PartialShape {
     return known_rank_;
   }
 
-  /// The known shape. @throws FailedPreconditionError where something is still unknown.
+  /// The known shape. @throws FailedPreconditionError if something is unknown.
   [[nodiscard]] TRAINHOOK_DECL Shape known() const;
 
-  /// Whether a tensor of shape `shape` (or one that is as partly known) may stand here.
+  /// Whether a tensor of `shape`, which may be partly known, can have this shape.
   [[nodiscard]] bool compatible_with(const PartialShape& shape) const noexcept {
     if (!known_rank_ || !shape.known_rank_) return true;
     if (rank_ != shape.rank_) return false;

@@ -23,9 +23,9 @@ class Stream;
 
 }  // namespace detail
 
-/// Walks over the elements of a dataset. Its state is its position after the elements that were consumed, and what
-/// stages hold back besides: saved, and restored into an iterator over an equal dataset, even in another process, it
-/// goes on with the very next element.
+/// Walks over the elements of a dataset. Its state is its position after the elements that were consumed, with
+/// what stages have buffered. Restored into an iterator over an equal dataset, even in another process, it continues
+/// with the next element.
 class DatasetIterator {
  public:
   TRAINHOOK_DECL explicit DatasetIterator(detail::NodePtr node);
@@ -33,18 +33,18 @@ class DatasetIterator {
   TRAINHOOK_DECL DatasetIterator& operator=(DatasetIterator&&) noexcept;
   TRAINHOOK_DECL ~DatasetIterator();
 
-  /// Fetches the next element; false at the end. Hand in the same `element` again and its memory is used again.
-  /// After an error the element that could not be had is skipped.
+  /// Fetches the next element; false at the end. Pass the same `element` again, and its memory is reused.
+  /// After an error the element that failed is skipped.
   [[nodiscard]] TRAINHOOK_DECL bool next(Element& element);
 
-  /// Skips up to `count` elements, without computing them where the stages allow it; says how many there were.
+  /// Skips up to `count` elements, without computing them if the stages allow it. Returns how many there were.
   TRAINHOOK_DECL std::int64_t skip(std::int64_t count);
 
   /// The state as bytes. @throws FailedPreconditionError naming each stage whose state lies outside, unless `policy`
   /// allows it.
   [[nodiscard]] TRAINHOOK_DECL std::string save(ExternalStatePolicy policy = ExternalStatePolicy::Fail);
 
-  /// Goes to where `state` was saved; after an error the iterator is where it was.
+  /// Restores a saved position. After an error the position is unchanged.
   /// @throws DataLossError for damaged bytes, InvalidArgumentError for the state of another pipeline, naming the stage
   /// that differs.
   TRAINHOOK_DECL void restore(std::string_view state);

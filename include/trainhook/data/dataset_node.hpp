@@ -19,7 +19,7 @@ namespace trainhook {
 
 namespace detail {
 
-/// One pass over a node. `Item` is an Element, or the number of a row where the node only selects and orders the rows
+/// One pass over a node. `Item` is an Element, or the number of a row if the node only selects and orders the rows
 /// of a RowSource: then shuffling and skipping move numbers, and contents are fetched once at the end.
 template <class Item>
 class Stream {
@@ -37,10 +37,10 @@ class Stream {
     return done;
   }
 
-  /// Writes where the stream stands.
+  /// Writes the stream's position.
   virtual void save(StateWriter& writer) = 0;
 
-  /// Takes a stream that is just made there. After an error the stream is of no use.
+  /// Moves a new stream to that position. After an error the stream must not be used.
   virtual void restore(StateReader& reader) = 0;
 };
 
@@ -51,7 +51,7 @@ using IndexStream = Stream<std::int64_t>;
 struct Pass {
   std::uint64_t epoch = 0;    // which repetition: shuffles differ in it
   std::uint64_t entropy = 0;  // drawn once for an iterator; the seed of everything that was given none
-  std::uint64_t path = 0;     // where in the tree of nodes
+  std::uint64_t path = 0;     // place in the tree of nodes
   bool shadow = false;        // only advanced, never read: needs no threads
 
   [[nodiscard]] TRAINHOOK_DECL Pass input(std::uint64_t number = 0) const noexcept;
@@ -75,14 +75,14 @@ class DatasetNode {
   [[nodiscard]] virtual std::int64_t cardinality() const = 0;
   [[nodiscard]] virtual std::unique_ptr<ElementStream> elements(const Pass& pass) const = 0;
 
-  /// The rows that this node selects from, or null. Where there are some, `indices` gives their numbers.
+  /// The rows that this node selects from, or null. If there are any, `indices` gives their numbers.
   [[nodiscard]] virtual std::shared_ptr<const RowSource> rows() const { return nullptr; }
   [[nodiscard]] virtual std::unique_ptr<IndexStream> indices(const Pass&) const { return nullptr; }
 
   /// Whether `indices` gives 0, 1, ... up to the number of rows.
   [[nodiscard]] virtual bool is_source() const { return false; }
 
-  /// Whether a stream can be advanced without computing what it drops, and with nobody noticing.
+  /// Whether a stream can be advanced without computing what it drops, and without side effects.
   [[nodiscard]] virtual bool can_advance() const { return false; }
 
   /// Whether some stage shuffles without a given seed.

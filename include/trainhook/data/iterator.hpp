@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Iterator: a live iterator that several threads may share, with its state as a tensor.
+/// Iterator: an iterator that several threads may share, with its state as a tensor.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace trainhook {
 
-/// What a session holds for an `IteratorV2` node. Every member may be called from several threads at once; each element
-/// goes to one of them.
+/// The value of an `IteratorV2` node in a session. Every member may be called from several threads at once; each
+/// element goes to one of them.
 class Iterator {
  public:
   TRAINHOOK_DECL explicit Iterator(Dataset dataset);
@@ -27,7 +27,7 @@ class Iterator {
   [[nodiscard]] const Dataset& dataset() const noexcept { return dataset_; }
   [[nodiscard]] const ElementSpec& element_spec() const noexcept { return dataset_.element_spec(); }
 
-  /// The next element. Hand in the same `element` again and its memory is used again. @throws OutOfRangeError at the
+  /// The next element. Pass the same `element` again, and its memory is reused. @throws OutOfRangeError at the
   /// end.
   TRAINHOOK_DECL void get_next(Element& element);
   /// The same, with false at the end.
@@ -36,10 +36,10 @@ class Iterator {
   /// Back to the beginning.
   TRAINHOOK_DECL void initialize();
 
-  /// The position as a string scalar, captured on this thread. @throws FailedPreconditionError as `policy` has it.
+  /// The position as a string scalar, captured on this thread. @throws FailedPreconditionError if `policy` says so.
   [[nodiscard]] TRAINHOOK_DECL Tensor save_state(ExternalStatePolicy policy = ExternalStatePolicy::Fail);
 
-  /// Goes where `state` was saved. After an error the iterator is where it was, and goes on from there.
+  /// Restores a saved position. After an error the position is unchanged.
   TRAINHOOK_DECL void restore_state(const Tensor& state);
 
   /// Checks that `restore_state` would succeed, and changes nothing.

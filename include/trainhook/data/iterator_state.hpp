@@ -54,7 +54,7 @@ class StateWriter {
   bool allow_external_state_;
 };
 
-/// Reads what a `StateWriter` wrote, in the same order. Every member throws DataLossError where the bytes do not hold
+/// Reads what a `StateWriter` wrote, in the same order. Every member throws DataLossError if the bytes do not hold
 /// what is asked for.
 class StateReader {
  public:
@@ -79,7 +79,7 @@ class StateReader {
   [[nodiscard]] TRAINHOOK_DECL Element element(const ElementSpec& spec);
   [[nodiscard]] TRAINHOOK_DECL Tensor tensor();
 
-  /// @throws DataLossError that says where in the state the trouble is.
+  /// @throws DataLossError, naming the place in the state.
   [[noreturn]] TRAINHOOK_DECL void fail(std::string_view why) const;
 
  private:

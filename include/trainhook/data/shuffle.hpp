@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Shuffling through a buffer: of row numbers where the source can seek, of contents otherwise.
+/// Shuffling through a buffer: of row numbers if the source can seek, of contents otherwise.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Where elements come from: tensors, ranges, functions of an index, and generators.
+/// Sources of elements: tensors, ranges, functions of an index, and generators.
 #pragma once
 
 #include <cstdint>

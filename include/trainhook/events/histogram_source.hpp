@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Where histograms take their numbers from: spans and tensors of any number type.
+/// The numbers that a histogram counts: spans and tensors of any number type.
 #pragma once
 
 #include <array>

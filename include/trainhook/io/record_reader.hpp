@@ -26,7 +26,7 @@ class RecordReader {
   /// Begins at `offset`, which has to be that of a record.
   TRAINHOOK_DECL explicit RecordReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset = 0);
 
-  /// Where the next record begins.
+  /// The offset of the next record.
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
   [[nodiscard]] const std::string& path() const noexcept { return file_->path(); }
 

@@ -18,7 +18,7 @@
 /// |---------------------------------------|------------------------------------------------------------------------|
 /// | integer, bool, enum                   | varint; left out if it is zero                                         |
 /// | `Fixed32`, float, double              | four or eight bytes; left out if it is zero                            |
-/// | `std::string`, `std::string_view`     | string, bytes, or a message as it stands; left out if it is empty      |
+/// | `std::string`, `std::string_view`     | string, bytes, or the bytes of a message; left out if it is empty      |
 /// | a struct with a table                 | nested message; always written                                         |
 /// | `std::optional` of these              | written if it has a value, zero or not: members of a oneof             |
 /// | a container with `push_back` of these | repeated; numbers are packed                                           |

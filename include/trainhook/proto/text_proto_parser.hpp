@@ -18,7 +18,7 @@ struct TextProtoField {
 
   std::string name{};
   Kind kind = Kind::Bare;
-  std::string text{};  ///< String: the characters, unescaped. Bare: a number, boolean or enumerator as it stands.
+  std::string text{};  ///< String: the characters, unescaped. Bare: a number, boolean or enumerator, as written.
   std::vector<TextProtoField> fields{};  ///< Message
 };
 
@@ -56,7 +56,7 @@ class TextProtoParser {
   std::size_t at_ = 0;
 };
 
-/// The fields of a message in text form. @throws DataLossError, naming `what` and the line, where it does not parse.
+/// The fields of a message in text form. @throws DataLossError, naming `what` and the line, if it does not parse.
 [[nodiscard]] TRAINHOOK_DECL std::vector<TextProtoField> parse_text_proto(std::string_view text, std::string_view what);
 
 }  // namespace trainhook::detail

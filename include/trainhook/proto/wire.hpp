@@ -24,7 +24,7 @@ namespace trainhook::detail {
 /// fields in the order of their numbers and leave out scalars that are zero (except members of a oneof).
 using WireWriter = protozero::basic_pbf_writer<std::string>;
 
-/// Adds a nested message, also where it is empty, which protozero's own sub-writers leave out. `fill` gets a
+/// Adds a nested message, even if it is empty, which protozero's own sub-writers leave out. `fill` gets a
 /// `WireWriter&`.
 template <class Fill>
 void add_wire_message(WireWriter& writer, std::uint32_t tag, Fill&& fill) {
@@ -60,11 +60,11 @@ class WireReader {
   [[nodiscard]] TRAINHOOK_DECL float get_float();
   [[nodiscard]] TRAINHOOK_DECL double get_double();
 
-  /// A string or bytes field, or a nested message as it stands.
+  /// A string or bytes field, or the bytes of a nested message.
   [[nodiscard]] TRAINHOOK_DECL std::string_view get_bytes();
   [[nodiscard]] std::string get_string() { return std::string(get_bytes()); }
 
-  /// A reader of the nested message, under the same name. @throws DataLossError where messages nest deeper than
+  /// A reader of the nested message, under the same name. @throws DataLossError if messages nest deeper than
   /// protobuf allows.
   [[nodiscard]] TRAINHOOK_DECL WireReader get_message();
 

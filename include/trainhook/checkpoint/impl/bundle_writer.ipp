@@ -231,7 +231,7 @@ TRAINHOOK_DECL void BundleWriter::commit() {
   finish_shard();
   for (const auto& [suffix, contents] : side_files_) write_temporary(prefix_ + suffix, contents);
   write_temporary(index_path, build_index());
-  refuse_existing();  // somebody may have been faster
+  refuse_existing();  // another process may have been faster
   if (replaces_) {
     file_system_.remove_file(index_path);
     file_system_.sync_directory(directory_);

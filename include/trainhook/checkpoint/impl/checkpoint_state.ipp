@@ -58,8 +58,8 @@ TRAINHOOK_DECL std::string plain_path(std::string_view path) {
   return plain;
 }
 
-/// `path` as seen from `directory`: its tail where it lies inside, else the way up and down again; absolute where only
-/// that is possible.
+/// `path` as seen from `directory`: relative if possible, with `..` if it lies outside, otherwise
+/// absolute.
 TRAINHOOK_DECL std::string path_from(std::string_view directory, std::string_view path) {
   const std::string from = plain_path(directory);
   const std::string to = plain_path(path);
@@ -91,7 +91,7 @@ TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, con
   return parse_message_text<CheckpointState>(text, fmt::format("state file {}", path));
 }
 
-/// As `get_checkpoint_state`, but where the file exists and says nothing useful, that is a DataLossError.
+/// As `get_checkpoint_state`, but throws a DataLossError for a file that does not parse.
 TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                                     const std::string& directory,
                                                                     const std::string& latest_filename) {

@@ -61,7 +61,7 @@ TRAINHOOK_DECL void Retention::adopt() {
   try {
     state = get_checkpoint_state(*file_system_, directory_, latest_filename_).value_or(CheckpointState{});
   } catch (const InvalidArgumentError& error) {
-    log_warning("{}", error.what());  // the next save writes it anew
+    log_warning("{}", error.what());  // the next save replaces it
   }
   last_preserved_ = state.last_preserved_timestamp;
   const bool stamped = state.all_model_checkpoint_timestamps.size() == state.all_model_checkpoint_paths.size();

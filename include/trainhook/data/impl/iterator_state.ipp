@@ -73,7 +73,7 @@ TRAINHOOK_DECL void StateWriter::text(std::string_view value) {
 TRAINHOOK_DECL void StateReader::begin(std::string_view section) {
   expect(StateItem::Begin, section);
   const std::string_view found = text();
-  if (found != section) fail(fmt::format("it holds a section '{}' where '{}' belongs", found, section));
+  if (found != section) fail(fmt::format("it holds a section '{}' instead of '{}'", found, section));
 }
 
 TRAINHOOK_DECL void StateReader::end() { expect(StateItem::End, "the end of a section"); }
