@@ -12,8 +12,8 @@
 
 #include <small_engine.hpp>
 #include <trainhook/creation/session_manager.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 
 namespace trainhook {
 namespace {

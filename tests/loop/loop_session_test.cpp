@@ -13,9 +13,9 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/control_flow_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 #include "allocations.hpp"

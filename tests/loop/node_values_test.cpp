@@ -14,9 +14,9 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/events/summary.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 
 namespace trainhook {
 namespace {

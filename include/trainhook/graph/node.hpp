@@ -15,6 +15,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/format.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -77,6 +78,9 @@ class Output {
 
   /// TensorFlow's tensor name, `dense/MatMul:0`.
   [[nodiscard]] TRAINHOOK_DECL std::string name() const;
+
+  /// Name, dtype and shape as messages show them: `'dense/MatMul:0' float32[784,128]`.
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
   /// The same value under a name of your choice: an Identity node.
   [[nodiscard]] TRAINHOOK_DECL Output named(std::string_view name) const;
@@ -145,6 +149,9 @@ namespace detail {
 }  // namespace detail
 
 }  // namespace trainhook
+
+template <>
+struct fmt::formatter<trainhook::Output> : trainhook::detail::ToStringFormatter<trainhook::Output> {};
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/graph/impl/node.ipp>

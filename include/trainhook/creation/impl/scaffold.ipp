@@ -7,9 +7,9 @@
 
 #include <utility>
 
-#include <trainhook/graph/control_flow_ops.hpp>
 #include <trainhook/graph/graph_keys.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 
 namespace trainhook {
 

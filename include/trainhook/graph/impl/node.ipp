@@ -56,6 +56,10 @@ TRAINHOOK_DECL const PartialShape& Output::shape() const { return node().outputs
 
 TRAINHOOK_DECL std::string Output::name() const { return fmt::format("{}:{}", node().name(), index_); }
 
+TRAINHOOK_DECL std::string Output::to_string() const {
+  return has_value() ? fmt::format("'{}' {}{}", name(), dtype(), shape()) : "an empty output";
+}
+
 }  // namespace trainhook
 
 namespace trainhook::detail {

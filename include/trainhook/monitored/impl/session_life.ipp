@@ -15,7 +15,7 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph_keys.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/session/run_context.hpp>
