@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The five systems side by side: the same small programs here and in TensorFlow call hooks and listeners in the same order, log the same
-lines, write the same summaries and the same checkpoints. What differs stands in each test, under the S number that the README's table of
-differences lists it by: `-` only TensorFlow does, `+` only we do."""
+lines, write the same summaries and the same checkpoints. What differs is listed in each test, under its S number in
+.github/tensorflow-differences.md: `-` only TensorFlow does, `+` only we do."""
 
 import difflib
 import logging
