@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Trains the model of the quickstart for some steps, from initial values or a checkpoint of anybody, on batches that need no shuffling to
-/// agree on.
+/// Trains the model of the quickstart for some steps, from initial values or a checkpoint of anybody, on batches that
+/// need no shuffling to agree on.
 
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/media/fashion_mnist.hpp>
@@ -32,7 +33,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     th::Graph graph;
-    const th::Dataset rows = th::fashion_mnist(th::fashion_mnist_directory(), th::Split::Train).skip(first_step * 128).batch(128);
+    const th::Dataset rows =
+        th::fashion_mnist(th::fashion_mnist_directory(), th::Split::Train).skip(first_step * 128).batch(128);
     auto [images, labels] = th::make_iterator(graph, rows).get_next<2>();
     const th::Variable global_step = th::get_or_create_global_step(graph);
     const th::Output logits = th::dense(th::relu(th::dense(images, 128, "hidden")), 10, "logits");
@@ -49,7 +51,7 @@ int main(int argc, char** argv) {
     th::Saver().save(session.raw_session(), {.save_path = save, .global_step = first_step + steps});
     session.close();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "continue_training: %s\n", error.what());
+    fmt::print(stderr, "continue_training: {}\n", error.what());
     return 1;
   }
 }
