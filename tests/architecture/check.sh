@@ -6,7 +6,7 @@ set -euo pipefail
 export LC_ALL=C
 
 # The line: a header includes its own folder and those before it. The wings: each may use the whole line; of each other, what is said here.
-line="core io events graph graph_def session data loop checkpoint creation hooks monitored"
+line="core io events graph graph_def session data loop checkpoint hooks monitored"
 wings="engine media testing"
 wing_uses="engine>media"
 longest=350

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionManager over graphs with real variables: what is initialized, recovered and waited for, and the words when it is not.
-#include <trainhook/creation/session_manager.hpp>
+/// SessionManager over graphs with real variables: what is initialized, recovered and waited for, and the words when it
+/// is not.
+#include <trainhook/monitored/session_manager.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -56,7 +57,9 @@ class SessionManagerGraphTest : public ::testing::Test {
       return OwnedSession::make<SmallEngine>(graph);
     };
   }
-  std::shared_ptr<Saver> saver() { return std::make_shared<Saver>(SaverOptions{.file_system = &disk, .clock = &clock}); }
+  std::shared_ptr<Saver> saver() {
+    return std::make_shared<Saver>(SaverOptions{.file_system = &disk, .clock = &clock});
+  }
   static float value(const OwnedSession& owned, const Variable& variable) {
     return SessionRef(owned.session).run(variable.read).scalar<float>();
   }
@@ -64,17 +67,13 @@ class SessionManagerGraphTest : public ::testing::Test {
     try {
       (void)value(owned, variable);
       return true;
-    } catch (const FailedPreconditionError&) {
-      return false;
-    }
+    } catch (const FailedPreconditionError&) { return false; }
   }
   template <class E, class Action>
   static std::string message_of(Action action) {
     try {
       action();
-    } catch (const E& error) {
-      return error.what();
-    }
+    } catch (const E& error) { return error.what(); }
     return "nothing was thrown";
   }
   /// Stores `v` = `value` as run/model.ckpt-`step`.
@@ -92,7 +91,8 @@ class SessionManagerGraphTest : public ::testing::Test {
   LogSink previous_sink = set_log_sink([this](LogLevel, std::string_view line) { log.append(line).append("\n"); });
 };
 
-/// How a model tells that it is ready: by the names of what is not, or, in the old way, by an operation that fails until it is.
+/// How a model tells that it is ready: by the names of what is not, or, in the old way, by an operation that fails
+/// until it is.
 enum class Probe { Names, Assertion };
 Output ready_probe(Graph& graph, const Variable& variable, Probe probe) {
   return probe == Probe::Names ? report_uninitialized(graph, {variable}) : identity(variable.read, "assert");
@@ -122,8 +122,8 @@ TEST_F(SessionManagerGraphTest, SM02_SM24_FeedsTheInitOp) {
     const Output fed = placeholder(graph, DType::Float, Shape{3}, "fed");
     const Variable v = make_variable("v", fed);
     SessionManager manager(with_clock({.ready_op = ready_probe(graph, v, probe)}));
-    const OwnedSession owned =
-        manager.prepare_session(open(graph), {}, {.init_op = v.initializer, .init_feed_dict = {{fed, Tensor::of<float>({1, 2, 3})}}});
+    const OwnedSession owned = manager.prepare_session(
+        open(graph), {}, {.init_op = v.initializer, .init_feed_dict = {{fed, Tensor::of<float>({1, 2, 3})}}});
     EXPECT_EQ(SessionRef(owned.session).run(v.read), Tensor::of<float>({1, 2, 3}));
   }
 }
@@ -132,8 +132,8 @@ TEST_F(SessionManagerGraphTest, SM03_SM25_AnInitFunctionAloneIsEnough) {
   for (const Probe probe : {Probe::Names, Probe::Assertion}) {
     Model model(125);
     SessionManager manager(with_clock({.ready_op = ready_probe(model.graph, model.v, probe)}));
-    const OwnedSession owned =
-        manager.prepare_session(open(model.graph), {}, {.init_fn = [&](SessionRef session) { session.run(model.v.initializer); }});
+    const OwnedSession owned = manager.prepare_session(
+        open(model.graph), {}, {.init_fn = [&](SessionRef session) { session.run(model.v.initializer); }});
     EXPECT_EQ(value(owned, model.v), 125);
   }
 }
@@ -150,7 +150,8 @@ TEST_F(SessionManagerGraphTest, TheInitFunctionComesAfterTheInitOpAndNeitherAfte
                          }};
   EXPECT_EQ(value(manager.prepare_session(open(model.graph), {}, init), model.v), 2);
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(value(manager.prepare_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"}, init), model.v), 7);
+  EXPECT_EQ(
+      value(manager.prepare_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"}, init), model.v), 7);
   EXPECT_EQ(calls, 1);
 }
 
@@ -162,12 +163,14 @@ TEST_F(SessionManagerGraphTest, SM05_SM26_WithoutCheckpointOrInitializationSaysW
     const Duration start = clock.monotonic_now();
     SessionManager manager(with_clock({.ready_op = ready_probe(model.graph, model.v, probe)}));
     const auto prepare = [&](const std::string& directory) {
-      return manager.prepare_session(open(model.graph),
-                                     {.saver = saver(), .checkpoint_dir = directory, .wait_for_checkpoint = true, .max_wait_secs = 2s});
+      return manager.prepare_session(
+          open(model.graph),
+          {.saver = saver(), .checkpoint_dir = directory, .wait_for_checkpoint = true, .max_wait_secs = 2s});
     };
-    EXPECT_EQ(message_of<FailedPreconditionError>([&] { (void)prepare("elsewhere"); }),
-              "Model is not initialized and no init_op or init_fn or local_init_op was given, nor is there a checkpoint. "
-              "Variables not initialized: v");
+    EXPECT_EQ(
+        message_of<FailedPreconditionError>([&] { (void)prepare("elsewhere"); }),
+        "Model is not initialized and no init_op or init_fn or local_init_op was given, nor is there a checkpoint. "
+        "Variables not initialized: v");
     EXPECT_EQ(clock.monotonic_now() - start, 2s);  // S30: not the 30 s of one look
     EXPECT_EQ(value(prepare("run"), model.v), 1);
   }
@@ -181,7 +184,8 @@ TEST_F(SessionManagerGraphTest, WaitsForACheckpointThatComesLater) {
     Arriving(testing::ManualClock& clock, std::function<void()> arrive) : clock_(&clock), arrive_(std::move(arrive)) {}
     Duration monotonic_now() override { return clock_->monotonic_now(); }
     double wall_seconds() override { return clock_->wall_seconds(); }
-    bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration deadline, FunctionRef<bool()>) override {
+    bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration deadline,
+                    FunctionRef<bool()>) override {
       clock_->advance(deadline - clock_->monotonic_now());
       if (++waits == 2) arrive_();
       return false;
@@ -194,8 +198,8 @@ TEST_F(SessionManagerGraphTest, WaitsForACheckpointThatComesLater) {
   };
   Arriving arriving(clock, [this] { store(5, 1); });
   SessionManager manager({.recovery_wait_secs = 10s, .file_system = &disk, .clock = &arriving});
-  const OwnedSession owned =
-      manager.prepare_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run", .wait_for_checkpoint = true});
+  const OwnedSession owned = manager.prepare_session(
+      open(model.graph), {.saver = saver(), .checkpoint_dir = "run", .wait_for_checkpoint = true});
   EXPECT_EQ(value(owned, model.v), 5);
   EXPECT_EQ(arriving.waits, 2);
 }
@@ -204,22 +208,25 @@ TEST_F(SessionManagerGraphTest, SM06_RecoversFromADirectoryOrAFileButNeverInitia
   Model model(2);
   SessionManager manager(with_clock({.ready_op = report_uninitialized(model.graph, {model.v})}));
   {
-    const SessionManager::Recovered none = manager.recover_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"});
+    const SessionManager::Recovered none =
+        manager.recover_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"});
     EXPECT_FALSE(none.initialized);
     EXPECT_FALSE(has_value(none.session, model.v));
   }
   store(1, 1);
-  const SessionManager::Recovered from_directory = manager.recover_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"});
+  const SessionManager::Recovered from_directory =
+      manager.recover_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"});
   EXPECT_TRUE(from_directory.initialized);
   EXPECT_EQ(value(from_directory.session, model.v), 1);
-  const SessionManager::Recovered from_file =
-      manager.recover_session(open(model.graph), {.saver = saver(), .checkpoint_filename_with_path = "run/model.ckpt-1"});
+  const SessionManager::Recovered from_file = manager.recover_session(
+      open(model.graph), {.saver = saver(), .checkpoint_filename_with_path = "run/model.ckpt-1"});
   EXPECT_TRUE(from_file.initialized);
   EXPECT_EQ(value(from_file.session, model.v), 1);
   const int before = opened;
   EXPECT_EQ(message_of<InvalidArgumentError>([&] {
               (void)manager.recover_session(
-                  open(model.graph), {.saver = saver(), .checkpoint_dir = "run", .checkpoint_filename_with_path = "run/model.ckpt-1"});
+                  open(model.graph),
+                  {.saver = saver(), .checkpoint_dir = "run", .checkpoint_filename_with_path = "run/model.ckpt-1"});
             }),
             "checkpoint_dir 'run' and checkpoint_filename_with_path 'run/model.ckpt-1' cannot both be given");
   EXPECT_EQ(opened, before);  // S30: nothing was opened that could leak
@@ -229,12 +236,16 @@ TEST_F(SessionManagerGraphTest, SM07_SM28_S30_AWaitThatIsInVainEndsAtItsDeadline
   clock.auto_advance(true);
   for (const Probe probe : {Probe::Names, Probe::Assertion}) {
     Model model(1);
-    SessionManager manager(with_clock({.ready_op = ready_probe(model.graph, model.v, probe), .recovery_wait_secs = 2s}));
+    SessionManager manager(
+        with_clock({.ready_op = ready_probe(model.graph, model.v, probe), .recovery_wait_secs = 2s}));
     const Duration start = clock.monotonic_now();
     const int before = opened;
-    const std::string message = message_of<DeadlineExceededError>([&] { (void)manager.wait_for_session(open(model.graph), 3s); });
+    const std::string message =
+        message_of<DeadlineExceededError>([&] { (void)manager.wait_for_session(open(model.graph), 3s); });
     EXPECT_TRUE(message.starts_with("Session was not ready after waiting 3 secs. ")) << message;
-    EXPECT_NE(message.find(probe == Probe::Names ? "Variables not initialized: v" : "uninitialized value v"), std::string::npos) << message;
+    EXPECT_NE(message.find(probe == Probe::Names ? "Variables not initialized: v" : "uninitialized value v"),
+              std::string::npos)
+        << message;
     EXPECT_EQ(clock.monotonic_now() - start, 3s);
     EXPECT_EQ(opened - before, 3);  // at once, after 2 s, and at the deadline
   }
@@ -242,10 +253,11 @@ TEST_F(SessionManagerGraphTest, SM07_SM28_S30_AWaitThatIsInVainEndsAtItsDeadline
 
 TEST_F(SessionManagerGraphTest, SM08_AReadyProbeForALocalInitOpThatIsMissingIsAnError) {
   Model model(1);
-  EXPECT_EQ(
-      message_of<InvalidArgumentError>([&] { SessionManager({.ready_for_local_init_op = report_uninitialized(model.graph, {model.v})}); }),
-      "SessionManager: ready_for_local_init_op is 'report:0'. If you pass a ready_for_local_init_op you must also pass a "
-      "local_init_op");
+  EXPECT_EQ(message_of<InvalidArgumentError>(
+                [&] { SessionManager({.ready_for_local_init_op = report_uninitialized(model.graph, {model.v})}); }),
+            "SessionManager: ready_for_local_init_op is 'report:0'. If you pass a ready_for_local_init_op you must "
+            "also pass a "
+            "local_init_op");
 }
 
 TEST_F(SessionManagerGraphTest, AWaitMustBePositive) {
@@ -260,7 +272,8 @@ TEST_F(SessionManagerGraphTest, SM09_InitializesLocalVariablesOfARecoveredModel)
   SessionManager manager(with_clock({.local_init_op = w.initializer,
                                      .ready_op = report_uninitialized(model.graph, {model.v, w}),
                                      .ready_for_local_init_op = report_uninitialized(model.graph, {model.v})}));
-  const SessionManager::Recovered recovered = manager.recover_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"});
+  const SessionManager::Recovered recovered =
+      manager.recover_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"});
   EXPECT_TRUE(recovered.initialized);
   EXPECT_EQ(value(recovered.session, model.v), 1);
   EXPECT_EQ(value(recovered.session, w), 1);
@@ -269,7 +282,8 @@ TEST_F(SessionManagerGraphTest, SM09_InitializesLocalVariablesOfARecoveredModel)
 TEST_F(SessionManagerGraphTest, SM11_RunsTheLocalInitOpThoughNothingWasRecovered) {
   Model model(1);
   const Variable w = local_variable("w", constant(model.graph, Tensor(1.0F), "one"));
-  SessionManager manager(with_clock({.local_init_op = w.initializer, .ready_op = report_uninitialized(model.graph, {model.v, w})}));
+  SessionManager manager(
+      with_clock({.local_init_op = w.initializer, .ready_op = report_uninitialized(model.graph, {model.v, w})}));
   const SessionManager::Recovered recovered = manager.recover_session(open(model.graph), {});
   EXPECT_FALSE(recovered.initialized);
   EXPECT_FALSE(has_value(recovered.session, model.v));
@@ -282,7 +296,9 @@ TEST_F(SessionManagerGraphTest, ARecoveredModelThatIsNotReadySaysWhyInTheLog) {
   const Variable w = local_variable("w", model.v.read);
   SessionManager manager(with_clock({.ready_op = report_uninitialized(model.graph, {model.v, w})}));
   EXPECT_FALSE(manager.recover_session(open(model.graph), {.saver = saver(), .checkpoint_dir = "run"}).initialized);
-  EXPECT_NE(log.find("restoring run/model.ckpt-1 did not make the model ready: Variables not initialized: w"), std::string::npos) << log;
+  EXPECT_NE(log.find("restoring run/model.ckpt-1 did not make the model ready: Variables not initialized: w"),
+            std::string::npos)
+      << log;
 }
 
 TEST_F(SessionManagerGraphTest, SM13_WaitsUntilAnotherSessionHasInitializedTheModelThenInitializesLocals) {
@@ -310,7 +326,8 @@ TEST_F(SessionManagerGraphTest, SM13_WaitsUntilAnotherSessionHasInitializedTheMo
 TEST_F(SessionManagerGraphTest, AWaitWithoutEndPausesBetweenLooks) {
   clock.auto_advance(true);
   Model model(1);
-  SessionManager manager(with_clock({.ready_op = report_uninitialized(model.graph, {model.v}), .recovery_wait_secs = 2s}));
+  SessionManager manager(
+      with_clock({.ready_op = report_uninitialized(model.graph, {model.v}), .recovery_wait_secs = 2s}));
   SmallEngine shared(model.graph);
   const Duration start = clock.monotonic_now();
   int looks = 0;
@@ -361,17 +378,21 @@ TEST_F(SessionManagerGraphTest, SM19_SM20_ALocalVariableThatNothingInitializesIs
     const Variable w = local_variable("w", model.v.read);
     const Operation init_op = as_list ? group(model.graph, {model.v.initializer}) : model.v.initializer;
     SessionManager manager(with_clock({.ready_op = report_uninitialized(model.graph, {model.v, w})}));
-    EXPECT_EQ(message_of<FailedPreconditionError>([&] { (void)manager.prepare_session(open(model.graph), {}, {.init_op = init_op}); }),
-              "Init operations did not make model ready. Variables not initialized: w; give them initial values or a checkpoint");
+    EXPECT_EQ(message_of<FailedPreconditionError>(
+                  [&] { (void)manager.prepare_session(open(model.graph), {}, {.init_op = init_op}); }),
+              "Init operations did not make model ready. Variables not initialized: w; give them initial values or a "
+              "checkpoint");
   }
 }
 
 TEST_F(SessionManagerGraphTest, SM22_WithoutAProbeForLocalInitTheMissingVariableIsFoundAfterIt) {
   Model model(1);
   const Variable w = local_variable("w", model.v.initial_value);
-  SessionManager manager(with_clock({.local_init_op = w.initializer, .ready_op = report_uninitialized(model.graph, {model.v, w})}));
+  SessionManager manager(
+      with_clock({.local_init_op = w.initializer, .ready_op = report_uninitialized(model.graph, {model.v, w})}));
   EXPECT_EQ(message_of<FailedPreconditionError>([&] { (void)manager.prepare_session(open(model.graph)); }),
-            "Init operations did not make model ready. Variables not initialized: v; give them initial values or a checkpoint");
+            "Init operations did not make model ready. Variables not initialized: v; give them initial values or a "
+            "checkpoint");
 }
 
 TEST_F(SessionManagerGraphTest, AModelThatIsNotReadyForLocalInitSaysSo) {
@@ -379,7 +400,8 @@ TEST_F(SessionManagerGraphTest, AModelThatIsNotReadyForLocalInitSaysSo) {
   const Variable w = local_variable("w", model.v.read);
   SessionManager manager(with_clock({.local_init_op = w.initializer, .ask_session = true}));
   EXPECT_EQ(message_of<FailedPreconditionError>([&] { (void)manager.prepare_session(open(model.graph)); }),
-            "Init operations did not make model ready for local_init. Variables not initialized: v; give them initial values or a "
+            "Init operations did not make model ready for local_init. Variables not initialized: v; give them initial "
+            "values or a "
             "checkpoint");
 }
 
@@ -398,15 +420,16 @@ TEST_F(SessionManagerGraphTest, AskedForReadinessTheSessionNamesGlobalAndLocalVa
 TEST_F(SessionManagerGraphTest, AProbeThatFailsForAnotherReasonIsPassedOn) {
   Model model(1);
   SessionManager manager(with_clock({.ready_op = placeholder(model.graph, DType::String, Shape{}, "probe")}));
-  EXPECT_THROW((void)manager.prepare_session(open(model.graph), {}, {.init_op = model.v.initializer}), InvalidArgumentError);
+  EXPECT_THROW((void)manager.prepare_session(open(model.graph), {}, {.init_op = model.v.initializer}),
+               InvalidArgumentError);
 }
 
 TEST_F(SessionManagerGraphTest, FeedsTheLocalInitOpAndGivesItItsOptions) {
   Graph graph;
   const Output fed = placeholder(graph, DType::Float, Shape{}, "fed");
   const Variable w = local_variable("w", fed);
-  SessionManager manager(
-      with_clock({.local_init_op = w.initializer, .local_init_feed_dict = {{fed, 4.0F}}, .local_init_run_options = RunOptions{}}));
+  SessionManager manager(with_clock(
+      {.local_init_op = w.initializer, .local_init_feed_dict = {{fed, 4.0F}}, .local_init_run_options = RunOptions{}}));
   EXPECT_EQ(value(manager.prepare_session(open(graph)), w), 4);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// SessionManager: the newest good checkpoint, however damaged its neighbours are.
-#include <trainhook/creation/session_manager.hpp>
+#include <trainhook/monitored/session_manager.hpp>
 
 #include <memory>
 #include <string>
@@ -32,8 +32,9 @@ class SessionManagerTest : public ::testing::Test {
   ~SessionManagerTest() override { set_log_sink(previous_sink); }
 
   OwnedSession prepare(const std::string& directory, const std::string& file = {}) {
-    return manager.prepare_session([this] { return OwnedSession::make<ScriptedSession>(script); },
-                                   {.saver = saver, .checkpoint_dir = directory, .checkpoint_filename_with_path = file});
+    return manager.prepare_session(
+        [this] { return OwnedSession::make<ScriptedSession>(script); },
+        {.saver = saver, .checkpoint_dir = directory, .checkpoint_filename_with_path = file});
   }
   std::int64_t step_of(const OwnedSession& owned) { return read_global_step(owned.session, script.global_step); }
   void flip(const std::string& path) {
@@ -90,14 +91,16 @@ TEST_F(SessionManagerTest, NeverTrainsFromScratchOverCheckpointsOfWhichNoneIsGoo
 }
 
 TEST_F(SessionManagerTest, SkipsWhatAConditionOfAHookForbids) {
-  script.graph().add_to_collection(kRestoreConditions, RestoreCondition{[](const std::string& prefix) -> std::optional<std::string> {
-                                     return prefix.ends_with("-3") ? std::optional<std::string>("its input state is missing")
-                                                                   : std::nullopt;
-                                   }});
+  script.graph().add_to_collection(
+      kRestoreConditions, RestoreCondition{[](const std::string& prefix) -> std::optional<std::string> {
+        return prefix.ends_with("-3") ? std::optional<std::string>("its input state is missing") : std::nullopt;
+      }});
   EXPECT_EQ(step_of(prepare("run")), 2);
 }
 
-TEST_F(SessionManagerTest, ADirectoryAndAFileExcludeEachOther) { EXPECT_THROW(prepare("run", "run/model.ckpt-1"), InvalidArgumentError); }
+TEST_F(SessionManagerTest, ADirectoryAndAFileExcludeEachOther) {
+  EXPECT_THROW(prepare("run", "run/model.ckpt-1"), InvalidArgumentError);
+}
 
 TEST_F(SessionManagerTest, AnotherModelsCheckpointIsAnErrorAndNotSkipped) {
   script.initial_values["global_step"] = Tensor(std::int32_t{0});

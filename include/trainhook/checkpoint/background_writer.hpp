@@ -76,5 +76,5 @@ class BackgroundWriter {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/background_writer.ipp>
+#include <trainhook/checkpoint/impl/background_writer.ipp>
 #endif

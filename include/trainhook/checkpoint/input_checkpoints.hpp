@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/checkpoint_claim.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -68,5 +68,5 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/input_checkpoints.ipp>
+#include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #endif

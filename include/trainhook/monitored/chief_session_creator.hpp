@@ -10,12 +10,12 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/creation/local_master.hpp>
-#include <trainhook/creation/scaffold.hpp>
-#include <trainhook/creation/session_creator.hpp>
-#include <trainhook/creation/session_manager.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/file_system.hpp>
+#include <trainhook/monitored/local_master.hpp>
+#include <trainhook/monitored/session_creator.hpp>
+#include <trainhook/monitored/session_manager.hpp>
 
 namespace trainhook {
 
@@ -65,5 +65,5 @@ template <SessionLike S, class... SessionArgs>
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/creation/impl/chief_session_creator.ipp>
+#include <trainhook/monitored/impl/chief_session_creator.ipp>
 #endif

@@ -59,5 +59,5 @@ class SessionCreator {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/creation/impl/session_creator.ipp>
+#include <trainhook/monitored/impl/session_creator.ipp>
 #endif

@@ -3,7 +3,7 @@
 /// The bodies of checkpoint_claim.hpp.
 #pragma once
 
-#include <trainhook/hooks/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 
 #include <cstddef>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Chief and workers of one process: who waits for whom, who ends the session, and what a loss means to the others.
-#include <trainhook/creation/worker_session_creator.hpp>
+#include <trainhook/monitored/worker_session_creator.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/creation/chief_session_creator.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -29,14 +29,14 @@ class WorkerSessionCreatorTest : public ::testing::Test {
     return ChiefSessionCreator(script.graph(), [this] { return OwnedSession::make<ScriptedSession>(script); },
                                {.master = master, .file_system = &disk, .clock = &clock});
   }
-  WorkerSessionCreator worker(Duration wait = 10s) { return WorkerSessionCreator({.master = master, .max_wait_secs = wait}); }
+  WorkerSessionCreator worker(Duration wait = 10s) {
+    return WorkerSessionCreator({.master = master, .max_wait_secs = wait});
+  }
   template <class E, class Action>
   static std::string message_of(Action action) {
     try {
       action();
-    } catch (const E& error) {
-      return error.what();
-    }
+    } catch (const E& error) { return error.what(); }
     return "nothing was thrown";
   }
 
@@ -117,7 +117,8 @@ TEST_F(WorkerSessionCreatorTest, ALossOfTheChiefsIsALossOfTheWorkers) {
 
 TEST_F(WorkerSessionCreatorTest, SaysWhatIsWrongWithItsOptions) {
   EXPECT_EQ(message_of<UnimplementedError>([] { WorkerSessionCreator({}); }),
-            "WorkerSessionCreator: master is not given; a worker is a thread of its chief's process, so give both the same LocalMaster");
+            "WorkerSessionCreator: master is not given; a worker is a thread of its chief's process, so give both the "
+            "same LocalMaster");
   EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)worker(-2s); }),
             "WorkerSessionCreator: max_wait_secs is -2; it must not be negative");
 }

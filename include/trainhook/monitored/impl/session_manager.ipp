@@ -3,7 +3,7 @@
 /// The bodies of session_manager.hpp.
 #pragma once
 
-#include <trainhook/creation/session_manager.hpp>
+#include <trainhook/monitored/session_manager.hpp>
 
 #include <algorithm>
 #include <stop_token>

@@ -59,5 +59,5 @@ struct CheckpointClaim {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/checkpoint_claim.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #endif

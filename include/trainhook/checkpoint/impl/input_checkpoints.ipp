@@ -3,7 +3,7 @@
 /// The bodies of input_checkpoints.hpp.
 #pragma once
 
-#include <trainhook/hooks/input_checkpoints.hpp>
+#include <trainhook/checkpoint/input_checkpoints.hpp>
 
 #include <algorithm>
 #include <utility>

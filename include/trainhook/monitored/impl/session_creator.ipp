@@ -3,7 +3,7 @@
 /// The bodies of session_creator.hpp.
 #pragma once
 
-#include <trainhook/creation/session_creator.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 
 namespace trainhook {
 

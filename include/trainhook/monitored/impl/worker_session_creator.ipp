@@ -3,7 +3,7 @@
 /// The bodies of worker_session_creator.hpp.
 #pragma once
 
-#include <trainhook/creation/worker_session_creator.hpp>
+#include <trainhook/monitored/worker_session_creator.hpp>
 
 #include <utility>
 

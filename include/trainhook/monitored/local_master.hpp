@@ -12,7 +12,7 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/creation/session_creator.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 
 namespace trainhook {
 
@@ -60,5 +60,5 @@ class LocalMaster {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/creation/impl/local_master.ipp>
+#include <trainhook/monitored/impl/local_master.ipp>
 #endif

@@ -3,7 +3,7 @@
 /// The bodies of local_master.hpp.
 #pragma once
 
-#include <trainhook/creation/local_master.hpp>
+#include <trainhook/monitored/local_master.hpp>
 
 #include <exception>
 

@@ -8,9 +8,9 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/creation/local_master.hpp>
-#include <trainhook/creation/session_creator.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/monitored/local_master.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 
 namespace trainhook {
 
@@ -49,5 +49,5 @@ class WorkerSessionCreator final : public SessionCreator {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/creation/impl/worker_session_creator.ipp>
+#include <trainhook/monitored/impl/worker_session_creator.ipp>
 #endif

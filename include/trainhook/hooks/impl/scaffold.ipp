@@ -3,7 +3,7 @@
 /// The bodies of scaffold.hpp.
 #pragma once
 
-#include <trainhook/creation/scaffold.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Who may save into a directory, and what is done to one before the first save.
-#include <trainhook/hooks/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 
 #include <string>
 #include <vector>
@@ -37,13 +37,14 @@ TEST(CheckpointClaim, OneSessionAtATimeSavesIntoADirectory) {
 TEST(CheckpointClaim, RemovesWhatAKilledWriterHasLeftAndNothingElse) {
   testing::MemoryFileSystem disk;
   disk.make_directories("run");
-  for (const char* name :
-       {"model.ckpt-1.index", "model.ckpt-2.index.tempstate17", "checkpoint.tmp0123456789abcdef", "notes.tmp", "a.tempstate"}) {
+  for (const char* name : {"model.ckpt-1.index", "model.ckpt-2.index.tempstate17", "checkpoint.tmp0123456789abcdef",
+                           "notes.tmp", "a.tempstate"}) {
     write_file_atomically(disk, join_path("run", name), "text");
   }
   Graph graph;
   const auto claim = claim_checkpoints(graph, disk, claim_of("run"));
-  EXPECT_EQ(disk.list_directory("run"), (std::vector<std::string>{".checkpoint_lock", "a.tempstate", "model.ckpt-1.index", "notes.tmp"}));
+  EXPECT_EQ(disk.list_directory("run"),
+            (std::vector<std::string>{".checkpoint_lock", "a.tempstate", "model.ckpt-1.index", "notes.tmp"}));
 }
 
 }  // namespace

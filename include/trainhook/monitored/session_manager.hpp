@@ -15,10 +15,10 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/creation/session_creator.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/io/file_system.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -160,5 +160,5 @@ class SessionManager {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/creation/impl/session_manager.ipp>
+#include <trainhook/monitored/impl/session_manager.ipp>
 #endif

@@ -86,5 +86,5 @@ class Scaffold {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/creation/impl/scaffold.ipp>
+#include <trainhook/hooks/impl/scaffold.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// ChiefSessionCreator: from a scaffold to a session that is ready, again and again.
-#include <trainhook/creation/chief_session_creator.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 
 #include <memory>
 #include <string>
@@ -29,12 +29,13 @@ struct Model {
 
 TEST(ChiefSessionCreator, InitializesGlobalThenLocalVariablesInTheDocumentedOrder) {
   Model model;
-  const Variable w = make_variable("w", model.v.read, {.trainable = false, .collections = {std::string(graph_keys::kLocalVariables)}});
+  const Variable w =
+      make_variable("w", model.v.read, {.trainable = false, .collections = {std::string(graph_keys::kLocalVariables)}});
   const Operation changed = assign(model.v, constant(model.graph, Tensor(9.0F), "nine")).operation();
-  const auto scaffold =
-      std::make_shared<Scaffold>(ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef session) { session.run(changed); }});
-  const auto creator =
-      chief_session_creator<SmallEngine>(model.graph, {.scaffold = scaffold, .file_system = &model.disk, .clock = &model.clock});
+  const auto scaffold = std::make_shared<Scaffold>(
+      ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef session) { session.run(changed); }});
+  const auto creator = chief_session_creator<SmallEngine>(
+      model.graph, {.scaffold = scaffold, .file_system = &model.disk, .clock = &model.clock});
   EXPECT_FALSE(model.graph.is_finalized());
   for (int i = 0; i < 2; ++i) {  // a second time after a loss
     const OwnedSession owned = creator->create_session();
@@ -51,10 +52,12 @@ TEST(ChiefSessionCreator, ACheckpointGoesBeforeAnyInitialization) {
   {
     SmallEngine session(model.graph);
     session.run(model.v.initializer);
-    Saver({.file_system = &model.disk, .clock = &model.clock}).save(session, {.save_path = "run/model.ckpt", .global_step = 3});
+    Saver({.file_system = &model.disk, .clock = &model.clock})
+        .save(session, {.save_path = "run/model.ckpt", .global_step = 3});
   }
   int calls = 0;
-  const auto scaffold = std::make_shared<Scaffold>(ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef) { ++calls; }});
+  const auto scaffold =
+      std::make_shared<Scaffold>(ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef) { ++calls; }});
   const auto creator = chief_session_creator<SmallEngine>(
       model.graph, {.scaffold = scaffold, .checkpoint_dir = "run", .file_system = &model.disk, .clock = &model.clock});
   const OwnedSession owned = creator->create_session();
@@ -66,14 +69,15 @@ TEST(ChiefSessionCreator, ACheckpointGoesBeforeAnyInitialization) {
 TEST(ChiefSessionCreator, NamesAVariableThatNothingGivesAValue) {
   Model model;
   const auto scaffold = std::make_shared<Scaffold>(ScaffoldOptions{.init_op = no_op(model.graph)});
-  const auto creator =
-      chief_session_creator<SmallEngine>(model.graph, {.scaffold = scaffold, .file_system = &model.disk, .clock = &model.clock});
+  const auto creator = chief_session_creator<SmallEngine>(
+      model.graph, {.scaffold = scaffold, .file_system = &model.disk, .clock = &model.clock});
   try {
     (void)creator->create_session();
     FAIL();
   } catch (const FailedPreconditionError& error) {
     EXPECT_STREQ(error.what(),
-                 "Init operations did not make model ready. Variables not initialized: v; give them initial values or a checkpoint");
+                 "Init operations did not make model ready. Variables not initialized: v; give them initial values or "
+                 "a checkpoint");
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Scaffold: what it makes, shares and refuses.
-#include <trainhook/creation/scaffold.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 
 #include <memory>
 #include <string>
@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/creation/session_manager.hpp>
 #include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/monitored/session_manager.hpp>
 
 namespace trainhook {
 namespace {
@@ -29,9 +29,7 @@ template <class E, class Action>
 std::string message_of(Action action) {
   try {
     action();
-  } catch (const E& error) {
-    return error.what();
-  }
+  } catch (const E& error) { return error.what(); }
   return "nothing was thrown";
 }
 
@@ -82,7 +80,8 @@ TEST(Scaffold, M003_AGraphWithoutVariablesIsNoError) {
   EXPECT_TRUE(graph.is_finalized());
   ASSERT_NE(scaffold.saver(), nullptr);
   SmallEngine session(graph);
-  EXPECT_EQ(scaffold.saver()->save(session, {.save_path = "nowhere/model.ckpt", .global_step = 0}), "");  // nothing to save
+  EXPECT_EQ(scaffold.saver()->save(session, {.save_path = "nowhere/model.ckpt", .global_step = 0}),
+            "");  // nothing to save
 }
 
 TEST(Scaffold, M004_TwoScaffoldsOfOneGraphShareTheirDefaults) {

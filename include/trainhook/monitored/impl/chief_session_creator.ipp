@@ -3,7 +3,7 @@
 /// The bodies of chief_session_creator.hpp.
 #pragma once
 
-#include <trainhook/creation/chief_session_creator.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 
 #include <exception>
 
