@@ -29,7 +29,7 @@ void add_unary(Cases& cases) {
     double high = 3;
   };
   for (const Row& row : std::initializer_list<Row>{{"Abs", th::abs},
-                                                   {"Neg", th::neg},
+                                                   {"Neg", th::negative},
                                                    {"Sign", th::sign},
                                                    {"Square", th::square},
                                                    {"Exp", th::exp},
@@ -78,9 +78,9 @@ void add_binary(Cases& cases) {
     double high = 3;
   };
   for (const Row& row : std::initializer_list<Row>{{"AddV2", th::add},
-                                                   {"Sub", th::sub},
-                                                   {"Mul", th::mul},
-                                                   {"RealDiv", th::div, 0.6},
+                                                   {"Sub", th::subtract},
+                                                   {"Mul", th::multiply},
+                                                   {"RealDiv", th::divide, 0.6},
                                                    {"FloorDiv", th::floordiv, 0.6},
                                                    {"FloorMod", th::floormod, 0.6},
                                                    {"SquaredDifference", th::squared_difference},

@@ -426,7 +426,7 @@ TEST(LoopSession, BeginsAgainByItsInitFunction) {
 TEST(LoopSession, SaysWhatItCannotCompute) {
   LoopSession loop;
   const Output a = loop.value("a", [] { return 1.0F; });
-  const Output product = mul(a, a, "product");
+  const Output product = multiply(a, a, "product");
   EXPECT_EQ(
       message_of<UnimplementedError>([&] { (void)loop.run(product); }),
       "LoopSession cannot compute 'product:0' (Mul): compute it in the loop and register it with value(), or use an engine for graphs");

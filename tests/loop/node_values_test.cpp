@@ -121,7 +121,7 @@ TEST_F(NodeValuesTest, StaysUsableWhenALeafThrows) {
 
 TEST_F(NodeValuesTest, RefusesMaths) {
   const Output loss = leaf("loss", [] { return Tensor(1.0F); });
-  EXPECT_THROW((void)run(mul(loss, loss)), UnimplementedError);
+  EXPECT_THROW((void)run(multiply(loss, loss)), UnimplementedError);
   EXPECT_THROW((void)run(add(loss, loss)), UnimplementedError);
 }
 

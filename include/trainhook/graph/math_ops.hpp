@@ -21,17 +21,17 @@ TRAINHOOK_DECL Output logical(std::string_view type, const Output& x, const Outp
 }  // namespace detail
 
 TRAINHOOK_DECL Output add(const Operand& x, const Operand& y, std::string_view name = {});
-TRAINHOOK_DECL Output sub(const Operand& x, const Operand& y, std::string_view name = {});
-TRAINHOOK_DECL Output mul(const Operand& x, const Operand& y, std::string_view name = {});
-/// Source: `tf.realdiv`. Integers are to be cast first, or divided by `floordiv`.
-TRAINHOOK_DECL Output div(const Operand& x, const Operand& y, std::string_view name = {});
+TRAINHOOK_DECL Output subtract(const Operand& x, const Operand& y, std::string_view name = {});
+TRAINHOOK_DECL Output multiply(const Operand& x, const Operand& y, std::string_view name = {});
+/// `x / y` of a floating dtype; cast integers first, or use `floordiv`. Source: `tf.divide`, `tf.realdiv`.
+TRAINHOOK_DECL Output divide(const Operand& x, const Operand& y, std::string_view name = {});
 TRAINHOOK_DECL Output floordiv(const Operand& x, const Operand& y, std::string_view name = {});
 TRAINHOOK_DECL Output floormod(const Operand& x, const Operand& y, std::string_view name = {});
 TRAINHOOK_DECL Output pow(const Operand& x, const Operand& y, std::string_view name = {});
 TRAINHOOK_DECL Output squared_difference(const Operand& x, const Operand& y, std::string_view name = {});
 TRAINHOOK_DECL Output maximum(const Operand& x, const Operand& y, std::string_view name = {});
 TRAINHOOK_DECL Output minimum(const Operand& x, const Operand& y, std::string_view name = {});
-TRAINHOOK_DECL Output neg(Output x, std::string_view name = {});
+TRAINHOOK_DECL Output negative(Output x, std::string_view name = {});
 TRAINHOOK_DECL Output abs(Output x, std::string_view name = {});
 TRAINHOOK_DECL Output sign(Output x, std::string_view name = {});
 TRAINHOOK_DECL Output square(Output x, std::string_view name = {});
@@ -65,10 +65,10 @@ TRAINHOOK_DECL Output clip_by_value(Output value, const Operand& low, const Oper
                                     std::string_view name = "clip_by_value");
 
 inline Output operator+(const Operand& x, const Operand& y) { return add(x, y); }
-inline Output operator-(const Operand& x, const Operand& y) { return sub(x, y); }
-inline Output operator*(const Operand& x, const Operand& y) { return mul(x, y); }
-inline Output operator/(const Operand& x, const Operand& y) { return div(x, y); }
-inline Output operator-(Output x) { return neg(x); }
+inline Output operator-(const Operand& x, const Operand& y) { return subtract(x, y); }
+inline Output operator*(const Operand& x, const Operand& y) { return multiply(x, y); }
+inline Output operator/(const Operand& x, const Operand& y) { return divide(x, y); }
+inline Output operator-(Output x) { return negative(x); }
 
 }  // namespace trainhook
 

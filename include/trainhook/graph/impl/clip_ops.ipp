@@ -41,7 +41,8 @@ TRAINHOOK_DECL ClippedByNorm clip_by_global_norm(const std::vector<Output>& tens
   const Graph::Scope scope = norm.graph().name_scope(name);
   const Output factor = clip_norm * minimum(1 / norm, 1 / clip_norm);
   const Output scale = where(is_finite(norm), factor, std::numeric_limits<double>::quiet_NaN());
-  for (const Output& tensor : tensors) result.tensors.push_back(tensor.has_value() ? mul(tensor, scale) : Output());
+  for (const Output& tensor : tensors)
+    result.tensors.push_back(tensor.has_value() ? multiply(tensor, scale) : Output());
   return result;
 }
 

@@ -130,7 +130,7 @@ TRAINHOOK_DECL Output mean_count(const GradientContext& context, const std::vect
   const bool over_all = axes.size() == x.shape().rank();
   if (over_all) return cast(size(x), x.dtype());
   const Output shrunk = cast(size(context.output()), x.dtype());
-  return div(cast(size(x), x.dtype()), maximum(shrunk, 1));
+  return divide(cast(size(x), x.dtype()), maximum(shrunk, 1));
 }
 
 TRAINHOOK_DECL Grads sum_grad(const GradientContext& context) {
@@ -139,7 +139,7 @@ TRAINHOOK_DECL Grads sum_grad(const GradientContext& context) {
 
 TRAINHOOK_DECL Grads mean_grad(const GradientContext& context) {
   const std::vector<std::size_t> axes = reduction_axes(context);
-  const Output share = div(context.grad(), mean_count(context, axes));
+  const Output share = divide(context.grad(), mean_count(context, axes));
   return {spread(context, share, axes), Output()};
 }
 
@@ -149,8 +149,8 @@ TRAINHOOK_DECL Grads extreme_grad(const GradientContext& context) {
   const std::vector<std::size_t> axes = reduction_axes(context);
   std::vector<std::int64_t> signed_axes(axes.begin(), axes.end());
   const Output chosen = cast(equal(with_kept_dims(context, context.output(), axes), x), x.dtype());
-  const Output share = div(chosen, reduce_sum(chosen, {.axis = signed_axes, .keep_dims = true}));
-  return {mul(share, with_kept_dims(context, context.grad(), axes)), Output()};
+  const Output share = divide(chosen, reduce_sum(chosen, {.axis = signed_axes, .keep_dims = true}));
+  return {multiply(share, with_kept_dims(context, context.grad(), axes)), Output()};
 }
 
 TRAINHOOK_DECL void add_reduction_gradients(GradientRegistry& registry) {
@@ -168,26 +168,30 @@ TRAINHOOK_DECL void add_reduction_gradients(GradientRegistry& registry) {
                  Output()};
   });
   registry.add("AddN", [](const GradientContext& context) { return Grads(context.input_count(), context.grad()); });
-  registry.add("L2Loss", [](const GradientContext& context) { return Grads{mul(context.input(0), context.grad())}; });
+  registry.add("L2Loss",
+               [](const GradientContext& context) { return Grads{multiply(context.input(0), context.grad())}; });
 }
 
 TRAINHOOK_DECL void add_binary_gradients(GradientRegistry& registry) {
   using C = const GradientContext&;
   using O = const Output&;
   registry.add("AddV2", broadcasting([](C c, O, O) { return c.grad(); }, [](C c, O, O) { return c.grad(); }));
-  registry.add("Sub", broadcasting([](C c, O, O) { return c.grad(); }, [](C c, O, O) { return neg(c.grad()); }));
-  registry.add(
-      "Mul", broadcasting([](C c, O, O y) { return mul(c.grad(), y); }, [](C c, O x, O) { return mul(x, c.grad()); }));
-  registry.add("RealDiv", broadcasting([](C c, O, O y) { return div(c.grad(), y); },
-                                       [](C c, O x, O y) { return mul(c.grad(), div(div(neg(x), y), y)); }));
-  registry.add("Pow", broadcasting([](C c, O x, O y) { return mul(mul(c.grad(), y), pow(x, sub(y, 1))); },
-                                   [](C c, O x, O) {  // the logarithm of what is not positive counts as zero
-                                     const Output is_positive = greater(x, 0);
-                                     const Output safe = log(where(is_positive, x, ones_like(x)));
-                                     return mul(mul(c.grad(), c.output()), where(is_positive, safe, zeros_like(x)));
-                                   }));
-  registry.add("SquaredDifference", broadcasting([](C c, O x, O y) { return mul(mul(2, c.grad()), sub(x, y)); },
-                                                 [](C c, O x, O y) { return mul(mul(-2, c.grad()), sub(x, y)); }));
+  registry.add("Sub", broadcasting([](C c, O, O) { return c.grad(); }, [](C c, O, O) { return negative(c.grad()); }));
+  registry.add("Mul", broadcasting([](C c, O, O y) { return multiply(c.grad(), y); },
+                                   [](C c, O x, O) { return multiply(x, c.grad()); }));
+  registry.add("RealDiv",
+               broadcasting([](C c, O, O y) { return divide(c.grad(), y); },
+                            [](C c, O x, O y) { return multiply(c.grad(), divide(divide(negative(x), y), y)); }));
+  registry.add("Pow",
+               broadcasting([](C c, O x, O y) { return multiply(multiply(c.grad(), y), pow(x, subtract(y, 1))); },
+                            [](C c, O x, O) {  // the logarithm of what is not positive counts as zero
+                              const Output is_positive = greater(x, 0);
+                              const Output safe = log(where(is_positive, x, ones_like(x)));
+                              return multiply(multiply(c.grad(), c.output()), where(is_positive, safe, zeros_like(x)));
+                            }));
+  registry.add("SquaredDifference",
+               broadcasting([](C c, O x, O y) { return multiply(multiply(2, c.grad()), subtract(x, y)); },
+                            [](C c, O x, O y) { return multiply(multiply(-2, c.grad()), subtract(x, y)); }));
   const auto pick = [](C c, Output condition, bool where_true) {
     return where_true ? where(condition, c.grad(), 0) : where(condition, 0, c.grad());
   };
@@ -208,17 +212,17 @@ TRAINHOOK_DECL void add_binary_gradients(GradientRegistry& registry) {
 TRAINHOOK_DECL void add_unary_gradients(GradientRegistry& registry) {
   using C = const GradientContext&;
   using O = const Output&;
-  registry.add("Neg", elementwise([](C, O, O g) { return neg(g); }));
-  registry.add("Abs", elementwise([](C, O x, O g) { return mul(g, sign(x)); }));
-  registry.add("Exp", elementwise([](C c, O, O g) { return mul(g, c.output()); }));
-  registry.add("Log", elementwise([](C, O x, O g) { return div(g, x); }));
-  registry.add("Log1p", elementwise([](C, O x, O g) { return div(g, add(x, 1)); }));
-  registry.add("Sqrt", elementwise([](C c, O, O g) { return div(mul(g, 0.5), c.output()); }));
-  registry.add("Rsqrt", elementwise([](C c, O x, O g) { return mul(mul(g, -0.5), div(c.output(), x)); }));
-  registry.add("Reciprocal", elementwise([](C c, O, O g) { return mul(neg(g), square(c.output())); }));
-  registry.add("Square", elementwise([](C, O x, O g) { return mul(g, mul(x, 2)); }));
-  registry.add("Sin", elementwise([](C, O x, O g) { return mul(g, cos(x)); }));
-  registry.add("Cos", elementwise([](C, O x, O g) { return neg(mul(g, sin(x))); }));
+  registry.add("Neg", elementwise([](C, O, O g) { return negative(g); }));
+  registry.add("Abs", elementwise([](C, O x, O g) { return multiply(g, sign(x)); }));
+  registry.add("Exp", elementwise([](C c, O, O g) { return multiply(g, c.output()); }));
+  registry.add("Log", elementwise([](C, O x, O g) { return divide(g, x); }));
+  registry.add("Log1p", elementwise([](C, O x, O g) { return divide(g, add(x, 1)); }));
+  registry.add("Sqrt", elementwise([](C c, O, O g) { return divide(multiply(g, 0.5), c.output()); }));
+  registry.add("Rsqrt", elementwise([](C c, O x, O g) { return multiply(multiply(g, -0.5), divide(c.output(), x)); }));
+  registry.add("Reciprocal", elementwise([](C c, O, O g) { return multiply(negative(g), square(c.output())); }));
+  registry.add("Square", elementwise([](C, O x, O g) { return multiply(g, multiply(x, 2)); }));
+  registry.add("Sin", elementwise([](C, O x, O g) { return multiply(g, cos(x)); }));
+  registry.add("Cos", elementwise([](C, O x, O g) { return negative(multiply(g, sin(x))); }));
   for (const char* type : {"Sign", "Floor", "IsFinite", "IsNan", "IsInf", "LogicalAnd", "LogicalOr", "LogicalNot"})
     registry.add_not_differentiable(type);
 }

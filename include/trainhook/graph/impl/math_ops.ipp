@@ -64,15 +64,15 @@ TRAINHOOK_DECL Output add(const Operand& x, const Operand& y, std::string_view n
   return detail::numeric_binary("AddV2", x, y, name);
 }
 
-TRAINHOOK_DECL Output sub(const Operand& x, const Operand& y, std::string_view name) {
+TRAINHOOK_DECL Output subtract(const Operand& x, const Operand& y, std::string_view name) {
   return detail::numeric_binary("Sub", x, y, name);
 }
 
-TRAINHOOK_DECL Output mul(const Operand& x, const Operand& y, std::string_view name) {
+TRAINHOOK_DECL Output multiply(const Operand& x, const Operand& y, std::string_view name) {
   return detail::numeric_binary("Mul", x, y, name);
 }
 
-TRAINHOOK_DECL Output div(const Operand& x, const Operand& y, std::string_view name) {
+TRAINHOOK_DECL Output divide(const Operand& x, const Operand& y, std::string_view name) {
   const auto [left, right] = detail::both("RealDiv", x, y);
   detail::require_dtype("RealDiv", left, !is_integer(left.dtype()), "a floating dtype; cast() it or use floordiv()");
   return detail::numeric_binary("RealDiv", left, right, name);
@@ -102,7 +102,7 @@ TRAINHOOK_DECL Output minimum(const Operand& x, const Operand& y, std::string_vi
   return detail::numeric_binary("Minimum", x, y, name);
 }
 
-TRAINHOOK_DECL Output neg(Output x, std::string_view name) { return detail::numeric_unary("Neg", x, name); }
+TRAINHOOK_DECL Output negative(Output x, std::string_view name) { return detail::numeric_unary("Neg", x, name); }
 
 TRAINHOOK_DECL Output abs(Output x, std::string_view name) { return detail::numeric_unary("Abs", x, name); }
 

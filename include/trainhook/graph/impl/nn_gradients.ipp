@@ -49,7 +49,7 @@ TRAINHOOK_DECL Output sum_of_last(const Output& x) {
 /// losses of the batch have the same gradient, as under a mean, one scalar does.
 TRAINHOOK_DECL Output scaled_backprop(const GradientContext& context) {
   const Output same = fill_value(context.grad(0));
-  return mul(same.has_value() ? same : expand_dims(context.grad(0), -1), context.output(1));
+  return multiply(same.has_value() ? same : expand_dims(context.grad(0), -1), context.output(1));
 }
 
 TRAINHOOK_DECL Grads cross_entropy_grad(const GradientContext& context) {
@@ -73,9 +73,11 @@ TRAINHOOK_DECL void add_nn_gradients(GradientRegistry& registry) {
   registry.add("Softplus", elementwise([](C, O x, O g) { return grad_op("SoftplusGrad", g, x); }));
   registry.add("Sigmoid", elementwise([](C c, O, O g) { return grad_op("SigmoidGrad", c.output(), g); }));
   registry.add("Tanh", elementwise([](C c, O, O g) { return grad_op("TanhGrad", c.output(), g); }));
-  registry.add("Softmax",
-               elementwise([](C c, O, O g) { return mul(sub(g, sum_of_last(mul(g, c.output()))), c.output()); }));
-  registry.add("LogSoftmax", elementwise([](C c, O, O g) { return sub(g, mul(sum_of_last(g), exp(c.output()))); }));
+  registry.add("Softmax", elementwise([](C c, O, O g) {
+                 return multiply(subtract(g, sum_of_last(multiply(g, c.output()))), c.output());
+               }));
+  registry.add("LogSoftmax",
+               elementwise([](C c, O, O g) { return subtract(g, multiply(sum_of_last(g), exp(c.output()))); }));
   registry.add("SparseSoftmaxCrossEntropyWithLogits", cross_entropy_grad);
   registry.add("SoftmaxCrossEntropyWithLogits", cross_entropy_grad);
 

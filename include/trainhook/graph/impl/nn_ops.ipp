@@ -123,8 +123,8 @@ TRAINHOOK_DECL Output sigmoid_cross_entropy_with_logits(Output labels, Output lo
   const Output zeros = zeros_like(logits);
   const Output is_positive = greater_equal(logits, zeros);
   const Output at_least_zero = where(is_positive, logits, zeros);
-  const Output minus_abs = where(is_positive, neg(logits), logits);
-  return add(sub(at_least_zero, mul(logits, labels)), log1p(exp(minus_abs)), whole);
+  const Output minus_abs = where(is_positive, negative(logits), logits);
+  return add(subtract(at_least_zero, multiply(logits, labels)), log1p(exp(minus_abs)), whole);
 }
 
 TRAINHOOK_DECL Output l2_loss(Output x, std::string_view name) {

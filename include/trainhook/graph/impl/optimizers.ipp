@@ -154,8 +154,8 @@ TRAINHOOK_DECL Operation AdamOptimizer::apply(Output gradient, const Variable& v
 
 TRAINHOOK_DECL void AdamOptimizer::finish(Graph& graph, std::vector<Operation>& updates) {
   const Graph::Scope after = graph.control_dependencies(updates);
-  updates.push_back(assign(powers_[0], mul(powers_[0], beta1_)).operation());
-  updates.push_back(assign(powers_[1], mul(powers_[1], beta2_)).operation());
+  updates.push_back(assign(powers_[0], multiply(powers_[0], beta1_)).operation());
+  updates.push_back(assign(powers_[1], multiply(powers_[1], beta2_)).operation());
 }
 
 TRAINHOOK_DECL Variable AdamOptimizer::power_variable(Graph& graph, std::string_view name, const Operand& beta) {

@@ -38,7 +38,7 @@ TRAINHOOK_DECL Output random_node(std::string_view type, Graph& graph, const Sha
 TRAINHOOK_DECL Output scaled(Graph& graph, const Output& x, double factor, double offset, std::string_view factor_name,
                              std::string_view offset_name) {
   const std::string& whole = graph.current_scope();
-  const Output product = mul(x, Operand(factor).beside(x, factor_name));
+  const Output product = multiply(x, Operand(factor).beside(x, factor_name));
   return add(product, Operand(offset).beside(x, offset_name), whole);
 }
 
@@ -102,7 +102,7 @@ TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::
       {{"T", DType::Int32}, {"dtype", x.dtype()}, {"seed", seeds.seed}, {"seed2", seeds.seed2}}, x.dtype(), x.shape());
   const Output kept = cast(greater_equal(drawn, rate.beside(x, "rate")), x.dtype());
   const Output scale = rate.is_number() ? Operand(1 / (1 - rate.number())).beside(x, "scale") : 1 / (1 - rate.output());
-  return mul(mul(x, scale), kept);
+  return multiply(multiply(x, scale), kept);
 }
 
 }  // namespace trainhook
