@@ -84,7 +84,7 @@ def test_saver_restores_into_the_same_model_and_reaches_our_accuracy(quickstart,
     with tf1.Session(graph=graph) as session:
         saver.restore(session, tf.train.latest_checkpoint(str(folder)))
         value = session.run(accuracy, {images: test_images, labels: test_labels})
-    assert value == pytest.approx(printed_accuracy(output), abs=1e-4)
+    assert value == pytest.approx(printed_accuracy(output), abs=1.5e-4)  # one of 10,000 images
 
 
 def test_import_meta_graph_gives_a_saver_that_restores(trained):
