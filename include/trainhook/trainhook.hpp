@@ -129,11 +129,14 @@
 #include <trainhook/loop/state_binding.hpp>
 #include <trainhook/loop/variable_binding.hpp>
 
+#include <trainhook/checkpoint/background_writer.hpp>
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
@@ -144,16 +147,7 @@
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/checkpoint/tensor_slice.hpp>
 
-#include <trainhook/creation/chief_session_creator.hpp>
-#include <trainhook/creation/local_master.hpp>
-#include <trainhook/creation/scaffold.hpp>
-#include <trainhook/creation/session_creator.hpp>
-#include <trainhook/creation/session_manager.hpp>
-#include <trainhook/creation/worker_session_creator.hpp>
-
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
-#include <trainhook/hooks/background_writer.hpp>
-#include <trainhook/hooks/checkpoint_claim.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
@@ -162,12 +156,12 @@
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/global_step_waiter_hook.hpp>
 #include <trainhook/hooks/graph_export.hpp>
-#include <trainhook/hooks/input_checkpoints.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
 #include <trainhook/hooks/progress_line.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
@@ -175,11 +169,16 @@
 #include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/hooks/timeline.hpp>
 
+#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
 #include <trainhook/monitored/hook_states.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/monitored/session_life.hpp>
+#include <trainhook/monitored/session_manager.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/monitored/worker_session_creator.hpp>

@@ -26,8 +26,8 @@ if [ ${#programs[@]} = 0 ]; then
 fi
 
 {
-  "$root/.ci/packages" bench interop
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  "$root/.ci/packages" bench data interop
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRAINHOOK_COMPILE_OPTIONS=-march=native \
     -DTRAINHOOK_BUILD_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=OFF -DTRAINHOOK_BUILD_BENCHMARKS=ON
   cmake --build "$build" --target "${programs[@]/%/_bench}"
 } >&2

@@ -204,7 +204,7 @@ TEST(ImportGraphDef, NamesAnOpTypeThatIsNotKnownAndItsNode) {
 
 TEST(ImportGraphDef, TakesOpTypesOfOnesOwn) {
   Graph graph;
-  const OpDef own{"MyCube", "T -> T", detail::shape_rules::like<0>};
+  const OpDef own{.type = "MyCube", .signature = "T -> T", .shape = detail::shape_rules::like<0>};
   import_graph_def(graph,
                    parse_graph_def_text(std::string(kScalar) +
                                         R"(node { name: "c" op: "MyCube" input: "a" attr { key: "T" value { type: DT_FLOAT } } })"),

@@ -91,7 +91,7 @@ TEST_F(ResourceVariables, EveryReplacementIsKnownHere) {
 }
 
 TEST_F(ResourceVariables, StayWhereTheProgramDefinesThem) {
-  const OpDef own[] = {{"VarHandleOp", "-> dtype", nullptr}, {"ReadVariableOp", "dtype -> dtype", nullptr}};
+  const OpDef own[] = {{"VarHandleOp", "-> dtype"}, {"ReadVariableOp", "dtype -> dtype"}};
   const std::string text = fmt::format("{}node {{ name: \"read\" op: \"ReadVariableOp\" input: \"w\"{} }}", kVariable, kDtype);
   import_graph_def(graphs.emplace_back(), parse_graph_def_text(text), {.name = "", .op_defs = own});
   EXPECT_EQ(graphs.back().operation("w").type(), "VarHandleOp");

@@ -123,11 +123,14 @@
 #include <trainhook/loop/impl/state_binding.ipp>
 #include <trainhook/loop/impl/variable_binding.ipp>
 
+#include <trainhook/checkpoint/impl/background_writer.ipp>
 #include <trainhook/checkpoint/impl/bundle_cleanup.ipp>
 #include <trainhook/checkpoint/impl/bundle_reader.ipp>
 #include <trainhook/checkpoint/impl/bundle_writer.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
+#include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
@@ -136,16 +139,7 @@
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>
 
-#include <trainhook/creation/impl/chief_session_creator.ipp>
-#include <trainhook/creation/impl/local_master.ipp>
-#include <trainhook/creation/impl/scaffold.ipp>
-#include <trainhook/creation/impl/session_creator.ipp>
-#include <trainhook/creation/impl/session_manager.ipp>
-#include <trainhook/creation/impl/worker_session_creator.ipp>
-
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
-#include <trainhook/hooks/impl/background_writer.ipp>
-#include <trainhook/hooks/impl/checkpoint_claim.ipp>
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
@@ -154,12 +148,12 @@
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/graph_export.ipp>
-#include <trainhook/hooks/impl/input_checkpoints.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
 #include <trainhook/hooks/impl/profiler_hook.ipp>
 #include <trainhook/hooks/impl/progress_hook.ipp>
 #include <trainhook/hooks/impl/progress_line.ipp>
+#include <trainhook/hooks/impl/scaffold.ipp>
 #include <trainhook/hooks/impl/second_or_step_timer.ipp>
 #include <trainhook/hooks/impl/step_counter_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
@@ -167,12 +161,17 @@
 #include <trainhook/hooks/impl/tensor_text.ipp>
 #include <trainhook/hooks/impl/timeline.ipp>
 
+#include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
 #include <trainhook/monitored/impl/hook_states.ipp>
 #include <trainhook/monitored/impl/hooked_session.ipp>
+#include <trainhook/monitored/impl/local_master.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
+#include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_life.ipp>
+#include <trainhook/monitored/impl/session_manager.ipp>
+#include <trainhook/monitored/impl/worker_session_creator.ipp>
 
 #include <trainhook/testing/impl/faulty_file_system.ipp>
 #include <trainhook/testing/impl/log_lines.ipp>

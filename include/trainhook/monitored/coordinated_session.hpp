@@ -12,8 +12,8 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/creation/session_creator.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/environment.hpp>
 #include <trainhook/session/run_args.hpp>

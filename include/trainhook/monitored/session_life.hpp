@@ -16,7 +16,6 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/creation/session_creator.hpp>
 #include <trainhook/events/file_writers.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -24,6 +23,7 @@
 #include <trainhook/monitored/hook_states.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/environment.hpp>
 #include <trainhook/session/run_args.hpp>
