@@ -16,6 +16,11 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 
+#include <trainhook/proto/tensor_shape_proto.hpp>
+#include <trainhook/proto/text_proto_parser.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
+#include <trainhook/proto/wire.hpp>
+
 #include <trainhook/io/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -26,11 +31,7 @@
 #include <trainhook/io/table_format.hpp>
 #include <trainhook/io/table_reader.hpp>
 #include <trainhook/io/table_writer.hpp>
-#include <trainhook/io/tensor_shape_proto.hpp>
-#include <trainhook/io/text_proto.hpp>
-#include <trainhook/io/text_proto_parser.hpp>
 #include <trainhook/io/whole_file.hpp>
-#include <trainhook/io/wire.hpp>
 
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/event_file.hpp>

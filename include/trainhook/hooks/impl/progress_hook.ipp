@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/duration_text.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
