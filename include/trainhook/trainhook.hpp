@@ -95,7 +95,7 @@
 #include <trainhook/graph_def/text_to_wire.hpp>
 
 #include <trainhook/session/coordinator.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/looper_thread.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/session/run_args.hpp>
@@ -179,7 +179,7 @@
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
-#include <trainhook/monitored/session_life.hpp>
+#include <trainhook/monitored/session_lifecycle.hpp>
 #include <trainhook/monitored/session_manager.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>

@@ -98,7 +98,7 @@
 #include <trainhook/graph_def/impl/text_to_wire.ipp>
 
 #include <trainhook/session/impl/coordinator.ipp>
-#include <trainhook/session/impl/environment.ipp>
+#include <trainhook/session/impl/hook_services.ipp>
 #include <trainhook/session/impl/looper_thread.ipp>
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
@@ -173,7 +173,7 @@
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
-#include <trainhook/monitored/impl/session_life.ipp>
+#include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
 
