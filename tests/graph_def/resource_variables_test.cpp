@@ -85,7 +85,7 @@ TEST_F(ResourceVariables, GatheringNamesItsAxis) {
 
 TEST_F(ResourceVariables, EveryReplacementIsKnownHere) {
   for (const detail::ResourceOp& op : detail::kResourceOps) EXPECT_NE(find_op_def(op.reference), nullptr) << op.type;
-  EXPECT_EQ(import("ResourceScatterAdd", std::string("input: \"row\" input: \"value\"") + kDtype + kIndices).type(), "ScatterAdd");
+  EXPECT_EQ(import("ResourceScatterAdd", std::string("input: \"row\" input: \"rate\"") + kDtype + kIndices).type(), "ScatterAdd");
   const Operation apply = import("ResourceApplyGradientDescent", std::string("input: \"rate\" input: \"value\"") + kT);
   EXPECT_EQ(apply.type(), "ApplyGradientDescent");
 }

@@ -53,7 +53,9 @@ TEST_F(FIFOQueueTest, KnowsTheShapesOfWhatItGives) {
   EXPECT_EQ(queue.dequeue()[0].shape(), (PartialShape{2}));
   EXPECT_EQ(queue.dequeue()[1].shape(), PartialShape(Shape{}));
   EXPECT_EQ(queue.dequeue_many(5)[0].shape(), (PartialShape{5, 2}));
-  EXPECT_EQ(queue.dequeue_many(number)[0].shape(), (PartialShape{kUnknownDim, 2}));
+  EXPECT_EQ(queue.dequeue_many(number)[0].shape(), (PartialShape{1, 2})) << "the number is a constant";
+  const Output fed = placeholder(graph, DType::Int32, Shape{}, "fed");
+  EXPECT_EQ(queue.dequeue_many(fed)[0].shape(), (PartialShape{kUnknownDim, 2}));
   EXPECT_FALSE(FIFOQueue(graph, 3, {DType::Float}).dequeue()[0].shape().has_rank());
 }
 
