@@ -34,7 +34,7 @@ records=$build/records.jsonl
 table_head() { printf '%-30s%10s%10s %-12s%-22s%10s  %s\n' name ours peer unit "peer's name" ratio goal >&2; }
 
 if [ ${#programs[@]} != 0 ]; then
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRAINHOOK_COMPILE_OPTIONS=-march=native \
     -DTRAINHOOK_BUILD_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=OFF -DTRAINHOOK_BUILD_BENCHMARKS=ON >&2
   cmake --build "$build" --target "${programs[@]/%/_bench}" >&2
 

@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <allocations.hpp>
-#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/data/dataset.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/state_ops.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {

@@ -21,10 +21,10 @@
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/random.hpp>
 #include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/random_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {

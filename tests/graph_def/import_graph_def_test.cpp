@@ -15,10 +15,10 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/queue.hpp>
+#include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/queue_ops.hpp>
-#include <trainhook/graph/random_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -204,7 +204,7 @@ TEST(ImportGraphDef, NamesAnOpTypeThatIsNotKnownAndItsNode) {
 
 TEST(ImportGraphDef, TakesOpTypesOfOnesOwn) {
   Graph graph;
-  const OpDef own{"MyCube", "T -> T", detail::shape_rules::like<0>};
+  const OpDef own{.type = "MyCube", .signature = "T -> T", .shape = detail::shape_rules::like<0>};
   import_graph_def(graph,
                    parse_graph_def_text(std::string(kScalar) +
                                         R"(node { name: "c" op: "MyCube" input: "a" attr { key: "T" value { type: DT_FLOAT } } })"),

@@ -13,8 +13,8 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/moving_averages.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/summary_ops.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 
 namespace trainhook {

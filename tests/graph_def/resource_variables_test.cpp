@@ -85,13 +85,13 @@ TEST_F(ResourceVariables, GatheringNamesItsAxis) {
 
 TEST_F(ResourceVariables, EveryReplacementIsKnownHere) {
   for (const detail::ResourceOp& op : detail::kResourceOps) EXPECT_NE(find_op_def(op.reference), nullptr) << op.type;
-  EXPECT_EQ(import("ResourceScatterAdd", std::string("input: \"row\" input: \"value\"") + kDtype + kIndices).type(), "ScatterAdd");
+  EXPECT_EQ(import("ResourceScatterAdd", std::string("input: \"row\" input: \"rate\"") + kDtype + kIndices).type(), "ScatterAdd");
   const Operation apply = import("ResourceApplyGradientDescent", std::string("input: \"rate\" input: \"value\"") + kT);
   EXPECT_EQ(apply.type(), "ApplyGradientDescent");
 }
 
 TEST_F(ResourceVariables, StayWhereTheProgramDefinesThem) {
-  const OpDef own[] = {{"VarHandleOp", "-> dtype", nullptr}, {"ReadVariableOp", "dtype -> dtype", nullptr}};
+  const OpDef own[] = {{"VarHandleOp", "-> dtype"}, {"ReadVariableOp", "dtype -> dtype"}};
   const std::string text = fmt::format("{}node {{ name: \"read\" op: \"ReadVariableOp\" input: \"w\"{} }}", kVariable, kDtype);
   import_graph_def(graphs.emplace_back(), parse_graph_def_text(text), {.name = "", .op_defs = own});
   EXPECT_EQ(graphs.back().operation("w").type(), "VarHandleOp");

@@ -16,7 +16,7 @@
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/events/event_reader.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>

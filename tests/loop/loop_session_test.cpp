@@ -13,9 +13,9 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/control_flow_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 #include "allocations.hpp"
@@ -426,7 +426,7 @@ TEST(LoopSession, BeginsAgainByItsInitFunction) {
 TEST(LoopSession, SaysWhatItCannotCompute) {
   LoopSession loop;
   const Output a = loop.value("a", [] { return 1.0F; });
-  const Output product = mul(a, a, "product");
+  const Output product = multiply(a, a, "product");
   EXPECT_EQ(
       message_of<UnimplementedError>([&] { (void)loop.run(product); }),
       "LoopSession cannot compute 'product:0' (Mul): compute it in the loop and register it with value(), or use an engine for graphs");

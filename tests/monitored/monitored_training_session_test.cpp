@@ -19,7 +19,7 @@
 #include <small_engine.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/events/event_reader.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/testing/manual_clock.hpp>

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/session/run_forms.hpp>
 #include <trainhook/session/session_like.hpp>
 

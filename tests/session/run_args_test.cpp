@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 
 #include "allocations.hpp"
 

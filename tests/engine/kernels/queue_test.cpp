@@ -18,7 +18,7 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/data.hpp>
-#include <trainhook/graph/queue_ops.hpp>
+#include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/testing/manual_clock.hpp>

@@ -14,8 +14,8 @@
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/array.hpp>
 #include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/random_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/random.hpp>
 
 namespace trainhook {
 namespace {

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 
 namespace trainhook {
 namespace {
