@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include <trainhook/trainhook.hpp>
 
@@ -17,8 +18,8 @@ namespace th = trainhook;
 
 namespace {
 
-/// One step of least squares on a noisy sample of y = 3 x - 1. The distributions are local: one that lives on may keep a number for later,
-/// which would be state to save as well.
+/// One step of least squares on a noisy sample of y = 3 x - 1. The distributions are local: one that lives on may keep
+/// a number for later, which would be state to save as well.
 float gradient_step(std::vector<float>& weights, std::mt19937_64& noise) {
   const float x = std::uniform_real_distribution<float>(-1, 1)(noise);
   const float y = 3 * x - 1 + std::normal_distribution<float>(0, 0.1F)(noise);
@@ -44,15 +45,15 @@ void train(const std::string& directory, std::int64_t steps) {
              .save_checkpoint_steps = 100,
              .hooks = {th::StopAtStepHook({.last_step = steps}), th::NanTensorHook(watched)}});
   const char* beginning = session.should_stop() ? "finished" : loop.global_step() > 0 ? "going on" : "starting";
-  std::printf("%s: %s at step %lld of %lld\n", directory.c_str(), beginning, static_cast<long long>(loop.global_step()),
-              static_cast<long long>(steps));
+  fmt::print("{}: {} at step {} of {}\n", directory, beginning, loop.global_step(), steps);
   std::fflush(stdout);
 
   while (!session.should_stop()) session.run([&] { loss = gradient_step(weights, noise); });
   session.close();
 
-  std::printf("y = %.3f x + %.3f\n", static_cast<double>(weights[0]), static_cast<double>(weights[1]));
-  std::printf("weights %08x %08x\n", std::bit_cast<std::uint32_t>(weights[0]), std::bit_cast<std::uint32_t>(weights[1]));
+  fmt::print("y = {:.3f} x + {:.3f}\n", weights[0], weights[1]);
+  fmt::print("weights {:08x} {:08x}\n", std::bit_cast<std::uint32_t>(weights[0]),
+             std::bit_cast<std::uint32_t>(weights[1]));
 }
 
 }  // namespace
@@ -60,16 +61,15 @@ void train(const std::string& directory, std::int64_t steps) {
 int main(int argc, char** argv) {
   std::string directory = "custom-loop-run";
   std::int64_t steps = 1000;
-  CLI::App app("Fits a line by noisy gradient steps. Kill it at any moment and start it again: it ends with the same bits.");
+  CLI::App app(
+      "Fits a line by noisy gradient steps. Kill it at any moment and start it again: it ends with the same bits.");
   app.add_option("--dir", directory, "checkpoints and TensorBoard events")->capture_default_str();
   app.add_option("--steps", steps, "train up to this step")->capture_default_str();
   try {
     app.parse(argc, argv);
     train(directory, steps);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (...) {
-    std::fprintf(stderr, "custom_loop: %s\n", th::describe(std::current_exception()).c_str());
+  } catch (const CLI::Success& help) { return app.exit(help); } catch (...) {
+    fmt::print(stderr, "custom_loop: {}\n", th::describe(std::current_exception()));
     return 1;
   }
   return 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/media/fashion_mnist.hpp>
@@ -36,8 +37,8 @@ struct Arguments {
 
 constexpr std::int64_t kBatchSize = 128;
 
-/// A hook of our own: a checksum over every batch so far. Its state is kept in the checkpoint, so that a run that was killed and one that
-/// never was end with the same number only if they have seen the same batches.
+/// A hook of our own: a checksum over every batch so far. Its state is kept in the checkpoint, so that a run that was
+/// killed and one that never was end with the same number only if they have seen the same batches.
 class BatchFingerprint final : public th::SessionRunHook {
  public:
   BatchFingerprint(th::Output images, th::Output labels) : images_(images), labels_(labels) {}
@@ -50,7 +51,9 @@ class BatchFingerprint final : public th::SessionRunHook {
     state.set("crc", th::Tensor(std::int64_t{crc_}));
     return state;
   }
-  void load_state(const th::StateValues& state) override { crc_ = static_cast<std::uint32_t>(state.at("crc").scalar<std::int64_t>()); }
+  void load_state(const th::StateValues& state) override {
+    crc_ = static_cast<std::uint32_t>(state.at("crc").scalar<std::int64_t>());
+  }
   [[nodiscard]] std::string name() const override { return "BatchFingerprint"; }
 
  private:
@@ -84,9 +87,10 @@ Data load_data(const Arguments& arguments) {
   if (arguments.data == "fashion-mnist") {
     try {
       const std::string directory = th::fashion_mnist_directory();
-      return {"fashion-mnist", th::fashion_mnist(directory, th::Split::Train), all_of(th::fashion_mnist(directory, th::Split::Test))};
+      return {"fashion-mnist", th::fashion_mnist(directory, th::Split::Train),
+              all_of(th::fashion_mnist(directory, th::Split::Test))};
     } catch (const th::NotFoundError& error) {
-      std::fprintf(stderr, "%s\nusing synthetic images instead\n", error.what());
+      fmt::print(stderr, "{}\nusing synthetic images instead\n", error.what());
     }
   }
   return {"synthetic", synthetic_images(60'000, 1), all_of(synthetic_images(10'000, 2))};
@@ -100,7 +104,8 @@ struct Model {
 
 /// 16 images as one picture of four by four.
 th::Output image_grid(th::Output images) {
-  const th::Output tiles = th::transpose(th::reshape(th::slice(images, {0, 0}, {16, 784}), {4, 4, 28, 28}), {0, 2, 1, 3});
+  const th::Output tiles =
+      th::transpose(th::reshape(th::slice(images, {0, 0}, {16, 784}), {4, 4, 28, 28}), {0, 2, 1, 3});
   return th::reshape(tiles, {1, 112, 112, 1});
 }
 
@@ -110,7 +115,8 @@ Model build_model(th::Graph& graph, const th::Dataset& train, std::uint64_t seed
       th::make_iterator(graph, train.shuffle(10'000, seed).repeat().batch(kBatchSize), "batches").get_next<2>();
 
   Model model;
-  model.images = th::placeholder_with_default(next_images, {th::kUnknownDim, 784}, "images");  // fed with the test images at the end
+  model.images = th::placeholder_with_default(next_images, {th::kUnknownDim, 784},
+                                              "images");  // fed with the test images at the end
   model.labels = th::placeholder_with_default(next_labels, {th::kUnknownDim}, "labels");
   model.global_step = th::get_or_create_global_step(graph);
 
@@ -119,12 +125,14 @@ Model build_model(th::Graph& graph, const th::Dataset& train, std::uint64_t seed
   model.loss = th::reduce_mean(th::sparse_softmax_cross_entropy_with_logits(model.labels, logits)).named("loss");
   const th::Output rate = th::exponential_decay(2e-3, model.global_step, {.decay_steps = 1000, .decay_rate = 0.5});
   model.train = th::AdamOptimizer({.learning_rate = rate}).minimize(model.loss, model.global_step);
-  model.accuracy = th::reduce_mean(th::cast(th::equal(th::argmax(logits, 1), model.labels), th::DType::Float)).named("accuracy");
+  model.accuracy =
+      th::reduce_mean(th::cast(th::equal(th::argmax(logits, 1), model.labels), th::DType::Float)).named("accuracy");
 
   th::summary::scalar("loss_by_step", model.loss);
   th::summary::scalar("batch_accuracy", model.accuracy);
   th::summary::scalar("learning_rate", rate);
-  for (const th::Variable& variable : th::trainable_variables(graph)) th::summary::histogram(variable.name() + "/values", variable);
+  for (const th::Variable& variable : th::trainable_variables(graph))
+    th::summary::histogram(variable.name() + "/values", variable);
   th::summary::image("batch", image_grid(next_images));
   return model;
 }
@@ -136,36 +144,42 @@ void train(const Arguments& arguments) {
   const Model model = build_model(graph, data.train, arguments.seed);
 
   auto evaluation = std::make_shared<th::FinalOpsHook>(
-      model.accuracy, th::FinalOpsHook::Options{.final_ops_feed_dict = {{model.images, data.test[0]}, {model.labels, data.test[1]}}});
-  th::HookList hooks = {
-      th::StopAtStepHook({.last_step = arguments.steps}), th::NanTensorHook(model.loss), BatchFingerprint(model.images, model.labels),
-      th::LoggingTensorHook({{"loss", model.loss}}, {.every_n_iter = 1000}),
-      th::ProgressHook({.last_step = arguments.steps, .tensors = {{"loss", model.loss}}}),
-      th::CheckpointInputPipelineHook(), evaluation};
+      model.accuracy,
+      th::FinalOpsHook::Options{.final_ops_feed_dict = {{model.images, data.test[0]}, {model.labels, data.test[1]}}});
+  th::HookList hooks = {th::StopAtStepHook({.last_step = arguments.steps}),
+                        th::NanTensorHook(model.loss),
+                        BatchFingerprint(model.images, model.labels),
+                        th::LoggingTensorHook({{"loss", model.loss}}, {.every_n_iter = 1000}),
+                        th::ProgressHook({.last_step = arguments.steps, .tensors = {{"loss", model.loss}}}),
+                        th::CheckpointInputPipelineHook(),
+                        evaluation};
   if (arguments.sync) {
-    hooks.emplace_back(th::CheckpointSaverHook({.checkpoint_dir = arguments.model_dir, .save_steps = arguments.save_steps}));
+    hooks.emplace_back(
+        th::CheckpointSaverHook({.checkpoint_dir = arguments.model_dir, .save_steps = arguments.save_steps}));
   } else {
-    hooks.emplace_back(th::AsyncCheckpointSaverHook({.checkpoint_dir = arguments.model_dir, .save_steps = arguments.save_steps}));
+    hooks.emplace_back(
+        th::AsyncCheckpointSaverHook({.checkpoint_dir = arguments.model_dir, .save_steps = arguments.save_steps}));
   }
 
-  auto session = th::monitored_training_session<th::EigenSession>(
-      graph, {.checkpoint_dir = arguments.model_dir, .save_summaries_steps = 100, .log_step_count_steps = 1000, .hooks = std::move(hooks)});
+  auto session = th::monitored_training_session<th::EigenSession>(graph, {.checkpoint_dir = arguments.model_dir,
+                                                                          .save_summaries_steps = 100,
+                                                                          .log_step_count_steps = 1000,
+                                                                          .hooks = std::move(hooks)});
   const std::int64_t start = session.global_step();
   if (start >= arguments.steps) {
-    std::printf("%s is finished: it stands at step %lld of %lld\n", arguments.model_dir.c_str(), static_cast<long long>(start),
-                static_cast<long long>(arguments.steps));
+    fmt::print("{} is finished: it stands at step {} of {}\n", arguments.model_dir, start, arguments.steps);
   } else if (start > 0) {
-    std::printf("going on in %s from step %lld\n", arguments.model_dir.c_str(), static_cast<long long>(start));
+    fmt::print("going on in {} from step {}\n", arguments.model_dir, start);
   } else {
-    std::printf("starting in %s\n", arguments.model_dir.c_str());
+    fmt::print("starting in {}\n", arguments.model_dir);
   }
   std::fflush(stdout);
 
   th::run_until_stop(session, model.train);
 
   const std::int64_t end = (std::max)(start, arguments.steps);
-  std::printf("%s: test accuracy %.4f at step %lld\n", data.name.c_str(),
-              static_cast<double>(evaluation->final_ops_values()[0].scalar<float>()), static_cast<long long>(end));
+  fmt::print("{}: test accuracy {:.4f} at step {}\n", data.name, evaluation->final_ops_values()[0].scalar<float>(),
+             end);
 }
 
 }  // namespace
@@ -175,26 +189,28 @@ int main(int argc, char** argv) {
   const CLI::Range positive(std::int64_t{1}, std::int64_t{1'000'000'000});
   CLI::App app("Trains a 784-128-10 classifier on Fashion-MNIST. Kill it at any moment and start it again.");
   app.add_option("--model-dir", arguments.model_dir, "checkpoints and TensorBoard events")->capture_default_str();
-  app.add_option("--steps", arguments.steps, "train up to this step, batches of 128")->capture_default_str()->check(positive);
+  app.add_option("--steps", arguments.steps, "train up to this step, batches of 128")
+      ->capture_default_str()
+      ->check(positive);
   app.add_option("--seed", arguments.seed, "of initial weights and of the order of images")->capture_default_str();
   app.add_option("--data", arguments.data, "where images come from")
       ->capture_default_str()
       ->check(CLI::IsMember({"fashion-mnist", "synthetic"}));
-  app.add_option("--save-steps", arguments.save_steps, "steps between checkpoints")->capture_default_str()->check(positive);
+  app.add_option("--save-steps", arguments.save_steps, "steps between checkpoints")
+      ->capture_default_str()
+      ->check(positive);
   app.add_flag("--sync", arguments.sync, "save on the training thread");
   app.add_flag("--fresh", arguments.fresh, "remove what an earlier run left in the model directory");
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "quickstart: %s\n", error.what());
+  } catch (const CLI::Success& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "quickstart: {}\n", error.what());
     return 1;
   }
   try {
     train(arguments);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "quickstart: %s\n", th::describe(std::current_exception()).c_str());
+    fmt::print(stderr, "quickstart: {}\n", th::describe(std::current_exception()));
     return 1;
   }
   return 0;

@@ -22,11 +22,11 @@
 #include <trainhook/engine/kernels/reduction.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/training.hpp>
-#include <trainhook/graph/conv_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/conv.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/state_ops.hpp>
 
 #include "record.hpp"
 
@@ -43,9 +43,10 @@ class Ours {
         y_(th::placeholder(graph_, th::DType::Int64, {th::kUnknownDim}, "y")),
         loss_(build_loss()),
         train_(th::AdamOptimizer({.learning_rate = 1e-3}).minimize(loss_, th::get_or_create_global_step(graph_))),
-        session_(graph_, {.kernels = {th::kernels::array(), th::kernels::conv(), th::kernels::math(), th::kernels::matmul(),
-                                      th::kernels::nn(), th::kernels::pool(), th::kernels::random(), th::kernels::reduction(),
-                                      th::kernels::state(), th::kernels::training()}}) {
+        session_(graph_,
+                 {.kernels = {th::kernels::array(), th::kernels::conv(), th::kernels::math(), th::kernels::matmul(),
+                              th::kernels::nn(), th::kernels::pool(), th::kernels::random(), th::kernels::reduction(),
+                              th::kernels::state(), th::kernels::training()}}) {
     session_.run(th::global_variables_initializer(graph_));
     std::mt19937 random(7);
     std::uniform_real_distribution<float> pixel(0, 1);
@@ -62,7 +63,8 @@ class Ours {
 
  private:
   th::Output build_loss() {
-    const th::Conv2DLayerOptions layer{.padding = th::Padding::Same, .activation = [](th::Output x) { return th::relu(x); }};
+    const th::Conv2DLayerOptions layer{.padding = th::Padding::Same,
+                                       .activation = [](th::Output x) { return th::relu(x); }};
     const th::Output first = th::max_pool(th::conv2d(x_, 32, {5, 5}, "conv1", layer));
     const th::Output second = th::max_pool(th::conv2d(first, 64, {5, 5}, "conv2", layer));
     const th::Output hidden = th::relu(th::dense(th::reshape(second, {-1, 7 * 7 * 64}), 128, "hidden"));

@@ -17,7 +17,8 @@ class Folder {
  public:
   explicit Folder(const std::string& name) {
     const char* given = std::getenv("TRAINHOOK_BENCH_DIR");
-    const std::filesystem::path parent = given != nullptr ? std::filesystem::path(given) : std::filesystem::temp_directory_path();
+    const std::filesystem::path parent =
+        given != nullptr ? std::filesystem::path(given) : std::filesystem::temp_directory_path();
     path_ = parent / ("trainhook-bench-" + name + "-" + std::to_string(::getpid()));
     std::filesystem::create_directories(path_);
   }

@@ -25,8 +25,8 @@
 #include <trainhook/engine/kernels/training.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/state_ops.hpp>
 
 #include "record.hpp"
 
@@ -51,7 +51,8 @@ Batch random_batch(std::int64_t size) {
   std::uniform_real_distribution<float> pixel(0, 1);
   Batch batch{th::Tensor(th::DType::Float, th::Shape{size, kInputs}), th::Tensor(th::DType::Int64, th::Shape{size})};
   for (float& value : batch.images.overwrite_data<float>()) value = pixel(random);
-  for (std::int64_t& value : batch.labels.overwrite_data<std::int64_t>()) value = static_cast<std::int64_t>(random() % kClasses);
+  for (std::int64_t& value : batch.labels.overwrite_data<std::int64_t>())
+    value = static_cast<std::int64_t>(random() % kClasses);
   return batch;
 }
 
@@ -61,7 +62,10 @@ struct Parameter {
   M value, gradient, m, v;
 
   Parameter(Eigen::Index rows, Eigen::Index columns)
-      : value(M::Random(rows, columns) * 0.05F), gradient(M::Zero(rows, columns)), m(M::Zero(rows, columns)), v(M::Zero(rows, columns)) {}
+      : value(M::Random(rows, columns) * 0.05F),
+        gradient(M::Zero(rows, columns)),
+        m(M::Zero(rows, columns)),
+        v(M::Zero(rows, columns)) {}
 
   void adam(float rate) {
     m.array() += (gradient.array() - m.array()) * 0.1F;
@@ -136,8 +140,9 @@ class Ours {
         loss_(build_loss()),
         train_(th::AdamOptimizer({.learning_rate = 1e-3}).minimize(loss_, th::get_or_create_global_step(graph_))),
         init_(th::global_variables_initializer(graph_)),
-        session_(graph_, {.kernels = {th::kernels::array(), th::kernels::math(), th::kernels::matmul(), th::kernels::nn(),
-                                      th::kernels::random(), th::kernels::reduction(), th::kernels::state(), th::kernels::training()}}) {
+        session_(graph_, {.kernels = {th::kernels::array(), th::kernels::math(), th::kernels::matmul(),
+                                      th::kernels::nn(), th::kernels::random(), th::kernels::reduction(),
+                                      th::kernels::state(), th::kernels::training()}}) {
     session_.run(init_);
   }
 

@@ -34,16 +34,20 @@ using th::bench::seconds;
 
 constexpr std::int64_t kNever = std::int64_t{1} << 40;
 
-// All that is needed of two groups that take a minute to compile: the sum that reads the global step, and the fill of initial values.
+// All that is needed of two groups that take a minute to compile: the sum that reads the global step, and the fill of
+// initial values.
 constexpr th::KernelDef kOwnKernels[] = {
-    {.type = "AddV2", .make = [](const th::Node&) -> th::Kernel {
+    {.type = "AddV2",
+     .make = [](const th::Node&) -> th::Kernel {
        return [](th::KernelContext& context) {
-         context.set_output(0, th::Tensor(context.input(0).scalar<std::int64_t>() + context.input(1).scalar<std::int64_t>()));
+         context.set_output(
+             0, th::Tensor(context.input(0).scalar<std::int64_t>() + context.input(1).scalar<std::int64_t>()));
        };
      }},
     {.type = "Fill", .make = [](const th::Node&) -> th::Kernel {
        return [](th::KernelContext& context) {
-         std::ranges::fill(context.output<float>(0, th::Shape{context.data<std::int64_t>(0)[0]}), context.input(1).scalar<float>());
+         std::ranges::fill(context.output<float>(0, th::Shape{context.data<std::int64_t>(0)[0]}),
+                           context.input(1).scalar<float>());
        };
      }}};
 
@@ -65,8 +69,8 @@ void report_idle_hooks(const std::string& name, Hooked hooked, Bare bare, const 
   constexpr int kSteps = 5000;
   const auto micros = [](auto& step) {
     return 1e6 / kSteps * seconds([&] {
-      for (int i = 0; i < kSteps; ++i) step();
-    });
+             for (int i = 0; i < kSteps; ++i) step();
+           });
   };
   (void)micros(hooked);
   (void)micros(bare);
@@ -81,13 +85,18 @@ void report_idle_hooks(const std::string& name, Hooked hooked, Bare bare, const 
     added.push_back(with - without);
     if (round % 2 == 0) tensorflow.measure();
   }
-  th::bench::Record record{.name = name, .ours = median(added), .peer = 1, .peer_name = "budget", .unit = "us/step", .goal = 1};
+  th::bench::Record record{
+      .name = name, .ours = median(added), .peer = 1, .peer_name = "budget", .unit = "us/step", .goal = 1};
   th::bench::report(record);
   record.name += "_tensorflow";
   tensorflow.report(record);
   // Not a single one in all rounds: the peer is what would be one a round.
-  th::bench::report({.name = name + "_allocations", .ours = static_cast<double>(allocations) / 25 / kSteps, .peer = 1.0 / kSteps,
-                     .peer_name = "one in 5000 steps", .unit = "1/step", .goal = 0});
+  th::bench::report({.name = name + "_allocations",
+                     .ours = static_cast<double>(allocations) / 25 / kSteps,
+                     .peer = 1.0 / kSteps,
+                     .peer_name = "one in 5000 steps",
+                     .unit = "1/step",
+                     .goal = 0});
 }
 
 void idle_hooks_of_a_graph() {
@@ -102,7 +111,8 @@ void idle_hooks_of_a_graph() {
   bare.run(th::global_variables_initializer(graph));
   auto hooked = th::monitored_training_session<th::GraphSession>(
       graph, {.save_checkpoint_steps = 0, .hooks = idle_hooks(folder.file("run"), loss, summary)}, engine());
-  report_idle_hooks("idle_hooks", [&] { hooked.run(train); }, [&] { bare.run(train); }, "idle_hooks");
+  report_idle_hooks(
+      "idle_hooks", [&] { hooked.run(train); }, [&] { bare.run(train); }, "idle_hooks");
 }
 
 void idle_hooks_of_a_loop() {
@@ -118,9 +128,11 @@ void idle_hooks_of_a_loop() {
   const th::Output summary = th::summary::scalar("squared", loss);
   th::LoopSession bare;
   prepare(bare, bare_weights);
-  auto hooked = th::monitored_training_session(loop, {.save_checkpoint_steps = 0, .hooks = idle_hooks(folder.file("run"), loss, summary)});
-  report_idle_hooks("idle_hooks_of_a_loop", [&] { hooked.run([&] { weights[0] *= 0.999999F; }); },
-                    [&] { bare.run([&] { bare_weights[0] *= 0.999999F; }); }, "idle_hooks");
+  auto hooked = th::monitored_training_session(
+      loop, {.save_checkpoint_steps = 0, .hooks = idle_hooks(folder.file("run"), loss, summary)});
+  report_idle_hooks(
+      "idle_hooks_of_a_loop", [&] { hooked.run([&] { weights[0] *= 0.999999F; }); },
+      [&] { bare.run([&] { bare_weights[0] *= 0.999999F; }); }, "idle_hooks");
 }
 
 /// Knows whether the checkpoint that was last begun is committed.
@@ -134,7 +146,8 @@ class Commits final : public th::CheckpointSaverListener {
 constexpr int kParts = 8;
 constexpr std::int64_t kElements = 12'500'000;
 
-/// Milliseconds: by the clock, and those that this thread was computing, which other programs on the machine do not lengthen.
+/// Milliseconds: by the clock, and those that this thread was computing, which other programs on the machine do not
+/// lengthen.
 struct Cost {
   double wall = 0;
   double cpu = 0;
@@ -174,9 +187,10 @@ Cost copy_of_the_model() {
   });
 }
 
-/// Training subtracts a gradient from 400 MB of variables. Every 100 steps a save falls due, at a step that does nothing but count, so that
-/// its own time is the hook's; then training goes on until the checkpoint is committed, and what its steps take longer is the rest of the
-/// delay. Some of that is the disk's: the same steps are also timed while another thread does nothing but write and sync as many bytes.
+/// Training subtracts a gradient from 400 MB of variables. Every 100 steps a save falls due, at a step that does
+/// nothing but count, so that its own time is the hook's; then training goes on until the checkpoint is committed, and
+/// what its steps take longer is the rest of the delay. Some of that is the disk's: the same steps are also timed while
+/// another thread does nothing but write and sync as many bytes.
 void async_stall() {
   const th::bench::Folder folder("async");
   th::Graph graph;
@@ -242,14 +256,36 @@ void async_stall() {
   session.close();
   const std::string copied = "one memcpy";
   const std::string budget = "budget";
-  th::bench::report({.name = "async_trigger", .ours = median(triggers.wall), .peer = 1, .peer_name = budget, .unit = "ms", .goal = 1});
-  th::bench::report({.name = "async_trigger_cpu", .ours = median(triggers.cpu), .peer = 1, .peer_name = budget, .unit = "ms", .goal = 1});
-  th::bench::report(
-      {.name = "async_later_steps", .ours = median(later.wall), .peer = median(copies.wall), .peer_name = copied, .unit = "ms", .goal = 1});
-  th::bench::report(
-      {.name = "async_later_steps_cpu", .ours = median(later.cpu), .peer = median(copies.cpu), .peer_name = copied, .unit = "ms", .goal = 1});
-  th::bench::report({.name = "async_later_steps_written", .ours = median(later.wall),
-                     .peer = median(copies.wall) + median(writes.wall), .peer_name = "plain write + memcpy", .unit = "ms", .goal = 1});
+  th::bench::report({.name = "async_trigger",
+                     .ours = median(triggers.wall),
+                     .peer = 1,
+                     .peer_name = budget,
+                     .unit = "ms",
+                     .goal = 1});
+  th::bench::report({.name = "async_trigger_cpu",
+                     .ours = median(triggers.cpu),
+                     .peer = 1,
+                     .peer_name = budget,
+                     .unit = "ms",
+                     .goal = 1});
+  th::bench::report({.name = "async_later_steps",
+                     .ours = median(later.wall),
+                     .peer = median(copies.wall),
+                     .peer_name = copied,
+                     .unit = "ms",
+                     .goal = 1});
+  th::bench::report({.name = "async_later_steps_cpu",
+                     .ours = median(later.cpu),
+                     .peer = median(copies.cpu),
+                     .peer_name = copied,
+                     .unit = "ms",
+                     .goal = 1});
+  th::bench::report({.name = "async_later_steps_written",
+                     .ours = median(later.wall),
+                     .peer = median(copies.wall) + median(writes.wall),
+                     .peer_name = "plain write + memcpy",
+                     .unit = "ms",
+                     .goal = 1});
   tensorflow.report({.name = "async_stall_tensorflow", .ours = median(whole), .unit = "ms", .goal = 1});
 }
 

@@ -9,8 +9,8 @@
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
 
 #include "record.hpp"
 
@@ -31,10 +31,15 @@ int main() {
   for (int round = 0; round < 25; ++round) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < kRuns; ++i) session.execute({.fetches = {&fetch, 1}}, {&result, 1});
-    times.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / kRuns / kNodes);
+    times.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / kRuns /
+                    kNodes);
   }
   // The peer is a budget: 100 ns for each node.
-  th::bench::report(
-      {.name = "node_overhead", .ours = th::bench::median(times), .peer = 100, .peer_name = "budget", .unit = "ns/op", .goal = 1});
+  th::bench::report({.name = "node_overhead",
+                     .ours = th::bench::median(times),
+                     .peer = 100,
+                     .peer_name = "budget",
+                     .unit = "ns/op",
+                     .goal = 1});
   return result.scalar<float>() == kNodes + 1 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -20,8 +20,8 @@
 
 namespace trainhook::bench {
 
-/// `ratio` is ours / peer; `goal` is the most it may be. Where more is better (GB/s), set `more_is_better`: then the least.
-/// Where the goal is a plain figure, the peer is that budget, and the goal 1.
+/// `ratio` is ours / peer; `goal` is the most it may be. Where more is better (GB/s), set `more_is_better`: then the
+/// least. Where the goal is a plain figure, the peer is that budget, and the goal 1.
 struct Record {
   std::string name{};
   double ours = 0;
@@ -32,18 +32,21 @@ struct Record {
   bool more_is_better = false;
 };
 
-/// Writes one line of JSON to standard output, which tests/bench/run.sh collects, and a line of a table to standard error.
+/// Writes one line of JSON to standard output, which tests/bench/run.sh collects, and a line of a table to standard
+/// error.
 inline void report(const Record& record) {
   const double ratio = record.peer > 0 ? record.ours / record.peer : 0;
   const bool holds = record.peer > 0 && (record.more_is_better ? ratio >= record.goal : ratio <= record.goal);
   std::ostringstream json;
-  json << std::setprecision(6) << R"({"name": ")" << record.name << R"(", "ours": )" << record.ours << R"(, "peer": )" << record.peer
-       << R"(, "peer_name": ")" << record.peer_name << R"(", "unit": ")" << record.unit << R"(", "ratio": )" << ratio << R"(, "goal": )"
-       << record.goal << R"(, "holds": )" << (holds ? "true" : "false") << "}";
+  json << std::setprecision(6) << R"({"name": ")" << record.name << R"(", "ours": )" << record.ours << R"(, "peer": )"
+       << record.peer << R"(, "peer_name": ")" << record.peer_name << R"(", "unit": ")" << record.unit
+       << R"(", "ratio": )" << ratio << R"(, "goal": )" << record.goal << R"(, "holds": )" << (holds ? "true" : "false")
+       << "}";
   std::cout << json.str() << std::endl;
-  std::cerr << std::left << std::setw(28) << record.name << std::right << std::setprecision(4);
+  std::cerr << std::left << std::setw(30) << record.name << std::right << std::setprecision(4);
   std::cerr << std::setw(10) << record.ours << std::setw(10) << record.peer << ' ' << std::left;
-  std::cerr << std::setw(12) << record.unit << std::setw(22) << record.peer_name << std::right << std::setw(10) << ratio;
+  std::cerr << std::setw(12) << record.unit << std::setw(22) << record.peer_name << std::right << std::setw(10)
+            << ratio;
   std::cerr << (record.more_is_better ? "  >= " : "  <= ") << record.goal << (holds ? "" : "  MISSED") << std::endl;
 }
 
@@ -62,8 +65,9 @@ template <class Work>
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// TensorFlow, in a process of its own that measures one figure for each question, so that rounds of ours and of theirs take turns.
-/// tests/bench/run.sh starts it (tensorflow_peers.py) and says where: the folder of two named pipes, `questions` and `answers`.
+/// TensorFlow, in a process of its own that measures one figure for each question, so that rounds of ours and of theirs
+/// take turns. tests/bench/run.sh starts it (tensorflow_peers.py) and says where: the folder of two named pipes,
+/// `questions` and `answers`.
 class TensorFlow {
  public:
   explicit TensorFlow(std::string question) : question_(std::move(question)) {}
@@ -78,15 +82,18 @@ class TensorFlow {
     record.peer_name = "TensorFlow 2.15";
     record.peer = median(figures_);
     if (!figures_.empty()) return bench::report(record);
-    std::cerr << std::left << std::setw(28) << record.name << std::right << std::setprecision(4) << std::setw(10) << record.ours;
-    std::cerr << std::setw(10) << "missing" << ' ' << std::left << std::setw(12) << record.unit << record.peer_name << std::endl;
+    std::cerr << std::left << std::setw(30) << record.name << std::right << std::setprecision(4) << std::setw(10)
+              << record.ours;
+    std::cerr << std::setw(10) << "missing" << ' ' << std::left << std::setw(12) << record.unit << record.peer_name
+              << std::endl;
   }
 
  private:
   [[nodiscard]] std::optional<double> ask() const {
     const char* folder = std::getenv("TRAINHOOK_BENCH_PEERS");
     if (folder == nullptr) return std::nullopt;
-    const int questions = ::open((std::string(folder) + "/questions").c_str(), O_WRONLY | O_NONBLOCK);  // fails where nobody reads them
+    const int questions =
+        ::open((std::string(folder) + "/questions").c_str(), O_WRONLY | O_NONBLOCK);  // fails where nobody reads them
     if (questions < 0) return std::nullopt;
     const int answers = ::open((std::string(folder) + "/answers").c_str(), O_RDONLY);
     const std::string line = question_ + '\n';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Saving 400 MB until they are on the disk, beside TensorFlow's save, which leaves them to the system, and a plain synced write.
+/// Saving 400 MB until they are on the disk, beside TensorFlow's save, which leaves them to the system, and a plain
+/// synced write.
 
 #include <cstdint>
 #include <filesystem>
@@ -50,5 +51,6 @@ int main() {
                      .unit = "GB/s",
                      .goal = 0.9,
                      .more_is_better = true});
-  tensorflow.report({.name = "save_400mb", .ours = th::bench::median(ours), .unit = "GB/s", .goal = 1, .more_is_better = true});
+  tensorflow.report(
+      {.name = "save_400mb", .ours = th::bench::median(ours), .unit = "GB/s", .goal = 1, .more_is_better = true});
 }

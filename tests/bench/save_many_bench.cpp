@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Saving 5,000 small variables: what names, checksums and an index of many blocks cost. With what the disk takes to sync, and without.
+/// Saving 5,000 small variables: what names, checksums and an index of many blocks cost. With what the disk takes to
+/// sync, and without.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,12 +20,13 @@ namespace {
 
 constexpr int kVariables = 5'000;
 
-double save_millis(th::FileSystem& file_system, const std::string& prefix, const std::vector<std::string>& names, const th::Tensor& value) {
+double save_millis(th::FileSystem& file_system, const std::string& prefix, const std::vector<std::string>& names,
+                   const th::Tensor& value) {
   return 1e3 * th::bench::seconds([&] {
-    th::BundleWriter writer(prefix, {.file_system = &file_system});
-    for (const std::string& name : names) writer.add(name, value);
-    writer.finish();
-  });
+           th::BundleWriter writer(prefix, {.file_system = &file_system});
+           for (const std::string& name : names) writer.add(name, value);
+           writer.finish();
+         });
 }
 
 }  // namespace
@@ -43,7 +45,16 @@ int main() {
     th::testing::MemoryFileSystem in_memory;
     memory.push_back(save_millis(in_memory, "run/model.ckpt", names, value));
   }
-  th::bench::report({.name = "save_many", .ours = th::bench::median(disk), .peer = 10, .peer_name = "budget", .unit = "ms", .goal = 1});
-  th::bench::report(
-      {.name = "save_many_without_disk", .ours = th::bench::median(memory), .peer = 10, .peer_name = "budget", .unit = "ms", .goal = 1});
+  th::bench::report({.name = "save_many",
+                     .ours = th::bench::median(disk),
+                     .peer = 10,
+                     .peer_name = "budget",
+                     .unit = "ms",
+                     .goal = 1});
+  th::bench::report({.name = "save_many_without_disk",
+                     .ours = th::bench::median(memory),
+                     .peer = 10,
+                     .peer_name = "budget",
+                     .unit = "ms",
+                     .goal = 1});
 }

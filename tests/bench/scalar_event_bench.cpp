@@ -20,13 +20,14 @@ int main() {
   std::int64_t step = 0;
   for (int round = 0; round < 25; ++round) {
     ours.push_back(1e6 / kEvents * th::bench::seconds([&] {
-      for (std::int64_t i = 0; i < kEvents; ++i) writer.add_scalar("loss", 0.25, ++step);
-    }));
+                     for (std::int64_t i = 0; i < kEvents; ++i) writer.add_scalar("loss", 0.25, ++step);
+                   }));
     writer.flush();
     if (round % 2 == 0) tensorflow.measure();
   }
   const double cost = th::bench::median(ours);
-  const th::bench::Record record{.name = "scalar_event", .ours = cost, .peer = 1, .peer_name = "budget", .unit = "us", .goal = 1};
+  const th::bench::Record record{
+      .name = "scalar_event", .ours = cost, .peer = 1, .peer_name = "budget", .unit = "us", .goal = 1};
   th::bench::report(record);
   th::bench::Record beside = record;
   beside.name = "scalar_event_tensorflow";

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/control_flow_ops.hpp>
-#include <trainhook/graph/matrix_ops.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook {

@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/creation/session_manager.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/monitored/session_manager.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 
 #include "training_double.hpp"
@@ -26,10 +26,12 @@ using testing::FileOperation;
 
 Dataset ten_numbers() { return Dataset::range(10); }
 
-/// One process that trains on a pipeline: each step takes the next element, 0, 1, 2, ... It is restored as a monitored session restores.
+/// One process that trains on a pipeline: each step takes the next element, 0, 1, 2, ... It is restored as a monitored
+/// session restores.
 struct Fed : support::TrainingDouble {
   explicit Fed(support::Outside& outside, FileSystem* slow_disk = nullptr)
-      : TrainingDouble(outside), saver(std::make_shared<Saver>(SaverOptions{.max_to_keep = 2, .file_system = slow_disk})) {
+      : TrainingDouble(outside),
+        saver(std::make_shared<Saver>(SaverOptions{.max_to_keep = 2, .file_system = slow_disk})) {
     make_iterator(graph, ten_numbers());
     script.input_state("IteratorV2-state", Tensor(std::int64_t{0}));
     script.variable("latest_feature", Tensor(std::int64_t{-1}));
@@ -56,11 +58,12 @@ struct Fed : support::TrainingDouble {
     graph.unfinalize();
     Scaffold scaffold({.saver = saver});
     scaffold.finalize(graph);
-    saver->use(environment.file_system(), environment.clock());
-    SessionManager manager({.file_system = &environment.file_system()});
-    environment.set_restored_from(
-        manager.prepare_session([this] { return OwnedSession{.session = model}; }, {.saver = saver, .checkpoint_dir = "run"})
-            .restored_from);
+    saver->use(services.file_system(), services.clock());
+    SessionManager manager({.file_system = &services.file_system()});
+    services.set_restored_from(manager
+                                   .prepare_session([this] { return OwnedSession{.session = model}; },
+                                                    {.saver = saver, .checkpoint_dir = "run"})
+                                   .restored_from);
     report = manager.report();
   }
   void train_steps(int steps) {
@@ -88,11 +91,12 @@ TEST(CheckpointInputPipelineHook, I01_ADatasetHandedToALoopGoesOnWhereItWas) {
     std::int64_t latest_feature = -1;
     loop.variable("latest_feature", latest_feature);
     Iterator& features = make_iterator(loop, ten_numbers());
-    auto session = monitored_training_session(loop, {.checkpoint_dir = "run",
-                                                     .save_checkpoint_steps = 100,
-                                                     .hooks = {CheckpointInputPipelineHook(), StopAtStepHook({.num_steps = 2})},
-                                                     .file_system = &outside.disk,
-                                                     .clock = &outside.clock});
+    auto session =
+        monitored_training_session(loop, {.checkpoint_dir = "run",
+                                          .save_checkpoint_steps = 100,
+                                          .hooks = {CheckpointInputPipelineHook(), StopAtStepHook({.num_steps = 2})},
+                                          .file_system = &outside.disk,
+                                          .clock = &outside.clock});
     Element element;
     run_until_stop(session, [&] {
       session.run([&] {
@@ -244,7 +248,8 @@ TEST(CheckpointInputPipelineHook, S29_StepsBackToTheNewestModelThatHasItsInput) 
     resumed.start_training(2);
     EXPECT_EQ(resumed.step(), 2);
     ASSERT_EQ(resumed.report.skipped.size(), 1U);
-    EXPECT_NE(resumed.report.skipped[0].find("the input pipeline's state of its step cannot be had"), std::string::npos);
+    EXPECT_NE(resumed.report.skipped[0].find("the input pipeline's state of its step cannot be had"),
+              std::string::npos);
     resumed.train_steps(3);
     EXPECT_EQ(resumed.latest(), 4);
   }
@@ -265,7 +270,7 @@ TEST(CheckpointInputPipelineHook, S29_FailsWhereTheModelWasRestoredWithoutItsInp
   resumed.begin();
   resumed.saver->use(outside.disk, outside.clock);
   resumed.saver->restore(resumed.model, "run/model.ckpt-2");
-  resumed.environment.set_restored_from("run/model.ckpt-2");
+  resumed.services.set_restored_from("run/model.ckpt-2");
   resumed.create();
   try {
     resumed.train_steps(1);
@@ -348,7 +353,8 @@ TEST(CheckpointInputPipelineHook, SavesAtTheStepsOfTheModelAndGoesWithIt) {
   const auto state = get_checkpoint_state(outside.disk, "run", "checkpoint_input");
   ASSERT_TRUE(state.has_value());
   EXPECT_EQ(state->all_model_checkpoint_paths, (Lines{"run/input.ckpt-6", "run/input.ckpt-7"}));
-  EXPECT_EQ(latest_checkpoint(outside.disk, "run"), "run/model.ckpt-7") << "the model's own state file knows nothing of it";
+  EXPECT_EQ(latest_checkpoint(outside.disk, "run"), "run/model.ckpt-7")
+      << "the model's own state file knows nothing of it";
   const BundleReader reader("run/input.ckpt-7", {.file_system = &outside.disk});
   EXPECT_EQ(reader.entries().size(), 1U);
 }
@@ -365,14 +371,16 @@ TEST(CheckpointInputPipelineHook, IsCommittedBeforeTheModel) {
   training.use_disk(disk);
   training.start_training(2);
   training.train_steps(2);
-  EXPECT_EQ(commits, (Lines{"run/input.ckpt-0.index", "run/model.ckpt-0.index", "run/input.ckpt-2.index", "run/model.ckpt-2.index"}));
+  EXPECT_EQ(commits, (Lines{"run/input.ckpt-0.index", "run/model.ckpt-0.index", "run/input.ckpt-2.index",
+                            "run/model.ckpt-2.index"}));
 }
 
 TEST(CheckpointInputPipelineHook, AnInputCheckpointAloneIsNoModelToRestore) {
   support::LogLines log;
   support::Outside outside;
   {
-    BundleWriter writer("run/input.ckpt-0", {.file_system = &outside.disk});  // killed before the very first model was committed
+    BundleWriter writer("run/input.ckpt-0",
+                        {.file_system = &outside.disk});  // killed before the very first model was committed
     writer.add("IteratorV2-state", Tensor(std::int64_t{0}));
     writer.finish();
   }
@@ -416,7 +424,8 @@ TEST(CheckpointInputPipelineHook, ExternalStateIsAnErrorAWarningOrIgnored) {
   EXPECT_EQ(begin(ExternalStatePolicy::Ignore), ExternalStatePolicy::Ignore);
   EXPECT_TRUE(log.lines.empty());
   EXPECT_EQ(begin(ExternalStatePolicy::Warn), ExternalStatePolicy::Warn);
-  EXPECT_EQ(log.count("W CheckpointInputPipelineHook: iterator 'IteratorV2' has state that no checkpoint can hold"), 1U);
+  EXPECT_EQ(log.count("W CheckpointInputPipelineHook: iterator 'IteratorV2' has state that no checkpoint can hold"),
+            1U);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 
 namespace trainhook {
@@ -18,7 +18,8 @@ TEST(GraphExport, SaysWhatTheSaverDoes) {
   EXPECT_FALSE(plain.sharded);
   EXPECT_EQ(plain.max_to_keep, 5);
   const SaverDef other =
-      parse_meta_graph(export_meta_graph_for(graph, {.sharded = true, .max_to_keep = 3, .keep_checkpoint_every_n_hours = 2}))
+      parse_meta_graph(
+          export_meta_graph_for(graph, {.sharded = true, .max_to_keep = 3, .keep_checkpoint_every_n_hours = 2}))
           .saver_def.value();
   EXPECT_TRUE(other.sharded);
   EXPECT_EQ(other.max_to_keep, 3);

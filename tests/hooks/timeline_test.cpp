@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
 
 namespace trainhook {
 namespace {
@@ -58,7 +58,8 @@ TEST_F(TracedRun, PutsNodesThatOverlapIntoLanes) {
 
 TEST_F(TracedRun, TakesNamesThatNoGraphHas) {
   executed("a \"quoted\" \\ name\n", "My\tOp", 7, 9);
-  EXPECT_NE(generate_chrome_trace_format(run, graph).find(R"("args":{"name":"a \"quoted\" \\ name\u000a","op":"My\u0009Op"})"),
+  EXPECT_NE(generate_chrome_trace_format(run, graph)
+                .find(R"("args":{"name":"a \"quoted\" \\ name\u000a","op":"My\u0009Op"})"),
             std::string::npos);
 }
 

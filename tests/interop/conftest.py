@@ -5,9 +5,12 @@ import collections
 import os
 import pathlib
 import subprocess
+import time
 
 import numpy as np
 import pytest
+from tensorboard.data import server_ingester
+from tensorboard.util import grpc_util
 
 BUILD = pathlib.Path(os.environ["TRAINHOOK_BUILD"])
 SOURCE = pathlib.Path(os.environ["TRAINHOOK_SOURCE"])
@@ -87,7 +90,33 @@ def quickstart(programs, run):
 
 @pytest.fixture(scope="session")
 def trained(quickstart, tmp_path_factory):
-    """A model directory in which the quickstart has trained 600 steps, shared by all cases that only read."""
+    """A model directory in which the quickstart has trained 600 steps, shared by all cases that only read. Saved by the loop itself, as the
+    writing thread leaves out a save where the disk is still busy with the one before."""
     folder = tmp_path_factory.mktemp("trained") / "model"
-    quickstart(folder, "--steps", 600, "--save-steps", 200)
+    quickstart(folder, "--steps", 600, "--save-steps", 200, "--sync")
     return folder
+
+
+@pytest.fixture(scope="session")
+def data_server():
+    """data_server(folder, samples per plugin, is_ready): what TensorBoard's data server shows of a folder, once is_ready(it) holds."""
+    servers = []  # each ends with this process
+
+    def start(folder, samples, is_ready):
+        for attempt in range(3):  # TensorBoard itself waits only seconds
+            servers.append(server_ingester.SubprocessServerDataIngester(
+                server_binary=server_ingester.get_server_binary(), logdir=str(folder), reload_interval=1,
+                channel_creds_type=grpc_util.ChannelCredsType.LOCAL, samples_per_plugin=samples))
+            try:
+                servers[-1].start()
+                break
+            except server_ingester.DataServerStartupError:
+                if attempt == 2:
+                    raise
+        provider, deadline = servers[-1].data_provider, time.monotonic() + 300
+        while not is_ready(provider):
+            assert time.monotonic() < deadline, "the data server did not find everything"
+            time.sleep(0.1)
+        return provider
+
+    return start

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Trains the model of the quickstart for some steps, from initial values or a checkpoint of anybody, on batches that need no shuffling to
-/// agree on.
+/// Trains the model of the quickstart for some steps, from initial values or a checkpoint of anybody, on batches that
+/// need no shuffling to agree on.
 
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/media/fashion_mnist.hpp>
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
   std::string restore;
   std::string save;
   std::string profile;
+  std::string dtype = "float32";
   std::int64_t first_step = 0;
   std::int64_t steps = 100;
   CLI::App app("Step s trains on rows 128 s to 128 s + 127 of Fashion-MNIST's training images.");
@@ -29,13 +31,17 @@ int main(int argc, char** argv) {
   app.add_option("--first-step", first_step, "steps that the checkpoint has behind it");
   app.add_option("--steps", steps, "steps to train");
   app.add_option("--profile", profile, "directory for a profile of every second step");
+  app.add_option("--dtype", dtype, "of the model and of all that trains it")
+      ->check(CLI::IsMember({"float32", "float64"}));
   CLI11_PARSE(app, argc, argv);
   try {
     th::Graph graph;
-    const th::Dataset rows = th::fashion_mnist(th::fashion_mnist_directory(), th::Split::Train).skip(first_step * 128).batch(128);
+    const th::Dataset rows =
+        th::fashion_mnist(th::fashion_mnist_directory(), th::Split::Train).skip(first_step * 128).batch(128);
     auto [images, labels] = th::make_iterator(graph, rows).get_next<2>();
     const th::Variable global_step = th::get_or_create_global_step(graph);
-    const th::Output logits = th::dense(th::relu(th::dense(images, 128, "hidden")), 10, "logits");
+    const th::Output pixels = th::cast(images, dtype == "float64" ? th::DType::Double : th::DType::Float);
+    const th::Output logits = th::dense(th::relu(th::dense(pixels, 128, "hidden")), 10, "logits");
     const th::Output loss = th::reduce_mean(th::sparse_softmax_cross_entropy_with_logits(labels, logits));
     const th::Operation train = th::AdamOptimizer({.learning_rate = 1e-3}).minimize(loss, global_step);
 
@@ -49,7 +55,7 @@ int main(int argc, char** argv) {
     th::Saver().save(session.raw_session(), {.save_path = save, .global_step = first_step + steps});
     session.close();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "continue_training: %s\n", error.what());
+    fmt::print(stderr, "continue_training: {}\n", error.what());
     return 1;
   }
 }

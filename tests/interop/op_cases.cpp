@@ -29,7 +29,7 @@ void add_unary(Cases& cases) {
     double high = 3;
   };
   for (const Row& row : std::initializer_list<Row>{{"Abs", th::abs},
-                                                   {"Neg", th::neg},
+                                                   {"Neg", th::negative},
                                                    {"Sign", th::sign},
                                                    {"Square", th::square},
                                                    {"Exp", th::exp},
@@ -56,13 +56,14 @@ void add_unary(Cases& cases) {
                                                    {"StopGradient", th::stop_gradient}}) {
     cases.push_back({row.op, [row](Case& c) { c.out(row.build(c.in({3, 5}, row.low, row.high), {})); }});
   }
-  for (const auto& [op, build] :
-       std::initializer_list<std::pair<const char*, Build>>{{"IsFinite", th::is_finite}, {"IsNan", th::is_nan}, {"IsInf", th::is_inf}}) {
+  for (const auto& [op, build] : std::initializer_list<std::pair<const char*, Build>>{
+           {"IsFinite", th::is_finite}, {"IsNan", th::is_nan}, {"IsInf", th::is_inf}}) {
     cases.push_back({op, [build = build](Case& c) { c.out(build(th::log(c.in({4, 5}, -1, 1)), {})); }});
   }
   cases.push_back({"LeakyRelu", [](Case& c) { c.out(th::leaky_relu(c.in({3, 5}), 0.3F)); }});
   cases.push_back({"CheckNumerics", [](Case& c) { c.out(th::check_numerics(c.in({3, 5}), "not a number")); }});
-  cases.push_back({"LogicalNot", [](Case& c) { c.out(th::logical_not(c.in_as(DType::Bool, {7}))); }, Mode::Values, false});
+  cases.push_back(
+      {"LogicalNot", [](Case& c) { c.out(th::logical_not(c.in_as(DType::Bool, {7}))); }, Mode::Values, false});
   for (const DType to : {DType::Float, DType::Double, DType::Int32, DType::Int64, DType::UInt8, DType::Bool}) {
     cases.push_back({"Cast", [to](Case& c) { c.out(th::cast(c.in({3, 5}, 0, 90), to)); }});
   }
@@ -77,9 +78,9 @@ void add_binary(Cases& cases) {
     double high = 3;
   };
   for (const Row& row : std::initializer_list<Row>{{"AddV2", th::add},
-                                                   {"Sub", th::sub},
-                                                   {"Mul", th::mul},
-                                                   {"RealDiv", th::div, 0.6},
+                                                   {"Sub", th::subtract},
+                                                   {"Mul", th::multiply},
+                                                   {"RealDiv", th::divide, 0.6},
                                                    {"FloorDiv", th::floordiv, 0.6},
                                                    {"FloorMod", th::floormod, 0.6},
                                                    {"SquaredDifference", th::squared_difference},
@@ -93,8 +94,9 @@ void add_binary(Cases& cases) {
                                                    {"GreaterEqual", th::greater_equal}}) {
     for (const auto& [left, right] :
          {std::pair<Shape, Shape>{{2, 3}, {2, 3}}, {{2, 1, 3}, {4, 1}}, {{}, {5}}, {{3, 4}, {4}}, {{0, 3}, {3}}}) {
-      cases.push_back(
-          {row.op, [row, left = left, right = right](Case& c) { c.out(row.build(c.in(left), c.in(right, row.low, row.high), {})); }});
+      cases.push_back({row.op, [row, left = left, right = right](Case& c) {
+                         c.out(row.build(c.in(left), c.in(right, row.low, row.high), {}));
+                       }});
     }
   }
   cases.push_back({"Pow", [](Case& c) { c.out(th::pow(c.in({3, 4}, 0.5, 3), c.in({4}, 0, 3))); }});
@@ -115,19 +117,25 @@ void add_binary(Cases& cases) {
   cases.push_back({"BiasAdd", [](Case& c) { c.out(th::bias_add(c.in({2, 3, 4}), c.in({4}))); }});
   for (const bool a : {false, true}) {
     for (const bool b : {false, true}) {
-      cases.push_back({"MatMul", [=](Case& c) {
-                         c.out(th::matmul(c.in(a ? Shape{4, 3} : Shape{3, 4}), c.in(b ? Shape{5, 4} : Shape{4, 5}), {a, b}));
-                       }});
+      cases.push_back(
+          {"MatMul", [=](Case& c) {
+             c.out(th::matmul(c.in(a ? Shape{4, 3} : Shape{3, 4}), c.in(b ? Shape{5, 4} : Shape{4, 5}), {a, b}));
+           }});
     }
   }
-  cases.push_back({"SelectV2", [](Case& c) { c.out(th::where(c.in_as(DType::Bool, {3, 1}), c.in({3, 4}), c.in({4}))); }});
+  cases.push_back({"SelectV2", [](Case& c) {
+                     c.out(th::where(c.in_as(DType::Bool, {3, 1}), c.in({3, 4}), c.in({4})));
+                   }});
 }
 
 void add_reductions(Cases& cases) {
   using Build = Output (*)(Output, const th::ReduceOptions&, std::string_view);
   using Axes = std::optional<Ints>;
-  const std::initializer_list<th::ReduceOptions> forms{
-      {.axis = Axes()}, {.axis = Ints{0}}, {.axis = Ints{1}, .keep_dims = true}, {.axis = Ints{0, -1}}, {.axis = Ints{}}};
+  const std::initializer_list<th::ReduceOptions> forms{{.axis = Axes()},
+                                                       {.axis = Ints{0}},
+                                                       {.axis = Ints{1}, .keep_dims = true},
+                                                       {.axis = Ints{0, -1}},
+                                                       {.axis = Ints{}}};
   for (const th::ReduceOptions& form : forms) {
     for (const auto& [op, build] : {std::pair<const char*, Build>{"Sum", th::reduce_sum},
                                     {"Mean", th::reduce_mean},
@@ -137,7 +145,11 @@ void add_reductions(Cases& cases) {
       cases.push_back({op, [=, build = build](Case& c) { c.out(build(c.in({2, 3, 4}, 0.5, 3), form, {})); }});
     }
     for (const auto& [op, build] : {std::pair<const char*, Build>{"All", th::reduce_all}, {"Any", th::reduce_any}}) {
-      cases.push_back({op, [=, build = build](Case& c) { c.out(build(c.in_as(DType::Bool, {2, 3, 4}), form, {})); }, Mode::Values, false});
+      cases.push_back({op,
+                       [=, build = build](Case& c) {
+                         c.out(build(c.in_as(DType::Bool, {2, 3, 4}), form, {}));
+                       },
+                       Mode::Values, false});
     }
   }
   for (const DType type : {DType::Int32, DType::Int64}) {
@@ -149,9 +161,10 @@ void add_reductions(Cases& cases) {
 void add_array(Cases& cases) {
   cases.push_back({"Const", [](Case& c) { c.out(th::constant(c.graph, c.random_tensor(c.dtype, {2, 3}, -3, 3))); }});
   cases.push_back({"Placeholder", [](Case& c) { c.out(c.in({2, 3})); }});
-  cases.push_back({"PlaceholderWithDefault", [](Case& c) {
-                     c.out(th::placeholder_with_default(th::constant(c.graph, c.random_tensor(c.dtype, {2}, -3, 3)), {-1}));
-                   }});
+  cases.push_back(
+      {"PlaceholderWithDefault", [](Case& c) {
+         c.out(th::placeholder_with_default(th::constant(c.graph, c.random_tensor(c.dtype, {2}, -3, 3)), {-1}));
+       }});
   cases.push_back({"NoOp", [](Case& c) {
                      const Output x = c.in({2});
                      c.out(th::with_dependencies({th::group(c.graph, {x.operation()})}, x));
@@ -169,7 +182,8 @@ void add_array(Cases& cases) {
   cases.push_back({"ConcatV2", [](Case& c) { c.out(th::concat({c.in({2, 3}), c.in({4, 3})}, 0)); }});
   cases.push_back({"ConcatOffset",
                    [](Case& c) {
-                     c.out(c.raw("ConcatOffset", {th::detail::constant_int(c.graph, 1, "axis"), c.ints({2, 3}), c.ints({2, 5})},
+                     c.out(c.raw("ConcatOffset",
+                                 {th::detail::constant_int(c.graph, 1, "axis"), c.ints({2, 3}), c.ints({2, 5})},
                                  {{"N", std::int64_t{2}}, {"shape_type", DType::Int32}}));
                    },
                    Mode::Values, false});
@@ -181,28 +195,36 @@ void add_array(Cases& cases) {
     cases.push_back({"StridedSlice", [=](Case& c) {
                        c.out(th::strided_slice(c.in({3, 4, 5}), {0, 1, -2}, {2, -1, 9}, {1, 2, 1}, masks));
                      }});
-    cases.push_back(
-        {"StridedSliceGrad", [=](Case& c) {
-           const Output cut = th::strided_slice(c.in({3, 4, 5}), {0, 1, -2}, {2, -1, 9}, {1, 2, 1}, masks);
-           const th::Attrs& of_cut = cut.node().attrs();
-           const std::vector<Output> bounds(cut.node().inputs().begin() + 1, cut.node().inputs().end());
-           c.out(c.raw("StridedSliceGrad", {c.ints({3, 4, 5}), bounds[0], bounds[1], bounds[2], c.in(cut.shape().known())}, of_cut));
-         }});
+    cases.push_back({"StridedSliceGrad", [=](Case& c) {
+                       const Output cut = th::strided_slice(c.in({3, 4, 5}), {0, 1, -2}, {2, -1, 9}, {1, 2, 1}, masks);
+                       const th::Attrs& of_cut = cut.node().attrs();
+                       const std::vector<Output> bounds(cut.node().inputs().begin() + 1, cut.node().inputs().end());
+                       c.out(c.raw("StridedSliceGrad",
+                                   {c.ints({3, 4, 5}), bounds[0], bounds[1], bounds[2], c.in(cut.shape().known())},
+                                   of_cut));
+                     }});
   }
-  cases.push_back({"StridedSlice", [](Case& c) { c.out(th::strided_slice(c.in({3, 4, 5}), {-1, 9, 4}, {-9, -9, 0}, {-1, -2, -3})); }});
-  cases.push_back({"StridedSlice", [](Case& c) { c.out(th::strided_slice(c.in({3, 4}), {2}, {1}, {1})); }});
   cases.push_back({"StridedSlice", [](Case& c) {
-                     c.out(th::strided_slice(c.in({3, 4}), {0, 0, 1}, {0, 0, 2}, {1, 1, 1}, {.ellipsis = 2, .new_axis = 1}));
+                     c.out(th::strided_slice(c.in({3, 4, 5}), {-1, 9, 4}, {-9, -9, 0}, {-1, -2, -3}));
                    }});
+  cases.push_back({"StridedSlice", [](Case& c) { c.out(th::strided_slice(c.in({3, 4}), {2}, {1}, {1})); }});
+  cases.push_back(
+      {"StridedSlice", [](Case& c) {
+         c.out(th::strided_slice(c.in({3, 4}), {0, 0, 1}, {0, 0, 2}, {1, 1, 1}, {.ellipsis = 2, .new_axis = 1}));
+       }});
   cases.push_back({"Rank", [](Case& c) { c.out(th::rank(c.in({2, 3, 1}))); }});
   for (const auto& [start, limit, delta] : {std::array{2, 11, 3}, std::array{7, -4, -2}, std::array{4, 4, 1}}) {
     cases.push_back({"Range", [=, start = start, limit = limit, delta = delta](Case& c) {
-                       const auto number = [&](int value) { return th::cast(th::detail::constant_int(c.graph, value, "n"), c.dtype); };
+                       const auto number = [&](int value) {
+                         return th::cast(th::detail::constant_int(c.graph, value, "n"), c.dtype);
+                       };
                        c.out(th::range(number(start), number(limit), number(delta)));
                      }});
   }
   for (const DType type : {DType::Int32, DType::Int64}) {
-    cases.push_back({"Unique", [=](Case& c) { c.out(c.raw("Unique", {c.in({12}, -3, 3)}, {{"T", c.dtype}, {"out_idx", type}})); }});
+    cases.push_back({"Unique", [=](Case& c) {
+                       c.out(c.raw("Unique", {c.in({12}, -3, 3)}, {{"T", c.dtype}, {"out_idx", type}}));
+                     }});
   }
   cases.push_back({"DynamicStitch", [](Case& c) {
                      c.out(c.raw("DynamicStitch", {c.ints({3, 0}), c.ints({1, 2, 0}), c.in({2, 4}), c.in({3, 4})},
@@ -211,7 +233,8 @@ void add_array(Cases& cases) {
   cases.push_back({"Pad", [](Case& c) { c.out(th::pad(c.in({2, 3}), {{1, 0}, {2, 3}})); }});
   cases.push_back({"Pack", [](Case& c) { c.out(th::stack({c.in({2, 3}), c.in({2, 3})}, 1)); }});
   cases.push_back({"Unpack", [](Case& c) {
-                     c.out(c.raw("Unpack", {c.in({2, 3, 4})}, {{"T", c.dtype}, {"axis", std::int64_t{1}}, {"num", std::int64_t{3}}}));
+                     c.out(c.raw("Unpack", {c.in({2, 3, 4})},
+                                 {{"T", c.dtype}, {"axis", std::int64_t{1}}, {"num", std::int64_t{3}}}));
                    }});
   cases.push_back({"Tile", [](Case& c) { c.out(th::tile(c.in({2, 3}), {3, 2})); }});
   cases.push_back({"Fill", [](Case& c) { c.out(th::fill(c.ints({2, 3}), c.in({}))); }});
@@ -230,7 +253,8 @@ void add_array(Cases& cases) {
   cases.push_back({"Squeeze", [](Case& c) { c.out(th::squeeze(c.in({1, 2, 1, 3}))); }});
   for (const DType type : {DType::UInt8, DType::Int32, DType::Int64}) {
     cases.push_back({"OneHot", [=](Case& c) {
-                       c.out(th::one_hot(c.in_as(type, {2, 3}, 0, 6), 5, {.on_value = 3, .off_value = 1, .dtype = c.dtype, .axis = 1}));
+                       c.out(th::one_hot(c.in_as(type, {2, 3}, 0, 6), 5,
+                                         {.on_value = 3, .off_value = 1, .dtype = c.dtype, .axis = 1}));
                      }});
   }
 }
@@ -238,11 +262,13 @@ void add_array(Cases& cases) {
 void add_network(Cases& cases) {
   for (const th::Padding padding : {th::Padding::Same, th::Padding::Valid}) {
     for (const std::int64_t stride : {1, 2}) {
+      cases.push_back(
+          {"Conv2D", [=](Case& c) {
+             c.out(th::conv2d(c.in({2, 7, 6, 3}), c.in({3, 2, 3, 4}), {.strides = {stride, 1}, .padding = padding}));
+           }});
       cases.push_back({"Conv2D", [=](Case& c) {
-                         c.out(th::conv2d(c.in({2, 7, 6, 3}), c.in({3, 2, 3, 4}), {.strides = {stride, 1}, .padding = padding}));
-                       }});
-      cases.push_back({"Conv2D", [=](Case& c) {
-                         c.out(th::conv2d(c.in({2, 5, 4, 3}), c.in({1, 1, 3, 2}), {.strides = {stride, stride}, .padding = padding}));
+                         c.out(th::conv2d(c.in({2, 5, 4, 3}), c.in({1, 1, 3, 2}),
+                                          {.strides = {stride, stride}, .padding = padding}));
                        }});
       const th::PoolOptions pool{.ksize = {3, 2}, .strides = {stride, 2}, .padding = padding};
       cases.push_back({"MaxPool", [=](Case& c) { c.out(th::max_pool(c.in({2, 7, 6, 3}), pool)); }});
@@ -259,18 +285,22 @@ void add_network(Cases& cases) {
                      c.out(th::softmax_cross_entropy_with_logits(th::softmax(c.in({4, 5})), logits));
                    }});
   for (const Shape& condition : {Shape{}, Shape{3}, Shape{3, 4}}) {
-    cases.push_back({"Select", [=](Case& c) {
-                       c.out(c.raw("Select", {c.in_as(DType::Bool, condition), c.in({3, 4}), c.in({3, 4})}, {{"T", c.dtype}}));
-                     }});
+    cases.push_back(
+        {"Select", [=](Case& c) {
+           c.out(c.raw("Select", {c.in_as(DType::Bool, condition), c.in({3, 4}), c.in({3, 4})}, {{"T", c.dtype}}));
+         }});
   }
-  cases.push_back(
-      {"ShapeN", [](Case& c) {
-         c.out(c.raw("ShapeN", {c.in({2, 3}), c.in({4})}, {{"N", std::int64_t{2}}, {"T", c.dtype}, {"out_type", DType::Int64}}));
-       }});
-  cases.push_back({"ReluGrad", [](Case& c) { c.out(c.raw("ReluGrad", {c.in({3, 4}), c.in({3, 4})}, {{"T", c.dtype}})); }});
-  cases.push_back({"BiasAddGrad", [](Case& c) {
-                     c.out(c.raw("BiasAddGrad", {c.in({2, 3, 4})}, {{"T", c.dtype}, {"data_format", std::string("NHWC")}}));
+  cases.push_back({"ShapeN", [](Case& c) {
+                     c.out(c.raw("ShapeN", {c.in({2, 3}), c.in({4})},
+                                 {{"N", std::int64_t{2}}, {"T", c.dtype}, {"out_type", DType::Int64}}));
                    }});
+  cases.push_back({"ReluGrad", [](Case& c) {
+                     c.out(c.raw("ReluGrad", {c.in({3, 4}), c.in({3, 4})}, {{"T", c.dtype}}));
+                   }});
+  cases.push_back(
+      {"BiasAddGrad", [](Case& c) {
+         c.out(c.raw("BiasAddGrad", {c.in({2, 3, 4})}, {{"T", c.dtype}, {"data_format", std::string("NHWC")}}));
+       }});
 }
 
 void add_state(Cases& cases) {
@@ -304,7 +334,8 @@ void add_state(Cases& cases) {
   }
   add("IsVariableInitialized", [](Case& c, const th::Variable& v) { c.out(th::is_variable_initialized(v)); });
 
-  const auto apply = [&](std::string op, int slots, int numbers, const th::Attrs& attrs, bool gradient_last, double most = 2) {
+  const auto apply = [&](std::string op, int slots, int numbers, const th::Attrs& attrs, bool gradient_last,
+                         double most = 2) {
     cases.push_back({op,
                      [=](Case& c) {
                        std::vector<th::Variable> variables;
@@ -327,28 +358,32 @@ void add_state(Cases& cases) {
   apply("ApplyAdagrad", 1, 1, {{"update_slots", true}}, true);
   apply("ApplyAdam", 2, 6, {{"use_nesterov", false}}, true);
   apply("ApplyRMSProp", 2, 4, {}, true);
-  apply("ApplyCenteredRMSProp", 3, 4, {}, true, 0.2);  // the square of the mean gradient has to stay below the mean square
+  apply("ApplyCenteredRMSProp", 3, 4, {}, true,
+        0.2);  // the square of the mean gradient has to stay below the mean square
 }
 
 void add_random(Cases& cases) {
   const auto drawn = [&](std::string op, auto build) {
     cases.push_back({std::move(op), [=](Case& c) { c.out(build(c.graph, Shape{60, 50}, c.dtype)); }, Mode::Drawn});
   };
-  drawn("RandomUniform",
-        [](th::Graph& graph, const Shape& shape, DType dtype) { return th::random_uniform(graph, shape, {.dtype = dtype}); });
+  drawn("RandomUniform", [](th::Graph& graph, const Shape& shape, DType dtype) {
+    return th::random_uniform(graph, shape, {.dtype = dtype});
+  });
   drawn("RandomStandardNormal", [](th::Graph& graph, const Shape& shape, DType dtype) {
     return th::random_normal(graph, shape, {.mean = 2, .stddev = 3, .dtype = dtype});
   });
-  drawn("TruncatedNormal",
-        [](th::Graph& graph, const Shape& shape, DType dtype) { return th::truncated_normal(graph, shape, {.dtype = dtype}); });
-  cases.push_back({"RandomUniformInt",
-                   [](Case& c) {
-                     const Output low = th::constant(c.graph, th::detail::filled_tensor(c.dtype, Shape{}, 2));
-                     const Output high = th::constant(c.graph, th::detail::filled_tensor(c.dtype, Shape{}, 90));
-                     c.out(c.raw("RandomUniformInt", {c.ints({60, 50}), low, high},
-                                 {{"T", DType::Int32}, {"Tout", c.dtype}, {"seed", std::int64_t{1}}, {"seed2", std::int64_t{2}}}));
-                   },
-                   Mode::Drawn});
+  drawn("TruncatedNormal", [](th::Graph& graph, const Shape& shape, DType dtype) {
+    return th::truncated_normal(graph, shape, {.dtype = dtype});
+  });
+  cases.push_back(
+      {"RandomUniformInt",
+       [](Case& c) {
+         const Output low = th::constant(c.graph, th::detail::filled_tensor(c.dtype, Shape{}, 2));
+         const Output high = th::constant(c.graph, th::detail::filled_tensor(c.dtype, Shape{}, 90));
+         c.out(c.raw("RandomUniformInt", {c.ints({60, 50}), low, high},
+                     {{"T", DType::Int32}, {"Tout", c.dtype}, {"seed", std::int64_t{1}}, {"seed2", std::int64_t{2}}}));
+       },
+       Mode::Drawn});
 }
 
 void add_summaries(Cases& cases) {

@@ -30,7 +30,8 @@ enum class Mode {
 /// The graph of a case while it is built.
 class Case {
  public:
-  Case(th::Graph& in_graph, th::DType of_dtype, std::mt19937_64& random) : graph(in_graph), dtype(of_dtype), random_(random) {}
+  Case(th::Graph& in_graph, th::DType of_dtype, std::mt19937_64& random)
+      : graph(in_graph), dtype(of_dtype), random_(random) {}
 
   /// A placeholder of the case's dtype, fed with random values from [low, high]; integers are rounded.
   th::Output in(const th::Shape& shape, double low = -2, double high = 2) { return in_as(dtype, shape, low, high); }
@@ -44,10 +45,9 @@ class Case {
 
   /// A node as its op type's definition has it, for ops without a builder.
   std::vector<th::Output> raw(std::string_view type, std::vector<th::Output> inputs, th::Attrs attrs) {
-    th::NodeSpec spec{.type = std::string(type), .inputs = std::move(inputs), .attrs = std::move(attrs)};
-    th::detail::resolve_outputs(spec, *th::find_op_def(type));
-    const std::size_t count = spec.outputs.size();
-    const th::Operation op = graph.add(std::move(spec));
+    const th::Operation op =
+        graph.add(*th::find_op_def(type), {.inputs = std::move(inputs), .attrs = std::move(attrs)});
+    const std::size_t count = op.node().outputs().size();
     std::vector<th::Output> result;
     for (std::size_t i = 0; i < count; ++i) result.push_back(op.output(i));
     return result;
@@ -86,12 +86,16 @@ class Case {
       case th::DType::Complex64:
         fill(std::complex<float>{}, [&](double x) { return std::complex<float>(static_cast<float>(x), 1.5F); });
         break;
-      case th::DType::Complex128: fill(std::complex<double>{}, [&](double x) { return std::complex<double>(x, 1.5); }); break;
+      case th::DType::Complex128:
+        fill(std::complex<double>{}, [&](double x) { return std::complex<double>(x, 1.5); });
+        break;
       case th::DType::BFloat16:
       case th::DType::Half: {  // small powers of two, whose bits are easy to write
         const std::uint16_t one = type == th::DType::Half ? 0x3c00 : 0x3f80;
         const int shift = type == th::DType::Half ? 10 : 7;
-        const auto bits = [&](double x) { return static_cast<std::uint16_t>(one + (std::lround(std::abs(x)) % 3 << shift)); };
+        const auto bits = [&](double x) {
+          return static_cast<std::uint16_t>(one + (std::lround(std::abs(x)) % 3 << shift));
+        };
         if (type == th::DType::Half) {
           fill(th::Half{}, [&](double x) { return th::Half{bits(x)}; });
         } else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads a checkpoint and writes all that is in it as another one: rewrite_checkpoint <from> <to> <pieces> <shard bytes> [names]. Each
-/// tensor is cut along its first dimension into so many pieces of about the same size, or, for 0, as it was. `names` gives variables of an
-/// object-based checkpoint their full names.
+/// Reads a checkpoint and writes all that is in it as another one: rewrite_checkpoint <from> <to> <pieces> <shard
+/// bytes> [names]. Each tensor is cut along its first dimension into so many pieces of about the same size, or, for 0,
+/// as it was. `names` gives variables of an object-based checkpoint their full names.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,13 +13,16 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 
 namespace {
 
 namespace th = trainhook;
 
-void add_pieces(th::BundleWriter& writer, const th::BundleReader& reader, const std::string& name, std::int64_t pieces) {
+void add_pieces(th::BundleWriter& writer, const th::BundleReader& reader, const std::string& name,
+                std::int64_t pieces) {
   const th::Shape& shape = reader.entry(name).shape;
   if (shape.rank() == 0 || shape.num_elements() == 0) {
     writer.add(name, reader.get_tensor(name));
@@ -44,7 +47,8 @@ void rewrite(const th::BundleReader& reader, th::BundleWriter& writer, std::int6
     } else if (entry.slices.empty()) {
       writer.add(name, reader.get_tensor(name));
     } else {
-      for (const th::TensorSlice& slice : entry.slices) writer.add_slice(name, entry.shape, slice, reader.get_tensor(name, slice));
+      for (const th::TensorSlice& slice : entry.slices)
+        writer.add_slice(name, entry.shape, slice, reader.get_tensor(name, slice));
     }
   }
 }
@@ -54,7 +58,8 @@ void rewrite(const th::BundleReader& reader, th::BundleWriter& writer, std::int6
 int main(int argc, char** argv) {
   try {
     const bool by_full_names = argc == 6 && argv[5] == std::string_view("names");
-    if (argc != 5 && !by_full_names) throw th::InvalidArgumentError("usage: rewrite_checkpoint <from> <to> <pieces> <shard bytes> [names]");
+    if (argc != 5 && !by_full_names)
+      throw th::InvalidArgumentError("usage: rewrite_checkpoint <from> <to> <pieces> <shard bytes> [names]");
     const th::BundleReader reader(argv[1]);
     th::BundleWriter writer(argv[2], {.shard_bytes = std::stoull(argv[4])});
     if (by_full_names) {
@@ -65,7 +70,7 @@ int main(int argc, char** argv) {
     }
     writer.finish();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "rewrite_checkpoint: %s\n", error.what());
+    fmt::print(stderr, "rewrite_checkpoint: {}\n", error.what());
     return 1;
   }
 }

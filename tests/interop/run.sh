@@ -14,8 +14,8 @@ mkdir -p "$here"
 environment=$("$root/.ci/tensorflow" "$here/venv")
 echo "interop: TensorFlow is ready after $((SECONDS - start)) s"
 
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRAINHOOK_BUILD_TESTS=OFF -DTRAINHOOK_BUILD_BENCHMARKS=OFF -DTRAINHOOK_BUILD_EXAMPLES=ON
-cmake --build "$build" --target quickstart continue_training write_op_cases write_models run_imported write_systems write_data write_summaries rewrite_checkpoint
+"$root/.ci/release" quickstart continue_training write_op_cases write_models run_imported write_systems write_data \
+  write_summaries rewrite_checkpoint
 
 # One thread and no optimising compiler, so that figures are repeatable; no GPU is looked for.
 export TRAINHOOK_BUILD=$build TRAINHOOK_SOURCE=$root

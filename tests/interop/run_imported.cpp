@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/trainhook.hpp>
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
     for (const std::string& fetch : fetches) writer.add(fetch, session.run(graph.output(fetch), given));
     writer.finish();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "run_imported: %s\n", error.what());
+    fmt::print(stderr, "run_imported: {}\n", error.what());
     return 1;
   }
 }

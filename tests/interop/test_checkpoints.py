@@ -19,18 +19,21 @@ def fashion_mnist(split):
         images = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784)
     with gzip.open(DATA / f"{split}-labels-idx1-ubyte.gz") as file:
         labels = np.frombuffer(file.read(), np.uint8, offset=8)
-    return images.astype(np.float32) * np.float32(1 / 255), labels.astype(np.int64)
+    return images.astype(np.float32) / np.float32(255), labels.astype(np.int64)
 
 
-def classifier():
-    """The quickstart's model, built by TensorFlow in a graph of its own."""
+def classifier(dtype=tf.float32):
+    """The quickstart's model, built by TensorFlow in a graph of its own. Its initial values are the same each time: each initializer needs a
+    seed, as the graph's does not reach those that tf.layers makes where none is given."""
     graph = tf1.Graph()
     with graph.as_default():
+        tf1.set_random_seed(1)
+        hidden_kernel, logits_kernel = [tf1.glorot_uniform_initializer(seed) for seed in (2, 3)]
         images = tf1.placeholder(tf.float32, [None, 784])
         labels = tf1.placeholder(tf.int64, [None])
         step = tf1.train.get_or_create_global_step()
-        hidden = tf1.layers.dense(images, 128, activation=tf.nn.relu, name="hidden")
-        logits = tf1.layers.dense(hidden, 10, name="logits")
+        hidden = tf1.layers.dense(tf.cast(images, dtype), 128, activation=tf.nn.relu, kernel_initializer=hidden_kernel, name="hidden")
+        logits = tf1.layers.dense(hidden, 10, kernel_initializer=logits_kernel, name="logits")
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
         train = tf1.train.AdamOptimizer(1e-3).minimize(loss, step)
         accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), labels), tf.float32))
@@ -81,7 +84,7 @@ def test_saver_restores_into_the_same_model_and_reaches_our_accuracy(quickstart,
     with tf1.Session(graph=graph) as session:
         saver.restore(session, tf.train.latest_checkpoint(str(folder)))
         value = session.run(accuracy, {images: test_images, labels: test_labels})
-    assert value == pytest.approx(printed_accuracy(output), abs=1e-4)
+    assert value == pytest.approx(printed_accuracy(output), abs=1.5e-4)  # one of 10,000 images
 
 
 def test_import_meta_graph_gives_a_saver_that_restores(trained):

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorBoard reads the quickstart's events with both of its loaders, and sees no zigzag after kills."""
 
+import collections
 import io
-import random
+import os
+import signal
 import struct
 import subprocess
-import time
 
 import pytest
+import tensorflow as tf
 from tensorboard import context
 from tensorboard.backend.event_processing import plugin_event_multiplexer
-from tensorboard.data import server_ingester
-from tensorboard.util import grpc_util, tensor_util
+from tensorboard.util import tensor_util
+
+from conftest import SOURCE
 
 
 def multiplexer(folder):
@@ -21,7 +24,7 @@ def multiplexer(folder):
     return reader
 
 
-def python_scalars(folder):
+def python_scalars(folder, _):
     """tag -> [(step, value)] as the Python loader sees it."""
     reader = multiplexer(folder)
     (run,) = reader.Runs()
@@ -29,17 +32,10 @@ def python_scalars(folder):
     return {tag: [(event.step, tensor_util.make_ndarray(event.tensor_proto).item()) for event in reader.Tensors(run, tag)] for tag in scalars}
 
 
-def server_scalars(folder):
+def server_scalars(folder, data_server):
     """The same as the data server's binary sees it."""
-    ingester = server_ingester.SubprocessServerDataIngester(
-        server_binary=server_ingester.get_server_binary(), logdir=str(folder), reload_interval=1, channel_creds_type=grpc_util.ChannelCredsType.LOCAL,
-        samples_per_plugin={"scalars": 100_000})
-    ingester.start()
-    provider, request = ingester.data_provider, context.RequestContext()
-    deadline = time.monotonic() + 60
-    while not provider.list_scalars(request, experiment_id="", plugin_name="scalars"):
-        assert time.monotonic() < deadline, "the data server found nothing"
-        time.sleep(0.1)
+    request = context.RequestContext()
+    provider = data_server(folder, {"scalars": 100_000}, lambda shown: shown.list_scalars(request, experiment_id="", plugin_name="scalars"))
     (tags,) = provider.read_scalars(request, experiment_id="", plugin_name="scalars", downsample=100_000).values()
     return {tag: [(datum.step, datum.value) for datum in data] for tag, data in tags.items()}
 
@@ -48,8 +44,8 @@ LOADERS = pytest.mark.parametrize("scalars", [python_scalars, server_scalars])
 
 
 @LOADERS
-def test_scalars_arrive_at_the_steps_they_belong_to(trained, scalars):
-    found = scalars(trained)
+def test_scalars_arrive_at_the_steps_they_belong_to(trained, data_server, scalars):
+    found = scalars(trained, data_server)
     assert {"loss_by_step", "batch_accuracy"} <= found.keys()
     assert [step for step, _ in found["loss_by_step"]] == [1, 101, 201, 301, 401, 501]
     assert found["loss_by_step"][0][1] > found["loss_by_step"][-1][1]
@@ -69,30 +65,34 @@ def test_histograms_images_and_the_graph_are_there(trained):
 
 @pytest.fixture(scope="module")
 def killed_twice(programs, quickstart, tmp_path_factory):
-    """A run that was killed twice, at moments that differ, and then ended; beside it one that was never killed."""
+    """A run that was killed twice and then ended; beside it one that was never killed. Killed while it writes a checkpoint, when the events of
+    all steps since the one before are on the disk; how fast the machine is does not matter."""
     folder = tmp_path_factory.mktemp("killed")
-    arguments = ["--steps", "1500", "--save-steps", "100", "--seed", "3"]
+    library = folder / "kill_at.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, SOURCE / "tests/kill/kill_at.c", "-ldl"], check=True)
+    arguments = ["--steps", "1500", "--save-steps", "250", "--seed", "3", "--sync"]
     command = [str(programs / "quickstart"), "--model-dir", str(folder / "killed"), *arguments]
-    for kill in range(2):
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wanted = 300 + 400 * kill + random.randrange(100)
-        deadline = time.monotonic() + 120
-        while process.poll() is None and not any(int(path.stem.split("-")[1]) >= wanted for path in (folder / "killed").glob("model.ckpt-*.index")):
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
-        assert process.poll() is None, "the run ended before it could be killed"
-        process.kill()
-        process.wait()
+    for moment in ("rename:model.ckpt-750.index:1", "write:model.ckpt-1250:1"):
+        environment = {**os.environ, "LD_PRELOAD": str(library), "KILL_DIR": str(folder / "killed"), "KILL_AT": moment}
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, check=False)
+        assert done.returncode == -signal.SIGKILL, moment
     quickstart(folder / "killed", *arguments)
     quickstart(folder / "whole", *arguments)
     return folder
 
 
+def test_a_run_that_was_killed_twice_wrote_steps_again(killed_twice):
+    paths = list((killed_twice / "killed").glob("events.*"))
+    assert len(paths) == 3
+    written = collections.Counter(
+        event.step for path in paths for event in tf.compat.v1.train.summary_iterator(str(path)) for value in event.summary.value if value.tag == "loss_by_step")
+    assert sorted(written) == list(range(1, 1500, 100))
+    assert sorted(step for step, times in written.items() if times == 2) == [501, 601, 701, 1001, 1101, 1201]
+
+
 @LOADERS
-def test_a_run_that_was_killed_twice_shows_the_curves_of_one_that_was_not(killed_twice, scalars):
-    killed, whole = scalars(killed_twice / "killed"), scalars(killed_twice / "whole")
-    assert len(list((killed_twice / "killed").glob("events.*"))) == 3
+def test_a_run_that_was_killed_twice_shows_the_curves_of_one_that_was_not(killed_twice, data_server, scalars):
+    killed, whole = [scalars(killed_twice / name, data_server) for name in ("killed", "whole")]
     for tag in ("loss_by_step", "batch_accuracy"):
-        steps = [step for step, _ in killed[tag]]
-        assert steps == sorted(set(steps)), tag
-        assert dict(killed[tag]).items() >= dict(whole[tag]).items() or killed[tag] == whole[tag], tag
+        assert [step for step, _ in whole[tag]] == list(range(1, 1500, 100))
+        assert killed[tag] == whole[tag], tag

@@ -175,8 +175,7 @@ def test_we_run_tensorflows(programs, run, assert_close, tmp_path, build, as_tex
         feeds[placeholder] = values.astype(dtype.as_numpy_dtype)
         return placeholder
 
-    with tf1.Graph().as_default() as graph:
-        (tf1.enable_resource_variables if resources else tf1.disable_resource_variables)()
+    with tf1.Graph().as_default() as graph, tf1.variable_scope("", use_resource=resources):
         tf1.set_random_seed(3)
         step = tf1.train.get_or_create_global_step()
         outputs, optimizer, loss = build(feed)

@@ -31,8 +31,7 @@ def numbers(dtype, shape, step, scale):
 def of_tensorflow(optimizer, dtype):
     """step -> variable -> value."""
     found = {}
-    with tf1.Graph().as_default() as graph:
-        tf1.disable_resource_variables()
+    with tf1.Graph().as_default() as graph, tf1.variable_scope("", use_resource=False):
         step = train.get_or_create_global_step()
         x, y = tf1.placeholder(dtype, [4, 5]), tf1.placeholder(dtype, [4, 3])
         w = tf1.get_variable("w", initializer=numbers(dtype, [5, 3], 1, 0.125))

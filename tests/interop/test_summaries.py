@@ -4,14 +4,12 @@ restarts. Both of its loaders are asked. And our reader finds in TensorFlow's fi
 
 import collections
 import contextlib
-import time
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorboard import context
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
-from tensorboard.data import server_ingester
 from tensorboard.plugins import base_plugin
 from tensorboard.plugins.distribution import distributions_plugin
 from tensorboard.plugins.graph import graphs_plugin
@@ -19,7 +17,6 @@ from tensorboard.plugins.histogram import histograms_plugin
 from tensorboard.plugins.image import images_plugin
 from tensorboard.plugins.scalar import scalars_plugin
 from tensorboard.plugins.text import text_plugin
-from tensorboard.util import grpc_util
 
 tf1 = tf.compat.v1
 STEPS = (1, 2, 3)
@@ -87,8 +84,7 @@ def write_theirs_events(folder, messages):
 
 def make_messages():
     """A graph that ran, and what a traced run of it says."""
-    with tf1.Graph().as_default() as graph:
-        tf1.disable_resource_variables()
+    with tf1.Graph().as_default() as graph, tf1.variable_scope("", use_resource=False):
         w = tf1.get_variable("w", [2, 3])
         loss = tf.reduce_sum(tf.matmul(w, w, transpose_b=True), name="loss")
     run_metadata = tf1.RunMetadata()
@@ -126,22 +122,14 @@ def python_provider(folder, _):
     return data_provider.MultiplexerDataProvider(reader, str(folder))
 
 
-def server_provider(folder, request):
-    ingester = server_ingester.SubprocessServerDataIngester(
-        server_binary=server_ingester.get_server_binary(), logdir=str(folder), reload_interval=1, channel_creds_type=grpc_util.ChannelCredsType.LOCAL,
-        samples_per_plugin={})
-    ingester.start()
-    deadline = time.monotonic() + 60
-    while len(ingester.data_provider.list_runs(CTX, experiment_id="")) < 6:
-        assert time.monotonic() < deadline, "the data server found nothing"
-        time.sleep(0.1)
-    return ingester.data_provider
+def server_provider(folder, data_server):
+    return data_server(folder, {}, lambda shown: len(shown.list_runs(CTX, experiment_id="")) == 6)
 
 
 @pytest.fixture(scope="module", params=[python_provider, server_provider])
-def views(request, folder):
+def views(request, folder, data_server):
     """views(run): dashboard -> tag -> what it shows, as the plugins answer."""
-    provider = request.param(folder, request)
+    provider = request.param(folder, data_server)
     made = {kind: kind(base_plugin.TBContext(data_provider=provider, sampling_hints={}, logdir=str(folder))) for kind in (
         scalars_plugin.ScalarsPlugin, histograms_plugin.HistogramsPlugin, distributions_plugin.DistributionsPlugin, images_plugin.ImagesPlugin,
         text_plugin.TextPlugin, graphs_plugin.GraphsPlugin)}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The five systems side by side: the same small programs here and in TensorFlow call hooks and listeners in the same order, log the same
-lines, write the same summaries and the same checkpoints. What differs stands in each test, under the S number that the README's table of
-differences lists it by: `-` only TensorFlow does, `+` only we do."""
+lines, write the same summaries and the same checkpoints. What differs is listed in each test, under its S number in
+.github/tensorflow-differences.md: `-` only TensorFlow does, `+` only we do."""
 
 import difflib
 import logging
@@ -237,7 +237,7 @@ def async_checkpoints(twin):
 
     def hold():
         arrived.set()
-        assert step_5.wait(60)
+        assert step_5.wait(300)
 
     listener.act["before_save 3"] = hold
     hook = async_checkpoint.AsyncCheckpointSaverHook(twin.directory, save_steps=3, listeners=[listener])
@@ -248,7 +248,7 @@ def async_checkpoints(twin):
             session.run(twin.train_op)
             step += 1
             if step == 3:
-                assert arrived.wait(60)
+                assert arrived.wait(300)
             if step == 5:
                 step_5.set()
             if step not in (3, 4):

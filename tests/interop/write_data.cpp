@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Runs the pipelines of test_data.py and writes their elements and cardinalities for it; reads what TensorFlow left in the directory.
+/// Runs the pipelines of test_data.py and writes their elements and cardinalities for it; reads what TensorFlow left in
+/// the directory.
 
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +12,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/data/file_sources.hpp>
@@ -40,8 +43,8 @@ Dataset few(const Element& element) {
 }
 
 Dataset rows() {
-  return Dataset::from_tensor_slices(
-      {Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {5, 2}), Tensor::of<std::string>({"a", "", "c\n", "\xc3\xa9", "e"})});
+  return Dataset::from_tensor_slices({Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {5, 2}),
+                                      Tensor::of<std::string>({"a", "", "c\n", "\xc3\xa9", "e"})});
 }
 
 /// A source of one's own: three powers.
@@ -50,7 +53,9 @@ class Powers final : public th::RowSource {
   [[nodiscard]] std::int64_t size() const noexcept override { return 6; }
   [[nodiscard]] const th::ElementSpec& element_spec() const noexcept override { return spec_; }
   [[nodiscard]] std::string describe() const override { return "powers"; }
-  void read(std::int64_t index, Element& row) const override { row = {Tensor::of<std::int64_t>({index, index * index})}; }
+  void read(std::int64_t index, Element& row) const override {
+    row = {Tensor::of<std::int64_t>({index, index * index})};
+  }
 
  private:
   th::ElementSpec spec_ = {{th::DType::Int64, th::PartialShape(th::Shape{2})}};
@@ -80,21 +85,25 @@ std::vector<Element> elements_of(const Dataset& dataset, bool restores) {
   return elements;
 }
 
-/// Runs pipelines, from end to end and restored after each element, and writes what comes out, component by component, under
+/// Runs pipelines, from end to end and restored after each element, and writes what comes out, component by component,
+/// under
 /// `<name>/<element>/<component>`.
 class Writer {
  public:
-  explicit Writer(std::string directory) : directory_(std::move(directory)), values_(th::join_path(directory_, "elements")) {}
+  explicit Writer(std::string directory)
+      : directory_(std::move(directory)), values_(th::join_path(directory_, "elements")) {}
 
   /// `name` begins with the function that it is the case of.
   void write(const std::string& name, const Dataset& dataset) {
     const std::vector<Element> elements = elements_of(dataset, false);
     if (dataset.external_state().empty()) {
-      if (elements_of(dataset, true) != elements) throw th::InternalError("{} is another one when it is restored after each element", name);
+      if (elements_of(dataset, true) != elements)
+        throw th::InternalError("{} is another one when it is restored after each element", name);
       ++restored;
     }
     for (std::size_t k = 0; k < elements.size(); ++k) {
-      for (std::size_t i = 0; i < elements[k].size(); ++i) values_.add(fmt::format("{}/{}/{}", name, k, i), elements[k][i]);
+      for (std::size_t i = 0; i < elements[k].size(); ++i)
+        values_.add(fmt::format("{}/{}/{}", name, k, i), elements[k][i]);
     }
     list_ += fmt::format("{}\t{}\t{}\n", name, dataset.cardinality(), elements.size());
   }
@@ -126,11 +135,13 @@ void write_sources(Writer& out) {
   out.write("from_rows.powers", Dataset::from_rows(std::make_shared<Powers>()));
   out.write("from_generator.down", counted_down());
   out.write("from_generator.repeated", counted_down().repeat(2));
-  const std::vector<std::string> texts{out.path("unix.txt"), out.path("empty.txt"), out.path("dos.txt"), out.path("open.txt")};
+  const std::vector<std::string> texts{out.path("unix.txt"), out.path("empty.txt"), out.path("dos.txt"),
+                                       out.path("open.txt")};
   out.write("text_line_dataset.files", th::text_line_dataset(texts));
   out.write("text_line_dataset.none", th::text_line_dataset({}));
   out.write("text_line_dataset.inner", th::text_line_dataset({out.path("inner.txt")}));
-  const std::vector<std::string> records{out.path("theirs.tfrecord"), out.path("empty.tfrecord"), out.path("theirs.tfrecord")};
+  const std::vector<std::string> records{out.path("theirs.tfrecord"), out.path("empty.tfrecord"),
+                                         out.path("theirs.tfrecord")};
   out.write("tf_record_dataset.files", th::tf_record_dataset(records));
 }
 
@@ -166,7 +177,8 @@ void write_stages(Writer& out) {
   out.write("batch.batches", rows().take(4).batch(2).batch(2));
   out.write("batch.repeated", numbers.batch(4).repeat(2));
   out.write("batch.over_epochs", numbers.repeat(3).batch(4, {.drop_remainder = true}));
-  for (const std::int64_t size : {1, 4, 50}) out.write(fmt::format("prefetch.{}", size), numbers.map(square).prefetch(size).batch(3));
+  for (const std::int64_t size : {1, 4, 50})
+    out.write(fmt::format("prefetch.{}", size), numbers.map(square).prefetch(size).batch(3));
 }
 
 void write_interleaved(Writer& out) {
@@ -178,14 +190,16 @@ void write_interleaved(Writer& out) {
       }
     }
   }
-  out.write("interleave.repeated", Dataset::range(9).interleave(few, {.cycle_length = 3, .block_length = 2}).repeat(2).batch(4));
+  out.write("interleave.repeated",
+            Dataset::range(9).interleave(few, {.cycle_length = 3, .block_length = 2}).repeat(2).batch(4));
 }
 
 void write_shuffled(Writer& out) {
   const Dataset numbers = Dataset::range(kShuffled);
   for (const std::int64_t buffer : {1, 10, 100, 1'000}) {
     out.write(fmt::format("shuffle.{}", buffer), numbers.shuffle(buffer, 7).repeat(kEpochs));
-    out.write(fmt::format("shuffle.same_{}", buffer), numbers.shuffle(buffer, 7, {.reshuffle_each_iteration = false}).repeat(kEpochs));
+    out.write(fmt::format("shuffle.same_{}", buffer),
+              numbers.shuffle(buffer, 7, {.reshuffle_each_iteration = false}).repeat(kEpochs));
     out.write(fmt::format("shuffle.across_{}", buffer), numbers.repeat(kEpochs).shuffle(buffer, 7));
     out.write(fmt::format("shuffle.contents_{}", buffer),
               numbers.filter([](const Element&) { return true; }).shuffle(buffer, 7).repeat(kEpochs));
@@ -195,7 +209,8 @@ void write_shuffled(Writer& out) {
 
 void write_records(const std::string& path) {
   th::RecordWriter records(th::posix_file_system().create_writable(path, th::WriteMode::Truncate));
-  for (const std::size_t size : {0U, 1U, 11U, 4'096U, 200'000U}) records.write(std::string(size, static_cast<char>('a' + size % 26)));
+  for (const std::size_t size : {0U, 1U, 11U, 4'096U, 200'000U})
+    records.write(std::string(size, static_cast<char>('a' + size % 26)));
   records.close();
 }
 
@@ -211,9 +226,9 @@ int main(int argc, char** argv) {
     write_shuffled(out);
     out.finish();
     write_records(out.path("ours.tfrecord"));
-    std::printf("%zu pipelines restored after each element\n", out.restored);
+    fmt::print("{} pipelines restored after each element\n", out.restored);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "write_data: %s\n", error.what());
+    fmt::print(stderr, "write_data: {}\n", error.what());
     return 1;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Six models, each as a MetaGraphDef with a checkpoint, what it was fed, what it gave, and its variables after 50 steps of training; and
-/// what each optimizer makes of one small model.
+/// Six models, each as a MetaGraphDef with a checkpoint, what it was fed, what it gave, and its variables after 50
+/// steps of training; and what each optimizer makes of one small model.
 
 #include <array>
 #include <cstdint>
@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/trainhook.hpp>
@@ -46,7 +48,8 @@ struct Model {
   Output in(const Shape& shape, double low, double high, std::string_view name) {
     std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
     dims[0] = th::kUnknownDim;
-    const Output x = th::placeholder(graph, th::dtype_of<T>, th::PartialShape(std::span<const std::int64_t>(dims)), name);
+    const Output x =
+        th::placeholder(graph, th::dtype_of<T>, th::PartialShape(std::span<const std::int64_t>(dims)), name);
     feeds.push_back({x, random_tensor<T>(shape, low, high, feeds.size() + 1)});
     return x;
   }
@@ -67,7 +70,8 @@ void linear(Model& model) {
   const Output error = th::dense(x, 1, "out") - model.in<float>({16, 1}, -1, 1, "y");
   const Output loss = th::reduce_mean(th::square(error)).named("loss");
   model.outputs = {error, loss};
-  model.train = th::GradientDescentOptimizer({.learning_rate = 0.1}).minimize(loss, th::get_or_create_global_step(model.graph));
+  model.train =
+      th::GradientDescentOptimizer({.learning_rate = 0.1}).minimize(loss, th::get_or_create_global_step(model.graph));
 }
 
 void layers(Model& model) {
@@ -96,10 +100,13 @@ void embedding(Model& model) {
 
 void convolution(Model& model) {
   const Output x = model.in<float>({4, 12, 10, 2}, 0, 1, "image");
-  const th::Variable first = th::make_variable("first", th::truncated_normal(model.graph, {5, 3, 2, 4}, {.stddev = 0.2}));
-  const th::Variable second = th::make_variable("second", th::truncated_normal(model.graph, {3, 3, 4, 6}, {.stddev = 0.2}));
+  const th::Variable first =
+      th::make_variable("first", th::truncated_normal(model.graph, {5, 3, 2, 4}, {.stddev = 0.2}));
+  const th::Variable second =
+      th::make_variable("second", th::truncated_normal(model.graph, {3, 3, 4, 6}, {.stddev = 0.2}));
   const Output small = th::max_pool(th::relu(th::conv2d(x, first)));
-  const Output smaller = th::avg_pool(th::leaky_relu(th::conv2d(small, second, {.strides = {2, 1}})), {.padding = th::Padding::Same});
+  const Output smaller =
+      th::avg_pool(th::leaky_relu(th::conv2d(small, second, {.strides = {2, 1}})), {.padding = th::Padding::Same});
   const Output logits = th::dense(th::reshape(smaller, {-1, 2 * 3 * 6}), 3, "logits");
   const Output loss = class_loss(model, logits, 4, 3);
   model.outputs = {smaller, logits, loss};
@@ -112,14 +119,19 @@ void normalized(Model& model) {
   const Output mean = th::reduce_mean(x, {.axis = {{0}}, .keep_dims = true});
   const Output deviation = th::reduce_mean(th::squared_difference(x, mean), {.axis = {{0}}, .keep_dims = true});
   const Output scaled = (x - mean) * th::rsqrt(deviation + 1e-3);
-  const Output rows =
-      th::concat({scaled, th::clip_by_value(x, th::zeros(model.graph, {}, DType::Double), th::ones(model.graph, {}, DType::Double))}, 1);
-  const th::Variable weights = th::make_variable("weights", th::random_normal(model.graph, {12, 1}, {.dtype = DType::Double}));
+  const Output rows = th::concat({scaled, th::clip_by_value(x, th::zeros(model.graph, {}, DType::Double),
+                                                            th::ones(model.graph, {}, DType::Double))},
+                                 1);
+  const th::Variable weights =
+      th::make_variable("weights", th::random_normal(model.graph, {12, 1}, {.dtype = DType::Double}));
   const Output score = th::squeeze(th::matmul(rows, weights), {1});
-  const Output loss = th::reduce_mean(th::sigmoid_cross_entropy_with_logits(model.in<double>({10}, 0, 1, "labels"), score)).named("loss");
+  const Output loss =
+      th::reduce_mean(th::sigmoid_cross_entropy_with_logits(model.in<double>({10}, 0, 1, "labels"), score))
+          .named("loss");
   model.outputs = {rows, score, loss, th::reduce_max(score),
                    th::where(th::greater(score, th::zeros_like(score)), score, th::zeros_like(score))};
-  model.train = th::RMSPropOptimizer({.learning_rate = 0.01, .momentum = 0.5}).minimize(loss, th::get_or_create_global_step(model.graph));
+  model.train = th::RMSPropOptimizer({.learning_rate = 0.01, .momentum = 0.5})
+                    .minimize(loss, th::get_or_create_global_step(model.graph));
 }
 
 void averaged(Model& model) {
@@ -132,7 +144,8 @@ void averaged(Model& model) {
   std::vector<Output> values(variables.begin(), variables.end());
   const th::ClippedByNorm clipped = th::clip_by_global_norm(th::gradients(loss, values), 0.3);
   std::vector<th::Operation> updates;
-  for (std::size_t i = 0; i < variables.size(); ++i) updates.push_back(th::assign_sub(variables[i], clipped.tensors[i] * rate).operation());
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    updates.push_back(th::assign_sub(variables[i], clipped.tensors[i] * rate).operation());
   const th::Graph::Scope after = model.graph.control_dependencies(updates);  // the rate is that of the old step
   updates.push_back(th::increment(step).operation());
   model.outputs = {hidden, loss, clipped.norm, rate};
@@ -197,7 +210,8 @@ void write_optimizer(th::BundleWriter& results, const std::string& name, DType d
     session.run(train, {{x, numbers(dtype, {4, 5}, i, 0.25)}, {y, numbers(dtype, {4, 3}, 2 * i, 0.5)}});
     if (i != 1 && i != 50) continue;
     for (const th::Variable& variable : th::global_variables(graph)) {
-      results.add(fmt::format("{}.{}/{}/{}", name, th::dtype_name(dtype), i, variable.name()), session.run(variable.read));
+      results.add(fmt::format("{}.{}/{}/{}", name, th::dtype_name(dtype), i, variable.name()),
+                  session.run(variable.read));
     }
   }
 }
@@ -205,13 +219,16 @@ void write_optimizer(th::BundleWriter& results, const std::string& name, DType d
 void write_optimizers(const std::string& directory) {
   th::BundleWriter results(th::join_path(directory, "optimizers"));
   for (const DType dtype : {DType::Float, DType::Double}) {
-    const auto write_one = [&](const std::string& name, auto optimizer) { write_optimizer(results, name, dtype, optimizer); };
+    const auto write_one = [&](const std::string& name, auto optimizer) {
+      write_optimizer(results, name, dtype, optimizer);
+    };
     write_one("GradientDescent", th::GradientDescentOptimizer({.learning_rate = 0.05}));
     write_one("Momentum", th::MomentumOptimizer({.learning_rate = 0.02, .momentum = 0.9}));
     write_one("Nesterov", th::MomentumOptimizer({.learning_rate = 0.02, .momentum = 0.9, .use_nesterov = true}));
     write_one("Adagrad", th::AdagradOptimizer({.learning_rate = 0.1}));
     write_one("RMSProp", th::RMSPropOptimizer({.learning_rate = 0.01}));
-    write_one("RMSPropMomentum", th::RMSPropOptimizer({.learning_rate = 0.01, .decay = 0.8, .momentum = 0.5, .epsilon = 1e-3}));
+    write_one("RMSPropMomentum",
+              th::RMSPropOptimizer({.learning_rate = 0.01, .decay = 0.8, .momentum = 0.5, .epsilon = 1e-3}));
     write_one("CenteredRMSProp", th::RMSPropOptimizer({.learning_rate = 0.01, .momentum = 0.3, .centered = true}));
     write_one("Adam", th::AdamOptimizer({.learning_rate = 0.02}));
     write_one("AdamTuned", th::AdamOptimizer({.learning_rate = 0.02, .beta1 = 0.7, .beta2 = 0.95, .epsilon = 1e-2}));
@@ -225,17 +242,18 @@ int main(int argc, char** argv) {
   try {
     if (argc != 2) throw th::InvalidArgumentError("usage: write_models <directory>");
     th::posix_file_system().make_directories(argv[1]);
-    for (const auto& [name, build] : std::array<std::pair<const char*, void (*)(Model&)>, 6>{{{"linear", linear},
-                                                                                              {"layers", layers},
-                                                                                              {"embedding", embedding},
-                                                                                              {"convolution", convolution},
-                                                                                              {"normalized", normalized},
-                                                                                              {"averaged", averaged}}}) {
+    for (const auto& [name, build] :
+         std::array<std::pair<const char*, void (*)(Model&)>, 6>{{{"linear", linear},
+                                                                  {"layers", layers},
+                                                                  {"embedding", embedding},
+                                                                  {"convolution", convolution},
+                                                                  {"normalized", normalized},
+                                                                  {"averaged", averaged}}}) {
       write(argv[1], name, build);
     }
     write_optimizers(argv[1]);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "write_models: %s\n", error.what());
+    fmt::print(stderr, "write_models: {}\n", error.what());
     return 1;
   }
 }

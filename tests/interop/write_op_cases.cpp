@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Runs every case of op_cases.hpp in every dtype, and writes graphs, inputs and results for test_ops.py. Fails where a kernel of the
-/// library or a gradient has no case, and where a gradient is not what finite differences say.
+/// Runs every case of op_cases.hpp in every dtype, and writes graphs, inputs and results for test_ops.py. Fails where a
+/// kernel of the library or a gradient has no case, and where a gradient is not what finite differences say.
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
 
@@ -69,7 +71,8 @@ Gradients add_gradients(Case& c) {
     if (y.dtype() == c.dtype) result.ys.push_back(y);
   }
   if (result.ys.empty() || xs.empty()) return {};
-  for (const th::Output& y : result.ys) result.weights.push_back(c.in(y.shape().is_fully_known() ? y.shape().known() : th::Shape{}));
+  for (const th::Output& y : result.ys)
+    result.weights.push_back(c.in(y.shape().is_fully_known() ? y.shape().known() : th::Shape{}));
   const std::vector<th::Output> grads = th::gradients(result.ys, xs, {.grad_ys = result.weights});
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (!grads[i].has_value()) continue;
@@ -95,8 +98,8 @@ double weighted_sum(th::EigenSession& session, const Gradients& gradients, const
   return sum;
 }
 
-void compare_with_differences(const std::string& id, th::EigenSession& session, const Case& c, const Gradients& gradients,
-                              Coverage& coverage) {
+void compare_with_differences(const std::string& id, th::EigenSession& session, const Case& c,
+                              const Gradients& gradients, Coverage& coverage) {
   for (std::size_t i = 0; i < gradients.xs.size(); ++i) {
     const th::Tensor grad = session.run(gradients.grads[i], feeds_of(c));
     for (std::size_t k = 0; k < grad.data<double>().size(); ++k) {
@@ -113,7 +116,8 @@ void compare_with_differences(const std::string& id, th::EigenSession& session, 
       const double difference = std::abs(actual - expected) / std::max(1.0, std::abs(expected));
       coverage.largest_difference = std::max(coverage.largest_difference, difference);
       if (!(difference < 1e-6)) {
-        throw th::InternalError("{}: the gradient for {}[{}] is {}, by differences {}", id, gradients.xs[i].name(), k, actual, expected);
+        throw th::InternalError("{}: the gradient for {}[{}] is {}, by differences {}", id, gradients.xs[i].name(), k,
+                                actual, expected);
       }
     }
   }
@@ -141,8 +145,8 @@ class Writer {
     } catch (const th::InvalidArgumentError&) {  // the builder does not take the dtype
       return;
     } catch (const th::UnimplementedError&) { return; }
-    const bool differentiates =
-        def.mode == Mode::Values && (dtype == th::DType::Float || dtype == th::DType::Double) && registry_.contains(def.op);
+    const bool differentiates = def.mode == Mode::Values && (dtype == th::DType::Float || dtype == th::DType::Double) &&
+                                registry_.contains(def.op);
     const std::vector<th::Output> outputs = c.outputs;
     const Gradients gradients = differentiates ? add_gradients(c) : Gradients();
     const std::string id = fmt::format("{}.{}.{}", def.op, th::dtype_name(dtype), coverage.cases);
@@ -168,7 +172,9 @@ class Writer {
       values_.add(id + "/" + feed.key.name(), feed.value);
     }
     for (std::size_t i = 0; i < results.size(); ++i) values_.add(fmt::format("{}/result/{}", id, i), results[i]);
-    list_ += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", id, def.op, kModes[static_cast<int>(def.mode)], c.init.has_value() ? c.init.name() : "", joined(fed), joined(all), joined(gradients.ys, gradients.weights), joined(gradients.xs, gradients.grads));
+    list_ += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", id, def.op, kModes[static_cast<int>(def.mode)],
+                         c.init.has_value() ? c.init.name() : "", joined(fed), joined(all),
+                         joined(gradients.ys, gradients.weights), joined(gradients.xs, gradients.grads));
   }
 
   void finish() {
@@ -179,8 +185,8 @@ class Writer {
   Coverage coverage{};
 
  private:
-  static std::vector<th::Tensor> run(th::EigenSession& session, Mode mode, const Case& c, const std::vector<th::Output>& outputs,
-                                     const Gradients& gradients) {
+  static std::vector<th::Tensor> run(th::EigenSession& session, Mode mode, const Case& c,
+                                     const std::vector<th::Output>& outputs, const Gradients& gradients) {
     std::vector<th::Fetch> fetches(outputs.begin(), outputs.end());
     fetches.insert(fetches.end(), gradients.grads.begin(), gradients.grads.end());
     if (mode == Mode::ImportOnly) return session.run(fetches);
@@ -201,7 +207,8 @@ class Writer {
 /// @throws NotFoundError, listing them, where op types or gradients have no case.
 void require_all(const Coverage& coverage) {
   std::string missing;
-  std::set<std::string> types{"Const", "Identity", "NoOp", "Placeholder", "PlaceholderWithDefault", "StopGradient", "VariableV2"};
+  std::set<std::string> types{"Const",        "Identity",  "NoOp", "Placeholder", "PlaceholderWithDefault",
+                              "StopGradient", "VariableV2"};
   for (const th::KernelGroup group : th::kernels::all()) {
     for (const th::KernelDef& def : group) types.insert(std::string(def.type));
   }
@@ -209,10 +216,11 @@ void require_all(const Coverage& coverage) {
     if (!coverage.types.contains(type)) missing += " " + type;
     if (th::find_op_def(type) == nullptr) missing += fmt::format(" {}(OpDef)", type);
   }
-  const std::set<std::string> effects{"Assign",     "AssignAdd",  "AssignSub",
-                                      "ScatterAdd", "ScatterSub", "ScatterUpdate"};  // whose inputs no gradient is asked for
+  const std::set<std::string> effects{"Assign",     "AssignAdd",    "AssignSub", "ScatterAdd",
+                                      "ScatterSub", "ScatterUpdate"};  // whose inputs no gradient is asked for
   for (const std::string& type : th::default_gradients().op_types()) {
-    if (!coverage.differentiated.contains(type) && !effects.contains(type)) missing += fmt::format(" {}(gradient)", type);
+    if (!coverage.differentiated.contains(type) && !effects.contains(type))
+      missing += fmt::format(" {}(gradient)", type);
   }
   if (!missing.empty()) throw th::NotFoundError("there is no case for{}", missing);
 }
@@ -230,17 +238,21 @@ int main(int argc, char** argv) {
         if (!def.every_dtype && info.dtype != th::DType::Float) continue;
         try {
           writer.write(def, info.dtype);
-        } catch (const th::Error& error) { failures += fmt::format("\n  {} of {}: {}", def.op, info.name, error.what()); }
+        } catch (const th::Error& error) {
+          failures += fmt::format("\n  {} of {}: {}", def.op, info.name, error.what());
+        }
       }
     }
     writer.finish();
     if (!failures.empty()) throw th::InternalError("cases failed:{}", failures);
     require_all(writer.coverage);
-    std::printf("%zu cases of %zu op types, %zu pairs of op type and dtype, %zu gradients of %zu op types, largest difference %g\n",
-                writer.coverage.cases, writer.coverage.types.size(), writer.coverage.pairs.size(), writer.coverage.gradients,
-                writer.coverage.differentiated.size(), writer.coverage.largest_difference);
+    fmt::print(
+        "{} cases of {} op types, {} pairs of op type and dtype, {} gradients of {} op types, largest difference "
+        "{:g}\n",
+        writer.coverage.cases, writer.coverage.types.size(), writer.coverage.pairs.size(), writer.coverage.gradients,
+        writer.coverage.differentiated.size(), writer.coverage.largest_difference);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "write_op_cases: %s\n", error.what());
+    fmt::print(stderr, "write_op_cases: {}\n", error.what());
     return 1;
   }
 }

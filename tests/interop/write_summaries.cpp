@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Writes every kind of summary and event for test_summaries.py, into `ours/old` as TensorFlow 1 encodes them and into `ours/new` as
-/// TensorFlow 2; prints what it reads in the event files that TensorFlow wrote, under `theirs`.
+/// Writes every kind of summary and event for test_summaries.py, into `ours/old` as TensorFlow 1 encodes them and into
+/// `ours/new` as TensorFlow 2; prints what it reads in the event files that TensorFlow wrote, under `theirs`.
 
 #include <array>
 #include <cstdint>
@@ -11,6 +11,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer.hpp>
@@ -99,32 +101,36 @@ void write_events(const std::string& directory) {
 }
 
 void print_value(std::int64_t step, const th::SummaryValue& value) {
-  std::printf("%lld\t%s\t%s", static_cast<long long>(step), value.tag.c_str(), value.plugin.c_str());
-  if (value.scalar) std::printf("\tscalar %a", static_cast<double>(*value.scalar));
+  fmt::print("{}\t{}\t{}", step, value.tag, value.plugin);
+  if (value.scalar) fmt::print("\tscalar {:a}", *value.scalar);
   if (value.histogram) {
-    std::printf("\thistogram %a %a %a %a %a", value.histogram->min, value.histogram->max, value.histogram->num, value.histogram->sum,
-                value.histogram->sum_squares);
-    for (const double limit : value.histogram->bucket_limit) std::printf(" %a", limit);
-    for (const double count : value.histogram->bucket) std::printf(" %a", count);
+    fmt::print("\thistogram {:a} {:a} {:a} {:a} {:a}", value.histogram->min, value.histogram->max, value.histogram->num,
+               value.histogram->sum, value.histogram->sum_squares);
+    for (const double limit : value.histogram->bucket_limit) fmt::print(" {:a}", limit);
+    for (const double count : value.histogram->bucket) fmt::print(" {:a}", count);
   }
   for (const th::SummaryImage& image : value.images) {
-    std::printf("\timage %d %d %d %u", image.height, image.width, image.channels, th::crc32c::value(image.bytes));
+    fmt::print("\timage {} {} {} {}", image.height, image.width, image.channels, th::crc32c::value(image.bytes));
   }
-  if (value.text) std::printf("\ttext %s", value.text->c_str());
-  std::printf("\n");
+  if (value.text) fmt::print("\ttext {}", *value.text);
+  fmt::print("\n");
 }
 
 void print_event(const th::Event& event) {
   const auto line = [&](const char* kind, const std::string& text) {
-    std::printf("%lld\t%s\t%s\n", static_cast<long long>(event.step), kind, text.c_str());
+    fmt::print("{}\t{}\t{}\n", event.step, kind, text);
   };
-  const auto checksum = [](const std::string& bytes) { return fmt::format("{} {}", bytes.size(), th::crc32c::value(bytes)); };
+  const auto checksum = [](const std::string& bytes) {
+    return fmt::format("{} {}", bytes.size(), th::crc32c::value(bytes));
+  };
   if (!event.file_version.empty()) line("version", event.file_version);
   if (!event.graph_def.empty()) line("graph", checksum(event.graph_def));
   if (!event.meta_graph_def.empty()) line("meta graph", checksum(event.meta_graph_def));
-  if (event.run_metadata) line("run metadata", event.run_metadata->tag + " " + checksum(event.run_metadata->run_metadata));
+  if (event.run_metadata)
+    line("run metadata", event.run_metadata->tag + " " + checksum(event.run_metadata->run_metadata));
   if (event.session_log) {
-    line("session log", fmt::format("{} {}", static_cast<int>(event.session_log->status), event.session_log->checkpoint_path));
+    line("session log",
+         fmt::format("{} {}", static_cast<int>(event.session_log->status), event.session_log->checkpoint_path));
   }
   for (const th::SummaryValue& value : event.values) print_value(event.step, value);
 }
@@ -149,7 +155,7 @@ int main(int argc, char** argv) {
     write_events(directory);
     for (const char* part : {"theirs/old", "theirs/new", "theirs/events"}) print_events(th::join_path(directory, part));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "write_summaries: %s\n", error.what());
+    fmt::print(stderr, "write_summaries: {}\n", error.what());
     return 1;
   }
 }

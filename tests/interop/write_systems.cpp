@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Small programs in which the five systems are compared with TensorFlow's: w grows by 1 each step, and hooks and listeners write down when
-/// they are called. Prints these lines; checkpoints and events go to the directory. The twins are in test_systems.py.
+/// Small programs in which the five systems are compared with TensorFlow's: w grows by 1 each step, and hooks and
+/// listeners write down when they are called. Prints these lines; checkpoints and events go to the directory. The twins
+/// are in test_systems.py.
 
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include <trainhook/testing/recording_hook.hpp>
 #include <trainhook/testing/recording_listener.hpp>
@@ -55,7 +58,8 @@ struct Program {
     return std::make_shared<RecordingListener>(trace, name);
   }
   [[nodiscard]] th::StopAtStepHook stop() const { return th::StopAtStepHook({.last_step = last_step}); }
-  [[nodiscard]] th::CheckpointSaverHook saver(std::vector<std::shared_ptr<th::CheckpointSaverListener>> listeners = {}) const {
+  [[nodiscard]] th::CheckpointSaverHook saver(
+      std::vector<std::shared_ptr<th::CheckpointSaverListener>> listeners = {}) const {
     return th::CheckpointSaverHook({.checkpoint_dir = directory, .save_steps = 2, .listeners = std::move(listeners)});
   }
 
@@ -64,9 +68,9 @@ struct Program {
       loop.open();
       return th::OwnedSession{.owner = {}, .session = loop};
     };
-    return Session(
-        std::make_shared<th::ChiefSessionCreator>(loop.graph(), open, th::ChiefSessionCreatorOptions{.checkpoint_dir = directory}),
-        {.hooks = std::move(hooks)});
+    return Session(std::make_shared<th::ChiefSessionCreator>(
+                       loop.graph(), open, th::ChiefSessionCreatorOptions{.checkpoint_dir = directory}),
+                   {.hooks = std::move(hooks)});
   }
 
   void step(Session& session) {
@@ -86,11 +90,12 @@ struct Program {
 // MonitoredSession.
 
 void training(Program& program) {
-  program.train(th::monitored_training_session(program.loop, {.checkpoint_dir = program.directory,
-                                                              .save_checkpoint_steps = 2,
-                                                              .save_summaries_steps = 2,
-                                                              .log_step_count_steps = 0,
-                                                              .hooks = {program.recorder("a"), program.stop(), program.recorder("b")}}));
+  program.train(th::monitored_training_session(
+      program.loop, {.checkpoint_dir = program.directory,
+                     .save_checkpoint_steps = 2,
+                     .save_summaries_steps = 2,
+                     .log_step_count_steps = 0,
+                     .hooks = {program.recorder("a"), program.stop(), program.recorder("b")}}));
 }
 
 void recovery(Program& program) {
@@ -98,9 +103,10 @@ void recovery(Program& program) {
   thrower->act["before_run 2"] = [thrown = false](th::SessionRunContext*) mutable {
     if (!std::exchange(thrown, true)) throw th::AbortedError("preempted");
   };
-  program.train(program.session({program.recorder("a"), thrower, program.recorder("b"), program.stop(),
-                                 th::SummarySaverHook({.save_steps = 100, .output_dir = program.directory, .summary_op = program.summary}),
-                                 program.saver()}));
+  program.train(program.session(
+      {program.recorder("a"), thrower, program.recorder("b"), program.stop(),
+       th::SummarySaverHook({.save_steps = 100, .output_dir = program.directory, .summary_op = program.summary}),
+       program.saver()}));
 }
 
 void failure(Program& program) {
@@ -113,8 +119,8 @@ void singular(Program& program) {
   const auto thrower = program.recorder("thrower");
   thrower->act["before_run 2"] = [](th::SessionRunContext*) { throw th::AbortedError("preempted"); };
   program.train(th::SingularMonitoredSession<th::LoopSession>(
-      program.loop,
-      {.hooks = {program.recorder("a"), thrower, program.recorder("b"), program.saver()}, .checkpoint_dir = program.directory}));
+      program.loop, {.hooks = {program.recorder("a"), thrower, program.recorder("b"), program.saver()},
+                     .checkpoint_dir = program.directory}));
 }
 
 void closed_twice(Program& program) {
@@ -140,11 +146,13 @@ void step_function(Program& program) {
 // SummarySaverHook.
 
 void summaries(Program& program) {
-  const th::Output twice = th::summary::scalar("twice", program.loop.value("doubled", [&program] { return 2 * program.w; }));
-  program.train(program.session(
-      {th::SummarySaverHook(
-           {.save_steps = 2, .output_dir = program.directory, .summary_op = std::vector<th::Output>{program.summary, twice}}),
-       th::CheckpointSaverHook({.checkpoint_dir = program.directory, .save_steps = 100}), program.stop()}));
+  const th::Output twice =
+      th::summary::scalar("twice", program.loop.value("doubled", [&program] { return 2 * program.w; }));
+  program.train(program.session({th::SummarySaverHook({.save_steps = 2,
+                                                       .output_dir = program.directory,
+                                                       .summary_op = std::vector<th::Output>{program.summary, twice}}),
+                                 th::CheckpointSaverHook({.checkpoint_dir = program.directory, .save_steps = 100}),
+                                 program.stop()}));
 }
 
 // FinalOpsHook.
@@ -163,14 +171,15 @@ void final_ops(Program& program) {
 
 void final_ops_failing(Program& program) {
   const th::Output empty = program.loop.value("empty", []() -> float { throw th::OutOfRangeError("End of sequence"); });
-  program.train(program.session({program.recorder("a"), th::FinalOpsHook(empty), program.stop(), program.recorder("b")}));
+  program.train(
+      program.session({program.recorder("a"), th::FinalOpsHook(empty), program.stop(), program.recorder("b")}));
 }
 
 // CheckpointSaverHook and AsyncCheckpointSaverHook.
 
 void checkpoints(Program& program) {
-  program.train(
-      program.session({program.recorder("a"), program.saver({program.listener("first"), program.listener("second")}), program.stop()}));
+  program.train(program.session(
+      {program.recorder("a"), program.saver({program.listener("first"), program.listener("second")}), program.stop()}));
 }
 
 void stopping_listener(Program& program) {
@@ -227,7 +236,7 @@ int main(int argc, char** argv) {
     Program program(argv[2], std::stoll(argv[3]));
     kPrograms.at(argv[1])(program);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "write_systems: %s\n", error.what());
+    fmt::print(stderr, "write_systems: {}\n", error.what());
     return 1;
   }
 }

@@ -16,14 +16,14 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/creation/chief_session_creator.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -60,8 +60,12 @@ class MonitoredSessionGraphTest : public ::testing::Test {
     options.clock = &clock;
     return chief_session_creator<SmallEngine>(graph, std::move(options));
   }
-  MonitoredSessionOptions options(HookList hooks) { return {.hooks = std::move(hooks), .file_system = &disk, .clock = &clock}; }
-  SingularMonitoredSessionOptions singular(HookList hooks) { return {.hooks = std::move(hooks), .file_system = &disk, .clock = &clock}; }
+  MonitoredSessionOptions options(HookList hooks) {
+    return {.hooks = std::move(hooks), .file_system = &disk, .clock = &clock};
+  }
+  SingularMonitoredSessionOptions singular(HookList hooks) {
+    return {.hooks = std::move(hooks), .file_system = &disk, .clock = &clock};
+  }
   template <class S>
   std::int64_t now(S& session) {
     return session.run(step.read).template scalar<std::int64_t>();
@@ -114,8 +118,8 @@ TEST_F(MonitoredSessionGraphTest, M060_StopsAtTheLastStepAndGoesOnFromAFileThatI
     EXPECT_TRUE(session.should_stop());
     prefix = saver.save(session.raw_session(), {.save_path = "run/step-3"});
   }
-  const auto scaffold =
-      std::make_shared<Scaffold>(ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef session) { saver.restore(session, prefix); }});
+  const auto scaffold = std::make_shared<Scaffold>(
+      ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef session) { saver.restore(session, prefix); }});
   Session session(chief({.scaffold = scaffold}), options({StopAtStepHook({.last_step = 5})}));
   EXPECT_EQ(now(session), 3);
   EXPECT_FALSE(session.should_stop());
@@ -174,11 +178,13 @@ TEST_F(MonitoredSessionGraphTest, M065_SoDoesAnUnavailableOne) {
 
 TEST_F(MonitoredSessionGraphTest, X21_ALossGoesBackToTheLastCheckpointWithoutInitializing) {
   int initialized = 0;
-  const auto scaffold = std::make_shared<Scaffold>(ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef) { ++initialized; }});
-  Session session(
-      chief({.scaffold = scaffold, .checkpoint_dir = "run"}),
-      options({CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .scaffold = scaffold}), RaiseOnce(4, AbortedError("lost"))}));
-  for (const std::int64_t expected : {1, 2, 3, 3}) EXPECT_EQ(advance(session), expected);  // 2 is the newest, so the fourth gives 3 again
+  const auto scaffold =
+      std::make_shared<Scaffold>(ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef) { ++initialized; }});
+  Session session(chief({.scaffold = scaffold, .checkpoint_dir = "run"}),
+                  options({CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .scaffold = scaffold}),
+                           RaiseOnce(4, AbortedError("lost"))}));
+  for (const std::int64_t expected : {1, 2, 3, 3})
+    EXPECT_EQ(advance(session), expected);  // 2 is the newest, so the fourth gives 3 again
   EXPECT_EQ(initialized, 1);
 }
 
@@ -193,8 +199,9 @@ TEST_F(MonitoredSessionGraphTest, X07_ALossInAfterRunWithASaverForEachStepCostsN
     int runs_ = 0;
   };
   const auto scaffold = std::make_shared<Scaffold>();
-  Session session(chief({.scaffold = scaffold, .checkpoint_dir = "run"}),
-                  options({RaiseAfter(), CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1, .scaffold = scaffold})}));
+  Session session(
+      chief({.scaffold = scaffold, .checkpoint_dir = "run"}),
+      options({RaiseAfter(), CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1, .scaffold = scaffold})}));
   for (const std::int64_t expected : {1, 2, 3}) EXPECT_EQ(advance(session), expected);
   EXPECT_EQ(now(session), 3);
 }
@@ -292,18 +299,19 @@ TEST_F(MonitoredSessionGraphTest, RunWithHooksTakesEveryFormOfRun) {
 
 TEST_F(MonitoredSessionGraphTest, M084_GivesWhatTheStepFunctionReturns) {
   Session session(chief(), options({}));
-  EXPECT_EQ(session.run_step_fn([](StepContext<SmallEngine>&) { return std::string("a type of its own"); }), "a type of its own");
+  EXPECT_EQ(session.run_step_fn([](StepContext<SmallEngine>&) { return std::string("a type of its own"); }),
+            "a type of its own");
 }
 
 /// Whether `run_step_fn` takes it.
 template <class StepFunction>
-concept StepFunctionOf = requires(Session& session, StepFunction function) {
-  session.run_step_fn(function);
-};
+concept StepFunctionOf = requires(Session& session, StepFunction function) { session.run_step_fn(function); };
 
 /// An object with step functions.
 struct Trainer {
-  float step(StepContext<SmallEngine>& context) const { return context.run_with_hooks(fed->out, {{fed->in, 3.2F}}).scalar<float>(); }
+  float step(StepContext<SmallEngine>& context) const {
+    return context.run_with_hooks(fed->out, {{fed->in, 3.2F}}).scalar<float>();
+  }
   const Fed* fed;
 };
 
@@ -363,7 +371,8 @@ void step_function_and_hooks_see_one_another(S& session, const Additions& add) {
 
 TEST_F(MonitoredSessionGraphTest, M088_RawRunsAndHooksOfAStepFunctionSeeOneState) {
   const Additions add(graph);
-  const auto hook = std::make_shared<Adding>(add.state, add.by_hook, assign_add(add.state, constant(graph, Tensor(1.1F))));
+  const auto hook =
+      std::make_shared<Adding>(add.state, add.by_hook, assign_add(add.state, constant(graph, Tensor(1.1F))));
   Session session(chief(), options({hook}));
   step_function_and_hooks_see_one_another(session, add);
   EXPECT_EQ(hook->calls, 1);
@@ -371,7 +380,8 @@ TEST_F(MonitoredSessionGraphTest, M088_RawRunsAndHooksOfAStepFunctionSeeOneState
 
 TEST_F(MonitoredSessionGraphTest, M089_SoTheyDoWithoutRecovery) {
   const Additions add(graph);
-  const auto hook = std::make_shared<Adding>(add.state, add.by_hook, assign_add(add.state, constant(graph, Tensor(1.1F))));
+  const auto hook =
+      std::make_shared<Adding>(add.state, add.by_hook, assign_add(add.state, constant(graph, Tensor(1.1F))));
   Singular session(graph, singular({hook}));
   step_function_and_hooks_see_one_another(session, add);
   EXPECT_EQ(hook->calls, 1);
@@ -421,7 +431,9 @@ TEST_F(MonitoredSessionGraphTest, M094_ALossInBeforeRunOfAStepFunctionStartsItAg
       if (!std::exchange(raised, true)) throw AbortedError("lost");
       return {watched};
     }
-    void after_run(SessionRunContext&, const SessionRunValues& values) override { seen = values.results[0].scalar<float>(); }
+    void after_run(SessionRunContext&, const SessionRunValues& values) override {
+      seen = values.results[0].scalar<float>();
+    }
     Output watched;
     bool raised = false;
     float seen = 0;

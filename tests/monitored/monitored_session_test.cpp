@@ -18,8 +18,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/saver.hpp>
-#include <trainhook/creation/worker_session_creator.hpp>
 #include <trainhook/events/event_reader.hpp>
+#include <trainhook/monitored/worker_session_creator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_hook.hpp>
@@ -50,9 +50,7 @@ class MonitoredSessionTest : public ::testing::Test {
   static std::string what_of(const std::function<void()>& action) {
     try {
       action();
-    } catch (...) {
-      return describe(std::current_exception());
-    }
+    } catch (...) { return describe(std::current_exception()); }
     return "nothing";
   }
 
@@ -75,8 +73,8 @@ TEST_F(MonitoredSessionTest, X01_M052_CallsEveryHookInOrderAroundEachRun) {
 
 TEST_F(MonitoredSessionTest, X01_S13_OrdersPhasesAndKeepsTheGivenOrderWithinEach) {
   Session session(creator(),
-                  options({hook("report", {.phase = HookPhase::Report}), hook("save", {.phase = HookPhase::Save}), hook("x"),
-                           hook("check", {.phase = HookPhase::Check}), hook("y")}));
+                  options({hook("report", {.phase = HookPhase::Report}), hook("save", {.phase = HookPhase::Save}),
+                           hook("x"), hook("check", {.phase = HookPhase::Check}), hook("y")}));
   session.close();
   EXPECT_EQ(trace->lines(),
             "check.begin\nx.begin\ny.begin\nsave.begin\nreport.begin\n"
@@ -103,7 +101,8 @@ TEST_F(MonitoredSessionTest, GivesEachHookItsOwnSliceOfOneMergedRun) {
 TEST_F(MonitoredSessionTest, RefusesTwoFeedsOfOneTensorWhoeverGivesThem) {
   const Output x = script.value("x", [] { return 1.0F; });
   {
-    Session session(creator(), options({hook("a", {.args = {.feed_dict = {{x, 1.0F}}}}), hook("b", {.args = {.feed_dict = {{x, 2.0F}}}})}));
+    Session session(creator(), options({hook("a", {.args = {.feed_dict = {{x, 1.0F}}}}),
+                                        hook("b", {.args = {.feed_dict = {{x, 2.0F}}}})}));
     EXPECT_THROW(session.run(x), FailedPreconditionError);
   }
   Session session(creator(), options({hook("a", {.args = {.feed_dict = {{x, 1.0F}}}})}));
@@ -165,7 +164,8 @@ TEST_F(MonitoredSessionTest, X05_S6_TellsEveryHookWhoseBeforeRunIsDoneThatTheRun
   EXPECT_EQ(trace->take(), "a.before_run 0\nb.before_run 0\na.on_run_failed 0: b is broken\n");
   b->act.clear();
   session.run(script.train());  // the session stays usable
-  EXPECT_EQ(trace->take(), "a.before_run 1\nb.before_run 0\nc.before_run 0\na.after_run 1\nb.after_run 0\nc.after_run 0\n");
+  EXPECT_EQ(trace->take(),
+            "a.before_run 1\nb.before_run 0\nc.before_run 0\na.after_run 1\nb.after_run 0\nc.after_run 0\n");
 }
 
 TEST_F(MonitoredSessionTest, AnEngineErrorLeavesRunAndTheSessionGoesOn) {
@@ -176,17 +176,22 @@ TEST_F(MonitoredSessionTest, AnEngineErrorLeavesRunAndTheSessionGoesOn) {
   EXPECT_FALSE(session.should_stop());
   session.run(script.train());
   session.close();
-  EXPECT_EQ(trace->lines(), "a.before_run 0\na.on_run_failed 0: Internal: kernel broke\na.before_run 1\na.after_run 1\na.end\n");
+  EXPECT_EQ(trace->lines(),
+            "a.before_run 0\na.on_run_failed 0: Internal: kernel broke\na.before_run 1\na.after_run 1\na.end\n");
 }
 
 TEST_F(MonitoredSessionTest, RecoversFromALostSessionAndRepeatsTheStep) {
   script.throw_at(2, UnavailableError("gone"));
   std::vector<Recovery> recoveries;
-  Session session(creator(), options({hook("a")}, {.on_recovery = [&](const Recovery& recovery) { recoveries.push_back(recovery); }}));
+  Session session(
+      creator(),
+      options({hook("a")}, {.on_recovery = [&](const Recovery& recovery) { recoveries.push_back(recovery); }}));
   session.run(script.train());
   (void)trace->take();
   session.run(script.train());
-  EXPECT_EQ(trace->take(), "a.before_run 1\na.on_run_failed 1: Unavailable: gone\na.after_create_session\na.before_run 2\na.after_run 2\n");
+  EXPECT_EQ(
+      trace->take(),
+      "a.before_run 1\na.on_run_failed 1: Unavailable: gone\na.after_create_session\na.before_run 2\na.after_run 2\n");
   ASSERT_EQ(recoveries.size(), 1U);
   EXPECT_EQ(recoveries[0].lost_at, 1);
   EXPECT_EQ(recoveries[0].resumed_at, 0);
@@ -247,9 +252,7 @@ TEST_F(MonitoredSessionTest, TreatsErrorsThatTheUserCallsTransientAsALoss) {
   const auto is_internal = [](const std::exception_ptr& error) {
     try {
       std::rethrow_exception(error);
-    } catch (const InternalError&) {
-      return true;
-    } catch (...) {
+    } catch (const InternalError&) { return true; } catch (...) {
       return false;
     }
   };
@@ -268,9 +271,7 @@ TEST_F(MonitoredSessionTest, X08_CloseCallsEveryEndAndThrowsTheFirstError) {
   try {
     session.close();
     FAIL();
-  } catch (const std::runtime_error& error) {
-    EXPECT_STREQ(error.what(), "a cannot end");
-  }
+  } catch (const std::runtime_error& error) { EXPECT_STREQ(error.what(), "a cannot end"); }
   EXPECT_EQ(trace->lines(), "a.end\nb.end\nc.end\n");
   EXPECT_NE(log.find("b cannot end"), std::string::npos);
   ASSERT_EQ(session.errors().size(), 2U);
@@ -483,15 +484,15 @@ TEST_F(MonitoredSessionTest, SaysWhatIsWrongWithItsOptions) {
   const auto message_of = [&](const std::shared_ptr<SessionCreator>& of, MonitoredSessionOptions wrong) {
     try {
       const Session session(of, std::move(wrong));
-    } catch (const InvalidArgumentError& error) {
-      return std::string(error.what());
-    }
+    } catch (const InvalidArgumentError& error) { return std::string(error.what()); }
     return std::string("nothing");
   };
-  EXPECT_EQ(message_of(nullptr, {}), "MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
+  EXPECT_EQ(message_of(nullptr, {}),
+            "MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
   EXPECT_EQ(message_of(creator(), {.stop_grace_period_secs = std::chrono::seconds(-1)}),
             "MonitoredSession: stop_grace_period_secs is -1000 ms; it must not be negative, and 0 waits for no thread");
-  EXPECT_EQ(message_of(creator(), options({}, {.max_attempts = -1})), "RetryPolicy: max_attempts is -1; it must not be negative");
+  EXPECT_EQ(message_of(creator(), options({}, {.max_attempts = -1})),
+            "RetryPolicy: max_attempts is -1; it must not be negative");
   EXPECT_EQ(message_of(creator(), options({}, {.window = std::chrono::seconds(-2)})),
             "RetryPolicy: window is -2 s; it must not be negative");
   EXPECT_EQ(message_of(creator(), options({}, {.initial_backoff = std::chrono::seconds(-3)})),
@@ -519,9 +520,7 @@ TEST_F(MonitoredSessionTest, X18_S10_AThreadsErrorGoesBeforeThatOfTheBody) {
       throw std::runtime_error("so the body failed");
     });
     FAIL();
-  } catch (const InternalError& error) {
-    EXPECT_STREQ(error.what(), "worker broke");
-  }
+  } catch (const InternalError& error) { EXPECT_STREQ(error.what(), "worker broke"); }
   EXPECT_EQ(trace->lines(), "b.abort Internal: worker broke\na.abort Internal: worker broke\n");
   ASSERT_EQ(session.errors().size(), 2U);
   EXPECT_EQ(describe(session.errors()[1]), "so the body failed");
@@ -546,7 +545,8 @@ TEST_F(MonitoredSessionTest, M070_AThreadsErrorLetsTheNextRunWorkAndComesOutAtTh
   Session session(creator(), options({a}));
   EXPECT_THROW(run_until_stop(session,
                               [&] {
-                                a->last_coordinator->request_stop(std::make_exception_ptr(std::runtime_error("a thread wants to stop")));
+                                a->last_coordinator->request_stop(
+                                    std::make_exception_ptr(std::runtime_error("a thread wants to stop")));
                                 session.run(script.train());
                               }),
                std::runtime_error);
@@ -580,7 +580,9 @@ TEST_F(MonitoredSessionTest, AnErrorThatWasCaughtIsForgottenByTheNextRun) {
 TEST_F(MonitoredSessionTest, S42_TheStepThatHooksReadIsThereBeforeAnyBegins) {
   std::size_t reads_at_begin = 0;
   const auto a = hook("a");
-  a->act["begin"] = [&](SessionRunContext*) { reads_at_begin = script.graph().collection<Output>(graph_keys::kGlobalStepRead).size(); };
+  a->act["begin"] = [&](SessionRunContext*) {
+    reads_at_begin = script.graph().collection<Output>(graph_keys::kGlobalStepRead).size();
+  };
   const Session session(creator(), options({a}));
   EXPECT_EQ(reads_at_begin, 1U);
 }
@@ -651,8 +653,8 @@ TEST_F(MonitoredSessionTest, ALossInShouldStopGoesBeforeAnErrorOfTheBodyAndIsOve
 
 TEST_F(MonitoredSessionTest, AWorkerWhoseChiefNeverComesSaysSo) {
   clock.auto_advance(true);
-  const auto worker = std::make_shared<WorkerSessionCreator>(
-      WorkerSessionCreatorOptions{.master = std::make_shared<LocalMaster>(clock), .max_wait_secs = std::chrono::seconds(3)});
+  const auto worker = std::make_shared<WorkerSessionCreator>(WorkerSessionCreatorOptions{
+      .master = std::make_shared<LocalMaster>(clock), .max_wait_secs = std::chrono::seconds(3)});
   EXPECT_THROW(Session(worker, options({hook("a")})), DeadlineExceededError);
   EXPECT_EQ(trace->lines(), "");
 }
@@ -666,7 +668,8 @@ TEST_F(MonitoredSessionTest, ShowsTheGlobalStepOfTheSession) {
   EXPECT_EQ(seen.global_step(), 1);
   EXPECT_EQ(trace->lines(), "");
   session.close();
-  EXPECT_EQ(what_of([&] { (void)seen.global_step(); }), "FailedPrecondition: Session is already closed; make a new one to go on");
+  EXPECT_EQ(what_of([&] { (void)seen.global_step(); }),
+            "FailedPrecondition: Session is already closed; make a new one to go on");
 }
 
 TEST_F(MonitoredSessionTest, TheLoopFunctionTakesAnOperationAsItsStep) {
@@ -703,7 +706,8 @@ TEST_F(MonitoredSessionTest, S43_RecoveringWithoutACheckpointIsWarnedOfAndReport
   std::optional<Recovery> reported;
   Session session(creator(), options({}, {.on_recovery = [&](const Recovery& recovery) { reported = recovery; }}));
   for (int i = 0; i < 3; ++i) session.run(script.train());
-  EXPECT_NE(log.find("there was no checkpoint to go on from: training starts again from initial values"), std::string::npos);
+  EXPECT_NE(log.find("there was no checkpoint to go on from: training starts again from initial values"),
+            std::string::npos);
   EXPECT_NE(log.find("recovered at step 0; 2 steps are lost"), std::string::npos);
   ASSERT_TRUE(reported);
   EXPECT_EQ(describe(reported->cause), "Aborted: gone");
@@ -713,15 +717,16 @@ TEST_F(MonitoredSessionTest, S40_EventWritersBelongToTheSessionAndCloseWithIt) {
   class Writing final : public SessionRunHook {
    public:
     void after_run(SessionRunContext&, const SessionRunValues&) override {
-      EXPECT_EQ(&environment().writers().at("logs"), &environment().writers().at("logs"));  // one a directory
-      environment().writers().at("logs").add_scalar("x", 1.0F, 0);
+      EXPECT_EQ(&services().writers().at("logs"), &services().writers().at("logs"));  // one a directory
+      services().writers().at("logs").add_scalar("x", 1.0F, 0);
     }
   };
   Session session(creator(), options({Writing()}));
   session.run(script.train());
   session.close();
   std::size_t events = 0;
-  for (const std::string& name : disk.list_directory("logs")) events += read_events(disk, join_path("logs", name)).events.size();
+  for (const std::string& name : disk.list_directory("logs"))
+    events += read_events(disk, join_path("logs", name)).events.size();
   EXPECT_GE(events, 2U);  // the version and the value, with nobody else to flush them
 }
 

@@ -14,13 +14,16 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
 
 namespace trainhook {
 
 /// What a gradient function is given: the operation, and the gradient of the loss for each of its outputs.
 class GradientContext {
  public:
-  TRAINHOOK_DECL GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed);
+  /// `find` finds the definitions of op types.
+  TRAINHOOK_DECL GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed,
+                                 const OpDef* (*find)(std::string_view type));
 
   [[nodiscard]] Graph& graph() const { return op_.graph(); }
   [[nodiscard]] const Node& node() const { return op_.node(); }
@@ -35,6 +38,10 @@ class GradientContext {
   /// the graph.
   [[nodiscard]] TRAINHOOK_DECL bool needs(std::size_t index) const;
 
+  /// Adds a node of an op type that this library defines, and returns its first output. It is for op types without a
+  /// builder, and for those whose builder a file cannot include because it comes later.
+  TRAINHOOK_DECL Output add(std::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const;
+
  private:
   template <class List>
   [[nodiscard]] typename List::value_type at(const List& list, std::size_t index, std::string_view what) const {
@@ -46,7 +53,17 @@ class GradientContext {
   Operation op_;
   std::vector<Output> grads_;
   std::vector<bool> needed_;
+  const OpDef* (*find_)(std::string_view type);
 };
+
+namespace detail {
+
+using Grads = std::vector<Output>;
+
+/// The gradient of ops through which none flows.
+TRAINHOOK_DECL Grads no_gradient(const GradientContext& context);
+
+}  // namespace detail
 
 /// Adds the gradients of an operation to its graph: one output for each input, in order; without value where none
 /// flows.

@@ -21,6 +21,8 @@
 
 namespace trainhook {
 
+struct OpDef;
+
 /// The vocabulary of a model, as TensorFlow's `tf.Graph`. Nodes are added until `finalize()`; none is ever removed or
 /// changed, so that the order of creation is an order of execution. One thread builds; once finalized, any number may
 /// read. Handles point into the graph, so it can be neither copied nor moved.
@@ -34,6 +36,11 @@ class Graph {
   /// appended; one that ends in `/` is, without it, the whole name, which is how a node gets the name of a scope.
   /// @throws FailedPreconditionError when finalized; InvalidArgumentError for a bad name or an input of another graph.
   TRAINHOOK_DECL Operation add(NodeSpec spec);
+
+  /// Adds a node of an op type that is defined: attributes that are left out get their defaults, the inputs are
+  /// checked, and dtypes and shapes of the outputs follow from them. Outputs in `spec` may give shapes that are known
+  /// from elsewhere. @throws InvalidArgumentError, naming node and input, if they do not fit the definition.
+  TRAINHOOK_DECL Operation add(const OpDef& def, NodeSpec spec);
 
   /// The name that a node called `name` would get here: scope in front, made unique. Names differ in more than letter
   /// case, as TensorFlow has it.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/format.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -30,7 +32,19 @@ class Output;
 using AttrValue =
     std::variant<std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, std::vector<std::int64_t>,
                  std::vector<float>, std::vector<std::string>, std::vector<DType>, std::vector<PartialShape>>;
-using Attrs = std::map<std::string, AttrValue, std::less<>>;
+
+/// The attributes of a node by name. A map whose special members are compiled once, not in every file that builds a
+/// graph.
+class Attrs : public std::map<std::string, AttrValue, std::less<>> {
+ public:
+  TRAINHOOK_DECL Attrs();
+  TRAINHOOK_DECL Attrs(std::initializer_list<value_type> entries);
+  TRAINHOOK_DECL Attrs(const Attrs& other);
+  TRAINHOOK_DECL Attrs(Attrs&& other) noexcept;
+  TRAINHOOK_DECL Attrs& operator=(const Attrs& other);
+  TRAINHOOK_DECL Attrs& operator=(Attrs&& other) noexcept;
+  TRAINHOOK_DECL ~Attrs();
+};
 
 namespace detail {
 
@@ -77,6 +91,9 @@ class Output {
 
   /// TensorFlow's tensor name, `dense/MatMul:0`.
   [[nodiscard]] TRAINHOOK_DECL std::string name() const;
+
+  /// Name, dtype and shape as messages show them: `'dense/MatMul:0' float32[784,128]`.
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
   /// The same value under a name of your choice: an Identity node.
   [[nodiscard]] TRAINHOOK_DECL Output named(std::string_view name) const;
@@ -145,6 +162,9 @@ namespace detail {
 }  // namespace detail
 
 }  // namespace trainhook
+
+template <>
+struct fmt::formatter<trainhook::Output> : trainhook::detail::ToStringFormatter<trainhook::Output> {};
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/graph/impl/node.ipp>

@@ -8,8 +8,8 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_def.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
-#include <trainhook/graph_def/op_def.hpp>
 
 namespace trainhook {
 

@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/checkpoint/background_writer.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/creation/scaffold.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/background_writer.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>

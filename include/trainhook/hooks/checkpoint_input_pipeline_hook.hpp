@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/checkpoint_claim.hpp>
-#include <trainhook/hooks/input_checkpoints.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>

@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/creation/scaffold.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/checkpoint_claim.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_args.hpp>

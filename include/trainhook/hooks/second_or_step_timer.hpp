@@ -11,7 +11,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/run_context.hpp>
 

@@ -11,11 +11,11 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
-#include <trainhook/creation/scaffold.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/fetch_ref.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>

@@ -54,13 +54,6 @@
 #include <trainhook/events/impl/summary_reader.ipp>
 #include <trainhook/events/impl/tensor_summary.ipp>
 
-#include <trainhook/graph/impl/array_gradients.ipp>
-#include <trainhook/graph/impl/array_ops.ipp>
-#include <trainhook/graph/impl/clip_ops.ipp>
-#include <trainhook/graph/impl/constant_ops.ipp>
-#include <trainhook/graph/impl/control_flow_ops.ipp>
-#include <trainhook/graph/impl/conv_gradients.ipp>
-#include <trainhook/graph/impl/conv_ops.ipp>
 #include <trainhook/graph/impl/global_step.ipp>
 #include <trainhook/graph/impl/gradient_registry.ipp>
 #include <trainhook/graph/impl/gradients.ipp>
@@ -68,24 +61,33 @@
 #include <trainhook/graph/impl/initializers.ipp>
 #include <trainhook/graph/impl/layers.ipp>
 #include <trainhook/graph/impl/learning_rate_schedules.ipp>
-#include <trainhook/graph/impl/math_gradients.ipp>
-#include <trainhook/graph/impl/math_ops.ipp>
-#include <trainhook/graph/impl/matrix_ops.ipp>
 #include <trainhook/graph/impl/moving_averages.ipp>
-#include <trainhook/graph/impl/nn_gradients.ipp>
-#include <trainhook/graph/impl/nn_ops.ipp>
 #include <trainhook/graph/impl/node.ipp>
 #include <trainhook/graph/impl/op_builder.ipp>
+#include <trainhook/graph/impl/op_def.ipp>
 #include <trainhook/graph/impl/operand.ipp>
 #include <trainhook/graph/impl/optimizer.ipp>
 #include <trainhook/graph/impl/optimizers.ipp>
-#include <trainhook/graph/impl/queue_ops.ipp>
-#include <trainhook/graph/impl/random_ops.ipp>
-#include <trainhook/graph/impl/slice_ops.ipp>
-#include <trainhook/graph/impl/state_ops.ipp>
-#include <trainhook/graph/impl/strided_slice_ops.ipp>
-#include <trainhook/graph/impl/summary_ops.ipp>
 #include <trainhook/graph/impl/variable.ipp>
+
+#include <trainhook/graph/ops/impl/array.ipp>
+#include <trainhook/graph/ops/impl/clip.ipp>
+#include <trainhook/graph/ops/impl/constant.ipp>
+#include <trainhook/graph/ops/impl/control_flow.ipp>
+#include <trainhook/graph/ops/impl/conv.ipp>
+#include <trainhook/graph/ops/impl/join.ipp>
+#include <trainhook/graph/ops/impl/math.ipp>
+#include <trainhook/graph/ops/impl/matrix.ipp>
+#include <trainhook/graph/ops/impl/nn.ipp>
+#include <trainhook/graph/ops/impl/queue.ipp>
+#include <trainhook/graph/ops/impl/random.ipp>
+#include <trainhook/graph/ops/impl/registry.ipp>
+#include <trainhook/graph/ops/impl/shape_rules.ipp>
+#include <trainhook/graph/ops/impl/slice.ipp>
+#include <trainhook/graph/ops/impl/state.ipp>
+#include <trainhook/graph/ops/impl/strided_slice.ipp>
+#include <trainhook/graph/ops/impl/summary.ipp>
+#include <trainhook/graph/ops/impl/training.ipp>
 
 #include <trainhook/graph_def/impl/graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/graph_def_writer.ipp>
@@ -95,17 +97,14 @@
 #include <trainhook/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/node_def.ipp>
-#include <trainhook/graph_def/impl/op_def.ipp>
-#include <trainhook/graph_def/impl/op_defs.ipp>
 #include <trainhook/graph_def/impl/resource_variables.ipp>
 #include <trainhook/graph_def/impl/saver_nodes.ipp>
-#include <trainhook/graph_def/impl/shape_rules.ipp>
 #include <trainhook/graph_def/impl/tensor_proto.ipp>
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
 #include <trainhook/graph_def/impl/text_to_wire.ipp>
 
 #include <trainhook/session/impl/coordinator.ipp>
-#include <trainhook/session/impl/environment.ipp>
+#include <trainhook/session/impl/hook_services.ipp>
 #include <trainhook/session/impl/looper_thread.ipp>
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
@@ -134,11 +133,14 @@
 #include <trainhook/loop/impl/state_binding.ipp>
 #include <trainhook/loop/impl/variable_binding.ipp>
 
+#include <trainhook/checkpoint/impl/background_writer.ipp>
 #include <trainhook/checkpoint/impl/bundle_cleanup.ipp>
 #include <trainhook/checkpoint/impl/bundle_reader.ipp>
 #include <trainhook/checkpoint/impl/bundle_writer.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
+#include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
@@ -147,16 +149,7 @@
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>
 
-#include <trainhook/creation/impl/chief_session_creator.ipp>
-#include <trainhook/creation/impl/local_master.ipp>
-#include <trainhook/creation/impl/scaffold.ipp>
-#include <trainhook/creation/impl/session_creator.ipp>
-#include <trainhook/creation/impl/session_manager.ipp>
-#include <trainhook/creation/impl/worker_session_creator.ipp>
-
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
-#include <trainhook/hooks/impl/background_writer.ipp>
-#include <trainhook/hooks/impl/checkpoint_claim.ipp>
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
@@ -165,12 +158,12 @@
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/graph_export.ipp>
-#include <trainhook/hooks/impl/input_checkpoints.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
 #include <trainhook/hooks/impl/profiler_hook.ipp>
 #include <trainhook/hooks/impl/progress_hook.ipp>
 #include <trainhook/hooks/impl/progress_line.ipp>
+#include <trainhook/hooks/impl/scaffold.ipp>
 #include <trainhook/hooks/impl/second_or_step_timer.ipp>
 #include <trainhook/hooks/impl/step_counter_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
@@ -178,12 +171,17 @@
 #include <trainhook/hooks/impl/tensor_text.ipp>
 #include <trainhook/hooks/impl/timeline.ipp>
 
+#include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
 #include <trainhook/monitored/impl/hook_states.ipp>
 #include <trainhook/monitored/impl/hooked_session.ipp>
+#include <trainhook/monitored/impl/local_master.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
-#include <trainhook/monitored/impl/session_life.ipp>
+#include <trainhook/monitored/impl/session_creator.ipp>
+#include <trainhook/monitored/impl/session_lifecycle.ipp>
+#include <trainhook/monitored/impl/session_manager.ipp>
+#include <trainhook/monitored/impl/worker_session_creator.ipp>
 
 #include <trainhook/testing/impl/faulty_file_system.ipp>
 #include <trainhook/testing/impl/log_lines.ipp>

@@ -12,17 +12,17 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/creation/chief_session_creator.hpp>
-#include <trainhook/creation/local_master.hpp>
-#include <trainhook/creation/scaffold.hpp>
-#include <trainhook/creation/session_creator.hpp>
-#include <trainhook/creation/session_manager.hpp>
-#include <trainhook/creation/worker_session_creator.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
+#include <trainhook/monitored/session_creator.hpp>
+#include <trainhook/monitored/session_manager.hpp>
+#include <trainhook/monitored/worker_session_creator.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 

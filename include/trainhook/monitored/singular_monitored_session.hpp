@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <trainhook/creation/chief_session_creator.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 
 namespace trainhook {

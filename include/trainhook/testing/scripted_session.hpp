@@ -18,10 +18,10 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/creation/session_creator.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_forms.hpp>
 

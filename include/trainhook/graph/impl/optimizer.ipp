@@ -13,11 +13,11 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/op_builder.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook::detail {
 

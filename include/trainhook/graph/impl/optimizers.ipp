@@ -11,29 +11,13 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/array_ops.hpp>
-#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/initializers.hpp>
-#include <trainhook/graph/math_ops.hpp>
 #include <trainhook/graph/op_builder.hpp>
-#include <trainhook/graph/state_ops.hpp>
-
-namespace trainhook::detail {
-
-/// An update op such as ApplyAdam: first the variables it changes, then numbers, cast to the dtype of the variable.
-TRAINHOOK_DECL Operation apply_op(std::string_view type, const Variable& variable, std::vector<Output> refs,
-                                  const std::vector<Output>& numbers, Attrs attrs) {
-  std::vector<Output> inputs{variable.ref()};
-  inputs.insert(inputs.end(), refs.begin(), refs.end());
-  for (const Output& number : numbers) inputs.push_back(cast(number, variable.dtype()));
-  attrs.emplace("T", variable.dtype());
-  attrs.emplace("use_locking", false);
-  return add_op(variable.handle.graph(), type, {}, std::move(inputs), std::move(attrs), variable.dtype(),
-                variable.shape())
-      .operation();
-}
-
-}  // namespace trainhook::detail
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/state.hpp>
+#include <trainhook/graph/ops/training.hpp>
 
 namespace trainhook {
 
@@ -154,8 +138,8 @@ TRAINHOOK_DECL Operation AdamOptimizer::apply(Output gradient, const Variable& v
 
 TRAINHOOK_DECL void AdamOptimizer::finish(Graph& graph, std::vector<Operation>& updates) {
   const Graph::Scope after = graph.control_dependencies(updates);
-  updates.push_back(assign(powers_[0], mul(powers_[0], beta1_)).operation());
-  updates.push_back(assign(powers_[1], mul(powers_[1], beta2_)).operation());
+  updates.push_back(assign(powers_[0], multiply(powers_[0], beta1_)).operation());
+  updates.push_back(assign(powers_[1], multiply(powers_[1], beta2_)).operation());
 }
 
 TRAINHOOK_DECL Variable AdamOptimizer::power_variable(Graph& graph, std::string_view name, const Operand& beta) {

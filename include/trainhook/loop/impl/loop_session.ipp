@@ -10,9 +10,9 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
-#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/session/session_like.hpp>
 
 namespace trainhook::detail {

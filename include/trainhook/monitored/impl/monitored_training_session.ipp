@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>

@@ -14,6 +14,7 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook::testing {

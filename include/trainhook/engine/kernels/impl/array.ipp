@@ -18,7 +18,7 @@
 
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/graph/array_ops.hpp>
+#include <trainhook/graph/ops/array.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

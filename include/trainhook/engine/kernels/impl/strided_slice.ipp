@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/graph/strided_slice_ops.hpp>
+#include <trainhook/graph/ops/strided_slice.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of background_writer.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/background_writer.hpp>
+
+#include <utility>
+
+namespace trainhook {
+
+TRAINHOOK_DECL BackgroundWriter::~BackgroundWriter() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+TRAINHOOK_DECL bool BackgroundWriter::is_busy() {
+  const std::scoped_lock lock(mutex_);
+  return writing_ || waiting_.has_value();
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> BackgroundWriter::submit(std::int64_t step, Commit commit) {
+  std::optional<Job> replaced = Job{step, std::move(commit)};
+  {
+    const std::scoped_lock lock(mutex_);
+    std::swap(replaced, waiting_);
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  }
+  changed_.notify_all();
+  return replaced ? std::optional(replaced->step) : std::nullopt;
+}
+
+TRAINHOOK_DECL std::optional<BackgroundWrite> BackgroundWriter::take_outcome() {
+  const std::scoped_lock lock(mutex_);
+  if (outcomes_.empty()) return std::nullopt;
+  BackgroundWrite outcome = std::move(outcomes_.front());
+  outcomes_.pop_front();
+  outcomes_ready_.fetch_sub(1, std::memory_order_relaxed);
+  return outcome;
+}
+
+TRAINHOOK_DECL void BackgroundWriter::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !writing_ && !waiting_; });
+}
+
+TRAINHOOK_DECL void BackgroundWriter::work() noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return waiting_ || closing_; });
+    if (!waiting_) return;
+    std::optional<Job> job = std::exchange(waiting_, std::nullopt);
+    writing_ = true;
+    lock.unlock();
+    BackgroundWrite outcome = run(*job);
+    job.reset();  // releases the model's memory, before anybody is told
+    lock.lock();
+    writing_ = false;
+    outcomes_.push_back(std::move(outcome));
+    outcomes_ready_.fetch_add(1, std::memory_order_release);
+    changed_.notify_all();
+  }
+}
+
+TRAINHOOK_DECL BackgroundWrite BackgroundWriter::run(Job& job) noexcept {
+  BackgroundWrite outcome{.step = job.step};
+  try {
+    outcome.prefix = job.commit();
+  } catch (...) { outcome.error = std::current_exception(); }
+  return outcome;
+}
+
+}  // namespace trainhook

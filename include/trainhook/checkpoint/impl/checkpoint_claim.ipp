@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of checkpoint_claim.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
+
+#include <cstddef>
+#include <utility>
+
+#include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/io/path.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL CheckpointCompanion::~CheckpointCompanion() = default;
+
+TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph) {
+  std::vector<std::shared_ptr<CheckpointClaim>> claims;
+  for (const auto& entry : graph.collection<std::weak_ptr<CheckpointClaim>>(kCheckpointClaims)) {
+    if (std::shared_ptr<CheckpointClaim> claim = entry.lock()) claims.push_back(std::move(claim));
+  }
+  return claims;
+}
+
+TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,
+                                                                  CheckpointClaim wanted) {
+  const std::string directory = detail::plain_path(wanted.directory);
+  for (const std::shared_ptr<CheckpointClaim>& held : checkpoint_claims(graph)) {
+    if (detail::plain_path(held->directory) != directory) continue;
+    throw InvalidArgumentError(
+        "two hooks save checkpoints into '{}': {} (checkpoint_basename {}) and {} (checkpoint_basename {}); leave one "
+        "out, or give it a checkpoint_dir of its own. A training session given save_checkpoint_steps or "
+        "save_checkpoint_secs has one already",
+        wanted.directory, held->hook, held->basename, wanted.hook, wanted.basename);
+  }
+  file_system.make_directories(wanted.directory);
+  wanted.lock = file_system.lock_file(join_path(wanted.directory, ".checkpoint_lock"));
+  const std::size_t left = remove_stale_temporaries(file_system, wanted.directory).size();
+  if (left > 0)
+    log_info("Removed {} temporary files from {} that a writer which was killed had left.", left, wanted.directory);
+  auto claim = std::make_shared<CheckpointClaim>(std::move(wanted));
+  graph.add_to_collection(kCheckpointClaims, std::weak_ptr<CheckpointClaim>(claim));
+  return claim;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of chief_session_creator.hpp.
+#pragma once
+
+#include <trainhook/monitored/chief_session_creator.hpp>
+
+#include <exception>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL ChiefSessionCreator::ChiefSessionCreator(Graph& graph, SessionManager::Open open,
+                                                        ChiefSessionCreatorOptions options)
+    : graph_(&graph), open_(std::move(open)), options_(std::move(options)) {
+  if (!open_)
+    throw InvalidArgumentError(
+        "ChiefSessionCreator: open is empty; give the function that makes a session of the graph");
+  if (options_.scaffold == nullptr) options_.scaffold = std::make_shared<Scaffold>();
+}
+
+TRAINHOOK_DECL OwnedSession ChiefSessionCreator::create_session() {
+  if (options_.master != nullptr) options_.master->withdraw();
+  Scaffold& scaffold = *options_.scaffold;
+  scaffold.finalize(*graph_);
+  scaffold.saver()->use(file_system(), options_.clock != nullptr ? *options_.clock : system_clock());
+  if (!manager_) manager_.emplace(manager_options());
+  InitOptions init{.init_op = scaffold.init_op(), .init_feed_dict = scaffold.init_feed_dict()};
+  if (scaffold.has_init_fn()) init.init_fn = [&scaffold](SessionRef session) { scaffold.init_fn(session); };
+  OwnedSession ready =
+      manager_->prepare_session(open_,
+                                {.saver = scaffold.saver(),
+                                 .checkpoint_dir = options_.checkpoint_dir,
+                                 .checkpoint_filename_with_path = options_.checkpoint_filename_with_path},
+                                init);
+  return options_.master != nullptr ? options_.master->publish(std::move(ready)) : ready;
+}
+
+TRAINHOOK_DECL bool ChiefSessionCreator::has_checkpoint() const noexcept {
+  if (!options_.checkpoint_filename_with_path.empty()) return true;
+  if (options_.checkpoint_dir.empty()) return false;
+  try {
+    return !detail::restorable_checkpoints(file_system(), *graph_, options_.checkpoint_dir).empty();
+  } catch (...) {
+    log_warning("checkpoints cannot be looked for in {}: {}", options_.checkpoint_dir,
+                describe(std::current_exception()));
+    return false;
+  }
+}
+
+TRAINHOOK_DECL RestoreReport ChiefSessionCreator::report() const {
+  return manager_ ? manager_->report() : RestoreReport{};
+}
+
+TRAINHOOK_DECL FileSystem& ChiefSessionCreator::file_system() const noexcept {
+  return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
+}
+
+TRAINHOOK_DECL SessionManagerOptions ChiefSessionCreator::manager_options() const {
+  const Scaffold& scaffold = *options_.scaffold;
+  return {
+      .local_init_op = scaffold.local_init_op(),
+      .local_init_feed_dict = scaffold.local_init_feed_dict(),
+      .ready_op = scaffold.ready_op(),
+      .ready_for_local_init_op = scaffold.local_init_op().has_value() ? scaffold.ready_for_local_init_op() : Output(),
+      .ask_session = true,
+      .file_system = options_.file_system,
+      .clock = options_.clock};
+}
+
+}  // namespace trainhook

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of session_manager.hpp.
+#pragma once
+
+#include <trainhook/monitored/session_manager.hpp>
+
+#include <algorithm>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/restore_condition.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/run_forms.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::vector<std::string> report_uninitialized_variables(SessionRef session, bool with_local) {
+  std::vector<std::string> names;
+  for (const StateSpec& spec : session.state()) {
+    if (spec.kind == StateKind::Variable && !spec.initialized) names.push_back(spec.name);
+  }
+  if (!with_local) return names;
+  for (const Variable& variable : local_variables(session.graph())) {
+    try {
+      session.run(variable.read);
+    } catch (const FailedPreconditionError& error) {
+      if (std::string_view(error.what()).find("uninitialized") == std::string_view::npos) throw;
+      names.push_back(variable.name());
+    }
+  }
+  return names;
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
+                                                               const std::string& directory) {
+  std::vector<std::string> candidates = checkpoint_candidates(file_system, directory);
+  const auto conditions = graph.collection<RestoreCondition>(kRestoreConditions);
+  std::erase_if(candidates, [&](const std::string& prefix) {
+    return std::ranges::any_of(conditions, [&](const RestoreCondition& condition) {
+      return condition.is_other && condition.is_other(prefix);
+    });
+  });
+  return candidates;
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {
+  if (options_.ready_for_local_init_op.has_value() && !options_.local_init_op.has_value()) {
+    throw InvalidArgumentError(
+        "SessionManager: ready_for_local_init_op is '{}'. If you pass a ready_for_local_init_op you must also pass a "
+        "local_init_op",
+        options_.ready_for_local_init_op.name());
+  }
+  if (options_.recovery_wait_secs <= Duration::zero()) {
+    throw InvalidArgumentError("SessionManager: recovery_wait_secs is {}; it must be above 0",
+                               seconds(options_.recovery_wait_secs));
+  }
+}
+
+TRAINHOOK_DECL OwnedSession SessionManager::prepare_session(const Open& open, const RestoreOptions& from,
+                                                            const InitOptions& init) {
+  return opened(open, from, [&](SessionRef session, bool restored) {
+    if (!restored) initialize(session, init);
+    if (const auto why = try_local_init(session)) {
+      throw FailedPreconditionError(
+          "Init operations did not make model ready for local_init. {}; give them initial values or a checkpoint",
+          *why);
+    }
+    if (const auto why = why_not_ready(session)) {
+      throw FailedPreconditionError(
+          "Init operations did not make model ready. {}; give them initial values or a checkpoint", *why);
+    }
+  });
+}
+
+TRAINHOOK_DECL SessionManager::Recovered SessionManager::recover_session(const Open& open, const RestoreOptions& from) {
+  Recovered result;
+  result.session = opened(open, from, [&](SessionRef session, bool restored) {
+    const std::optional<std::string> no_local_init = try_local_init(session);
+    if (!restored) return;
+    const std::optional<std::string> why = no_local_init ? no_local_init : why_not_ready(session);
+    result.initialized = !why;
+    if (why) log_info("restoring {} did not make the model ready: {}", report_.prefix, *why);
+  });
+  return result;
+}
+
+TRAINHOOK_DECL OwnedSession SessionManager::wait_for_session(const Open& open, std::optional<Duration> max_wait_secs) {
+  const Duration begin = clock().monotonic_now();
+  for (;;) {
+    std::optional<std::string> why;
+    OwnedSession owned = opened(open, {}, [&](SessionRef session, bool) {
+      why = try_local_init(session);
+      if (!why) why = why_not_ready(session);
+    });
+    if (!why) return owned;
+    close_quietly(owned);
+    if (!pause(begin, max_wait_secs)) {
+      throw DeadlineExceededError("Session was not ready after waiting {} secs. {}", seconds(*max_wait_secs), *why);
+    }
+  }
+}
+
+TRAINHOOK_DECL FileSystem& SessionManager::file_system() const {
+  return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
+}
+
+TRAINHOOK_DECL Clock& SessionManager::clock() const {
+  return options_.clock != nullptr ? *options_.clock : system_clock();
+}
+
+TRAINHOOK_DECL double SessionManager::seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+TRAINHOOK_DECL void SessionManager::close_quietly(OwnedSession& owned) noexcept {
+  try {
+    owned.close();
+  } catch (...) { log_warning("while a session that is not ready was closed: {}", describe(std::current_exception())); }
+}
+
+TRAINHOOK_DECL bool SessionManager::pause(Duration begin, std::optional<Duration> max_wait) const {
+  Duration wait = options_.recovery_wait_secs;
+  if (max_wait) {
+    const Duration waited = clock().monotonic_now() - begin;
+    if (waited >= *max_wait) return false;
+    wait = (std::min)(wait, *max_wait - waited);
+  }
+  wait_for_stop(std::stop_token(), clock(), deadline_after(clock(), wait));
+  return true;
+}
+
+TRAINHOOK_DECL void SessionManager::restore(SessionRef session, const RestoreOptions& from) {
+  if (from.saver == nullptr) return;
+  if (!from.checkpoint_filename_with_path.empty()) {
+    from.saver->restore(session, from.checkpoint_filename_with_path);
+    report_.prefix = from.checkpoint_filename_with_path;
+  } else if (!from.checkpoint_dir.empty()) {
+    restore_newest(session, from);
+  }
+}
+
+TRAINHOOK_DECL void SessionManager::restore_newest(SessionRef session, const RestoreOptions& from) {
+  const std::string& directory = from.checkpoint_dir;
+  const std::vector<std::string> candidates = candidates_of(session.graph(), from);
+  for (const std::string& prefix : candidates) {
+    try {
+      if (!file_system().exists(prefix + ".index"))
+        throw DataLossError("the state file lists it, but {}.index does not exist", prefix);
+      if (const std::optional<std::string> reason = why_not(session.graph(), prefix))
+        throw DataLossError("{}: {}", prefix, *reason);
+      from.saver->restore(session, prefix);
+      report_.prefix = prefix;
+      log_info("Restored {}.", prefix);
+      return;
+    } catch (const DataLossError& error) {
+      log_warning("checkpoint {} is skipped: {}", prefix, error.what());
+      report_.skipped.push_back(fmt::format("{}: {}", prefix, error.what()));
+    }
+  }
+  if (candidates.empty()) return;
+  throw DataLossError(
+      "none of the {} checkpoints in {} can be restored; repair one, or train into an empty directory. The newest is "
+      "{}",
+      candidates.size(), directory, report_.skipped.front());
+}
+
+TRAINHOOK_DECL std::vector<std::string> SessionManager::candidates_of(const Graph& graph,
+                                                                      const RestoreOptions& from) const {
+  const Duration begin = clock().monotonic_now();
+  for (;;) {
+    std::vector<std::string> candidates = detail::restorable_checkpoints(file_system(), graph, from.checkpoint_dir);
+    if (!candidates.empty() || !from.wait_for_checkpoint || !pause(begin, from.max_wait_secs)) return candidates;
+    log_info("waiting for a checkpoint in {}", from.checkpoint_dir);
+  }
+}
+
+TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not(const Graph& graph, const std::string& prefix) {
+  for (const RestoreCondition& condition : graph.collection<RestoreCondition>(kRestoreConditions)) {
+    if (std::optional<std::string> reason = condition.why_not(prefix)) return reason;
+  }
+  return std::nullopt;
+}
+
+TRAINHOOK_DECL void SessionManager::initialize(SessionRef session, const InitOptions& init) const {
+  if (!init.init_op.has_value() && !init.init_fn && !options_.local_init_op.has_value()) {
+    if (const auto why = variables_missing(session, false)) {
+      throw FailedPreconditionError(
+          "Model is not initialized and no init_op or init_fn or local_init_op was given, nor is there a checkpoint. "
+          "{}",
+          *why);
+    }
+  }
+  if (init.init_op.has_value()) session.run(init.init_op, init.init_feed_dict);
+  if (init.init_fn) init.init_fn(session);
+}
+
+TRAINHOOK_DECL std::optional<std::string> SessionManager::try_local_init(SessionRef session) const {
+  if (!options_.local_init_op.has_value()) return std::nullopt;
+  if (auto why = why_not(session, options_.ready_for_local_init_op, false)) return why;
+  session.run(options_.local_init_op, options_.local_init_feed_dict,
+              options_.local_init_run_options ? &*options_.local_init_run_options : nullptr);
+  return std::nullopt;
+}
+
+TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not(SessionRef session, Output probe,
+                                                                  bool with_local) const {
+  if (!probe.has_value()) return options_.ask_session ? variables_missing(session, with_local) : std::nullopt;
+  try {
+    const Tensor names = session.run(probe);
+    if (names.dtype() != DType::String || names.num_elements() == 0) return std::nullopt;
+    const auto missing = names.data<std::string>();
+    return not_initialized({missing.begin(), missing.end()});
+  } catch (const FailedPreconditionError& error) {
+    if (std::string_view(error.what()).find("uninitialized") != std::string_view::npos)
+      return std::string(error.what());
+    log_warning("'{}', which tells whether the model is ready, failed: {}", probe.name(), error.what());
+    throw;
+  }
+}
+
+TRAINHOOK_DECL std::optional<std::string> SessionManager::variables_missing(SessionRef session, bool with_local) {
+  const std::vector<std::string> names = report_uninitialized_variables(session, with_local);
+  return names.empty() ? std::nullopt : std::optional<std::string>(not_initialized(names));
+}
+
+TRAINHOOK_DECL std::string SessionManager::not_initialized(const std::vector<std::string>& names) {
+  std::string text = "Variables not initialized: ";
+  for (const std::string& name : names) text += (&name == &names.front() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace trainhook

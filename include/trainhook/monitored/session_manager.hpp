@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// SessionManager: brings a new session to life from the newest good checkpoint, or from initial values.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/monitored/session_creator.hpp>
+#include <trainhook/session/run_args.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+
+/// What a restore did.
+struct RestoreReport {
+  std::string prefix{};                ///< the checkpoint that was restored; empty: none
+  std::vector<std::string> skipped{};  ///< newer ones that were not, each with the reason
+};
+
+/// Where a model comes from when it is not initialized.
+struct RestoreOptions {
+  std::shared_ptr<Saver> saver{};                       ///< null: nothing is restored
+  std::string checkpoint_dir{};                         ///< its newest good checkpoint
+  std::string checkpoint_filename_with_path{};          ///< or exactly this one
+  bool wait_for_checkpoint = false;                     ///< where the directory has none yet: wait for one
+  Duration max_wait_secs = std::chrono::seconds(7200);  ///< how long at most
+};
+
+/// What is done where nothing was restored.
+struct InitOptions {
+  Operation init_op{};
+  FeedDict init_feed_dict{};                  ///< feeds for `init_op`
+  std::function<void(SessionRef)> init_fn{};  ///< called after `init_op`
+};
+
+struct SessionManagerOptions {
+  Operation local_init_op{};        ///< run in every new session, also a restored one
+  FeedDict local_init_feed_dict{};  ///< feeds for it
+  std::optional<RunOptions> local_init_run_options{};
+  Output ready_op{};                 ///< string vector of what is not ready; none: always ready
+  Output ready_for_local_init_op{};  ///< the same, asked before `local_init_op`
+  bool ask_session = false;          ///< for the two where not given: ask for variables without a value
+  Duration recovery_wait_secs = std::chrono::seconds(30);  ///< between two looks at what is waited for
+  FileSystem* file_system = nullptr;                       ///< null: the machine's own
+  Clock* clock = nullptr;                                  ///< null: the machine's own
+};
+
+/// The variables that have no value yet: the session's own and, if asked for, those of the graph's collection of local
+/// variables. Source: TensorFlow's op of this name; asked of the session, so that it needs no nodes.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> report_uninitialized_variables(SessionRef session,
+                                                                                     bool with_local = true);
+
+namespace detail {
+
+/// The checkpoints of a directory that a model of `graph` can come from, best first.
+TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
+                                                               const std::string& directory);
+
+}  // namespace detail
+
+/// Prepares sessions for running. Source: TensorFlow's `SessionManager`; a damaged checkpoint makes it step back to an
+/// older one, waiting ends at the deadline, and a session that comes to nothing is closed.
+class SessionManager {
+ public:
+  /// Makes a raw session of the graph, without values.
+  using Open = std::function<OwnedSession()>;
+
+  /// @throws InvalidArgumentError for a `ready_for_local_init_op` without a `local_init_op`, or a wait that is not
+  /// positive.
+  TRAINHOOK_DECL explicit SessionManager(SessionManagerOptions options = {});
+
+  /// Opens a session and gives its variables values: from the directory's newest good checkpoint, or from the file
+  /// named, else by `init_op` and `init_fn`; then local variables by `local_init_op`.
+  /// @throws InvalidArgumentError where both places are given; FailedPreconditionError where variables are left without
+  /// values; DataLossError where a directory has checkpoints and none of them is good.
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession prepare_session(const Open& open, const RestoreOptions& from = {},
+                                                            const InitOptions& init = {});
+
+  struct Recovered {
+    OwnedSession session{};
+    bool initialized = false;  ///< whether it was restored and is ready
+  };
+
+  /// Opens a session, restores it where there is a checkpoint, and runs `local_init_op`; never `init_op`.
+  /// @throws as `prepare_session`, but not where variables are left without values.
+  [[nodiscard]] TRAINHOOK_DECL Recovered recover_session(const Open& open, const RestoreOptions& from);
+
+  /// Opens sessions until one is ready, which somebody else brings about, and closes those that are not.
+  /// @throws DeadlineExceededError after `max_wait_secs`; nothing there waits for ever.
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession wait_for_session(const Open& open,
+                                                             std::optional<Duration> max_wait_secs = std::nullopt);
+
+  /// What the last call restored.
+  [[nodiscard]] const RestoreReport& report() const noexcept { return report_; }
+
+ private:
+  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
+  [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
+  TRAINHOOK_DECL static double seconds(Duration duration);
+
+  // Opens, restores and calls `then(session, restored)`; closes the session again where any of it throws.
+  template <class Then>
+  OwnedSession opened(const Open& open, const RestoreOptions& from, Then then) {
+    if (!from.checkpoint_dir.empty() && !from.checkpoint_filename_with_path.empty()) {
+      throw InvalidArgumentError("checkpoint_dir '{}' and checkpoint_filename_with_path '{}' cannot both be given",
+                                 from.checkpoint_dir, from.checkpoint_filename_with_path);
+    }
+    report_ = {};
+    OwnedSession owned = open();
+    try {
+      restore(owned.session, from);
+      owned.restored_from = report_.prefix;
+      then(owned.session, !report_.prefix.empty());
+    } catch (...) {
+      close_quietly(owned);
+      throw;
+    }
+    return owned;
+  }
+
+  TRAINHOOK_DECL static void close_quietly(OwnedSession& owned) noexcept;
+
+  // Waits for the next look; false when `max_wait` has passed since `begin`.
+  TRAINHOOK_DECL bool pause(Duration begin, std::optional<Duration> max_wait) const;
+
+  TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from);
+  TRAINHOOK_DECL void restore_newest(SessionRef session, const RestoreOptions& from);
+  TRAINHOOK_DECL std::vector<std::string> candidates_of(const Graph& graph, const RestoreOptions& from) const;
+  TRAINHOOK_DECL static std::optional<std::string> why_not(const Graph& graph, const std::string& prefix);
+  TRAINHOOK_DECL void initialize(SessionRef session, const InitOptions& init) const;
+
+  // Why local variables could not be initialized, or nothing.
+  TRAINHOOK_DECL std::optional<std::string> try_local_init(SessionRef session) const;
+
+  std::optional<std::string> why_not_ready(SessionRef session) const {
+    return why_not(session, options_.ready_op, true);
+  }
+
+  TRAINHOOK_DECL std::optional<std::string> why_not(SessionRef session, Output probe, bool with_local) const;
+  TRAINHOOK_DECL static std::optional<std::string> variables_missing(SessionRef session, bool with_local);
+  TRAINHOOK_DECL static std::string not_initialized(const std::vector<std::string>& names);
+
+  SessionManagerOptions options_;
+  RestoreReport report_;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/monitored/impl/session_manager.ipp>
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// HookServices: what a monitored session lends to its hooks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
+
+namespace trainhook {
+
+class FileSystem;
+class FileWriterCache;
+
+/// The disk, the clock and the event writers that the hooks of one session share. Owned by the session, outlives its
+/// hooks' use of it.
+class HookServices {
+ public:
+  TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept;
+
+  [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
+  [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
+
+  /// One writer a directory, closed with the session.
+  [[nodiscard]] FileWriterCache& writers() const noexcept { return *writers_; }
+
+  /// The checkpoint that the model of the session at hand was restored from; empty: it has initial values.
+  [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
+  void set_restored_from(std::string prefix) noexcept { restored_from_ = std::move(prefix); }
+
+  /// Why the model must not be saved right now, or nothing: asks every hook of the session. Whatever saves asks first.
+  [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
+  void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
+
+ private:
+  FileSystem* file_system_;
+  Clock* clock_;
+  FileWriterCache* writers_;
+  std::string restored_from_;
+  std::function<std::optional<std::string>()> save_veto_;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/hook_services.ipp>
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// BackgroundWriter: order, replacement, failures, and its end.
+#include <trainhook/checkpoint/background_writer.hpp>
+
+#include <latch>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook {
+namespace {
+
+TEST(BackgroundWriter, CommitsOneAfterTheOtherAndTellsInOrder) {
+  BackgroundWriter writer;
+  EXPECT_FALSE(writer.is_busy());
+  EXPECT_FALSE(writer.has_outcome());
+  for (int step = 1; step <= 3; ++step) {
+    EXPECT_EQ(writer.submit(step, [step] { return "ckpt-" + std::to_string(step); }), std::nullopt);
+    writer.wait();
+  }
+  for (int step = 1; step <= 3; ++step) {
+    EXPECT_TRUE(writer.has_outcome());
+    const auto outcome = writer.take_outcome();
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_EQ(outcome->step, step);
+    EXPECT_EQ(outcome->prefix, "ckpt-" + std::to_string(step));
+  }
+  EXPECT_FALSE(writer.has_outcome());
+  EXPECT_FALSE(writer.take_outcome().has_value());
+}
+
+TEST(BackgroundWriter, ReplacesWhatWaitsButNotWhatIsBeingWritten) {
+  std::latch started(1);
+  std::latch go(1);
+  BackgroundWriter writer;
+  writer.submit(1, [&] {
+    started.count_down();
+    go.wait();
+    return std::string("first");
+  });
+  started.wait();
+  EXPECT_TRUE(writer.is_busy());
+  EXPECT_EQ(writer.submit(2, [] { return std::string("second"); }), std::nullopt);
+  EXPECT_EQ(writer.submit(3, [] { return std::string("third"); }), 2);
+  go.count_down();
+  writer.wait();
+  EXPECT_EQ(writer.take_outcome()->prefix, "first");
+  EXPECT_EQ(writer.take_outcome()->prefix, "third");
+  EXPECT_FALSE(writer.has_outcome());
+}
+
+TEST(BackgroundWriter, KeepsTheErrorAndGoesOn) {
+  BackgroundWriter writer;
+  writer.submit(1, []() -> std::string { throw ResourceExhaustedError("full"); });
+  writer.wait();
+  EXPECT_EQ(describe(writer.take_outcome()->error), "ResourceExhausted: full");
+  writer.submit(2, [] { return std::string("fine"); });
+  writer.wait();
+  EXPECT_EQ(writer.take_outcome()->error, nullptr);
+}
+
+TEST(BackgroundWriter, ReleasesWhatItHoldsBeforeItTells) {
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = held;
+  BackgroundWriter writer;
+  writer.submit(1, [held = std::move(held)] { return std::string(); });
+  writer.wait();
+  EXPECT_TRUE(watched.expired());
+}
+
+TEST(BackgroundWriter, FinishesWhatWasHandedOverBeforeItGoes) {
+  bool written = false;
+  {
+    BackgroundWriter writer;
+    writer.submit(1, [&] {
+      written = true;
+      return std::string();
+    });
+  }
+  EXPECT_TRUE(written);
+}
+
+}  // namespace
+}  // namespace trainhook

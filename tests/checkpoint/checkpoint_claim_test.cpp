@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Who may save into a directory, and what is done to one before the first save.
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook {
+namespace {
+
+CheckpointClaim claim_of(const std::string& directory) {
+  return {.directory = directory, .basename = "model.ckpt", .hook = "CheckpointSaverHook"};
+}
+
+TEST(CheckpointClaim, OneSessionAtATimeSavesIntoADirectory) {
+  testing::MemoryFileSystem disk;
+  Graph here;
+  Graph there;
+  auto first = claim_checkpoints(here, disk, claim_of("run"));
+  try {
+    auto second = claim_checkpoints(there, disk, claim_of("run"));
+    FAIL();
+  } catch (const FailedPreconditionError& error) {
+    EXPECT_NE(std::string(error.what()).find("run/.checkpoint_lock"), std::string::npos) << error.what();
+  }
+  EXPECT_NE(claim_checkpoints(there, disk, claim_of("elsewhere")), nullptr);
+  first.reset();
+  EXPECT_NE(claim_checkpoints(there, disk, claim_of("run")), nullptr);
+}
+
+TEST(CheckpointClaim, RemovesWhatAKilledWriterHasLeftAndNothingElse) {
+  testing::MemoryFileSystem disk;
+  disk.make_directories("run");
+  for (const char* name : {"model.ckpt-1.index", "model.ckpt-2.index.tempstate17", "checkpoint.tmp0123456789abcdef",
+                           "notes.tmp", "a.tempstate"}) {
+    write_file_atomically(disk, join_path("run", name), "text");
+  }
+  Graph graph;
+  const auto claim = claim_checkpoints(graph, disk, claim_of("run"));
+  EXPECT_EQ(disk.list_directory("run"),
+            (std::vector<std::string>{".checkpoint_lock", "a.tempstate", "model.ckpt-1.index", "notes.tmp"}));
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of HookServices.
+#include <trainhook/session/hook_services.hpp>
+
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook {
+namespace {
+
+TEST(HookServices, LendsWhatItWasGiven) {
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
+  const HookServices services(disk, clock, writers);
+  EXPECT_EQ(&services.file_system(), &disk);
+  EXPECT_EQ(&services.clock(), &clock);
+  EXPECT_EQ(&services.writers(), &writers);
+}
+
+TEST(HookServices, NothingForbidsASaveUnlessSomebodyCanBeAsked) {
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
+  HookServices services(disk, clock, writers);
+  EXPECT_EQ(services.save_veto(), std::nullopt);
+  std::optional<std::string> reason;
+  services.set_save_veto([&] { return reason; });
+  EXPECT_EQ(services.save_veto(), std::nullopt);
+  reason = "loss is NaN";
+  EXPECT_EQ(services.save_veto(), "loss is NaN");
+}
+
+}  // namespace
+}  // namespace trainhook
