@@ -398,7 +398,7 @@ TEST(AsyncCheckpointSaverHook, S28_ARecoveryWaitsForTheSaveThatIsRunning) {
   EXPECT_THROW(training.run(), AbortedError);
   EXPECT_TRUE(training.disk.exists("run/model.ckpt-2.index")) << "so that it is what the recovery restores";
   opener.join();
-  training.environment.set_restored_from("run/model.ckpt-2");
+  training.services.set_restored_from("run/model.ckpt-2");
   training.create();
   EXPECT_TRUE(training.told->lines().ends_with("a.after_save 2\n"));
   EXPECT_EQ(training.hook->last_saved_step(), 2);
@@ -428,7 +428,7 @@ TEST(AsyncCheckpointSaverHook, FinishesTheSaveThatIsRunningBeforeItIsDestroyed) 
   support::Process training;
   auto hook =
       std::make_shared<AsyncCheckpointSaverHook>(Options{.checkpoint_dir = "run", .save_steps = 1, .saver = std::make_shared<Saver>()});
-  hook->attach(training.environment);
+  hook->attach(training.services);
   hook->begin(training.graph);
   Coordinator coordinator;
   hook->after_create_session(training.model, coordinator);

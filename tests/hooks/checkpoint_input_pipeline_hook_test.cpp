@@ -58,9 +58,9 @@ struct Fed : support::TrainingDouble {
     graph.unfinalize();
     Scaffold scaffold({.saver = saver});
     scaffold.finalize(graph);
-    saver->use(environment.file_system(), environment.clock());
-    SessionManager manager({.file_system = &environment.file_system()});
-    environment.set_restored_from(manager
+    saver->use(services.file_system(), services.clock());
+    SessionManager manager({.file_system = &services.file_system()});
+    services.set_restored_from(manager
                                       .prepare_session([this] { return OwnedSession{.session = model}; },
                                                        {.saver = saver, .checkpoint_dir = "run"})
                                       .restored_from);
@@ -270,7 +270,7 @@ TEST(CheckpointInputPipelineHook, S29_FailsWhereTheModelWasRestoredWithoutItsInp
   resumed.begin();
   resumed.saver->use(outside.disk, outside.clock);
   resumed.saver->restore(resumed.model, "run/model.ckpt-2");
-  resumed.environment.set_restored_from("run/model.ckpt-2");
+  resumed.services.set_restored_from("run/model.ckpt-2");
   resumed.create();
   try {
     resumed.train_steps(1);

@@ -38,14 +38,14 @@ struct Saved : support::TrainingDouble {
   void start_without_creation() {
     begin();
     coordinator = std::make_unique<Coordinator>();
-    session = std::make_unique<HookedSession>(model, hooks(), environment);
+    session = std::make_unique<HookedSession>(model, hooks(), services);
   }
   void restore_and_create(const std::string& prefix) {
     begin();
     Saver saver;
-    saver.use(environment.file_system(), environment.clock());
+    saver.use(services.file_system(), services.clock());
     saver.restore(model, prefix);
-    environment.set_restored_from(prefix);
+    services.set_restored_from(prefix);
     create();
   }
   [[nodiscard]] std::int64_t saved() { return support::newest_saved_step(saved_on, "run"); }
@@ -479,7 +479,7 @@ TEST(CheckpointSaverHook, EventsThatCouldNotBeWrittenAreTheErrorOfTheEnd) {
   Alone training;
   testing::FaultyFileSystem events_disk(training.disk);
   FileWriters writers({.file_system = &events_disk, .clock = &training.clock});
-  training.environment = Environment(training.disk, training.clock, writers);
+  training.services = HookServices(training.disk, training.clock, writers);
   training.add_saver({.save_steps = 2});
   training.start();
   events_disk.fail_at(testing::FileOperation::Append, 1);
@@ -524,8 +524,8 @@ TEST(CheckpointSaverHook, S14_TheDirectoryIsFreeAgainWhenTheSessionHasEnded) {
   const auto saver = std::make_shared<Saver>();
   CheckpointSaverHook first({.checkpoint_dir = "run", .save_steps = 1, .saver = saver});
   CheckpointSaverHook second({.checkpoint_dir = "run", .save_steps = 1, .saver = saver});
-  first.attach(training.environment);
-  second.attach(training.environment);
+  first.attach(training.services);
+  second.attach(training.services);
   first.begin(training.graph);
   EXPECT_THROW(second.begin(training.graph), InvalidArgumentError);
   first.abort(nullptr);

@@ -115,10 +115,10 @@ TEST(NanTensorHook, S13_S23_VetoesSavesUntilARunIsGoodAgain) {
   EXPECT_EQ(hook.phase(), HookPhase::Check);
   training.start();
   training.run();
-  EXPECT_EQ(training.environment.save_veto(), std::nullopt);
+  EXPECT_EQ(training.services.save_veto(), std::nullopt);
   training.loss = Tensor(kNan);
   training.run();
-  EXPECT_EQ(training.environment.save_veto(), "tensor 'loss' is NaN or infinite");
+  EXPECT_EQ(training.services.save_veto(), "tensor 'loss' is NaN or infinite");
   training.loss = Tensor(1.0F);
   training.create();
   EXPECT_EQ(hook.veto_save(), std::nullopt) << "a restored model is as good as its checkpoint";

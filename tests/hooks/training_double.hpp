@@ -45,7 +45,7 @@ class TrainingDouble {
  public:
   /// @param scope where the global step is made
   explicit TrainingDouble(Outside& outside, const std::string& scope = {}) : outside_(&outside), script(scope) {
-    environment.set_save_veto([this]() -> std::optional<std::string> {
+    services.set_save_veto([this]() -> std::optional<std::string> {
       for (const auto& hook : hooks_) {
         if (auto reason = hook->veto_save()) return reason;
       }
@@ -65,14 +65,14 @@ class TrainingDouble {
 
   void begin() {
     std::ranges::stable_sort(hooks_, {}, [](const auto& hook) { return hook->phase(); });
-    for (const auto& hook : hooks_) hook->attach(environment);
+    for (const auto& hook : hooks_) hook->attach(services);
     for (const auto& hook : hooks_) hook->begin(graph);
     graph.finalize();
   }
   void create() {
     coordinator = std::make_unique<Coordinator>(outside_->clock);
     for (const auto& hook : hooks_) hook->after_create_session(model, *coordinator);
-    session = std::make_unique<HookedSession>(model, hooks_, environment);
+    session = std::make_unique<HookedSession>(model, hooks_, services);
   }
   TrainingDouble& start() {
     begin();
@@ -81,9 +81,9 @@ class TrainingDouble {
   }
   /// Hooks of this process see another disk.
   void use_disk(FileSystem& disk) {
-    const Environment before = environment;
-    environment = Environment(disk, outside_->clock, writers);
-    environment.set_save_veto([before] { return before.save_veto(); });
+    const HookServices before = services;
+    services = HookServices(disk, outside_->clock, writers);
+    services.set_save_veto([before] { return before.save_veto(); });
   }
   [[nodiscard]] bool should_stop() const { return session->should_stop() || coordinator->should_stop(); }
 
@@ -108,7 +108,7 @@ class TrainingDouble {
   Graph& graph = script.graph();
   testing::ScriptedSession model{script};
   FileWriters writers{{.file_system = &outside_->disk, .clock = &outside_->clock}};
-  Environment environment{outside_->disk, outside_->clock, writers};
+  HookServices services{outside_->disk, outside_->clock, writers};
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<HookedSession> session;
 

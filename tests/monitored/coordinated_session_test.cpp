@@ -39,7 +39,7 @@ class CoordinatedSessionTest : public ::testing::Test {
   ~CoordinatedSessionTest() override { set_log_sink(previous_sink); }
 
   std::unique_ptr<CoordinatedSession> make() {
-    return std::make_unique<CoordinatedSession>(*creator, hooks, environment, std::chrono::seconds(120));
+    return std::make_unique<CoordinatedSession>(*creator, hooks, services, std::chrono::seconds(120));
   }
   float run(CoordinatedSession& session, float fed) {
     const Fetch fetch(out);
@@ -52,7 +52,7 @@ class CoordinatedSessionTest : public ::testing::Test {
   testing::ManualClock clock;
   testing::MemoryFileSystem disk;
   FileWriters writers{{.file_system = &disk, .clock = &clock}};
-  Environment environment{disk, clock, writers};
+  HookServices services{disk, clock, writers};
   Graph graph;
   Output in = placeholder(graph, DType::Float, Shape{}, "in");
   Output out = identity(in, "out");
@@ -168,7 +168,7 @@ TEST_F(CoordinatedSessionTest, ASessionThatItsChiefHasGivenUpIsUnavailable) {
     SmallEngine session;
     std::shared_ptr<std::atomic<bool>> lost = std::make_shared<std::atomic<bool>>(false);
   } sharing(graph);
-  CoordinatedSession session(sharing, hooks, environment, std::chrono::seconds(1));
+  CoordinatedSession session(sharing, hooks, services, std::chrono::seconds(1));
   EXPECT_EQ(run(session, 1), 1);
   *sharing.lost = true;
   sharing.session.close();

@@ -103,7 +103,7 @@ class HookedSessionTest : public ::testing::Test {
   testing::ManualClock clock;
   testing::MemoryFileSystem disk;
   FileWriters writers{{.file_system = &disk, .clock = &clock}};
-  Environment environment{disk, clock, writers};
+  HookServices services{disk, clock, writers};
   testing::Script script;
   Output zero = script.value("zero", [] { return 0.0F; });
   Output five = script.value("five", [] { return 5.0F; });
@@ -116,7 +116,7 @@ class HookedSessionTest : public ::testing::Test {
 
 TEST_F(HookedSessionTest, M051_WithoutHooksTheEngineGetsWhatTheCallerGave) {
   const Hooks none;
-  HookedSession session(inner, none, environment);
+  HookedSession session(inner, none, services);
   const RunOptions options{.trace_level = TraceLevel::Software, .timeout = std::chrono::milliseconds(7)};
   RunMetadata metadata;
   EXPECT_EQ(run(session, zero, {{zero, 7.0F}}, &options, &metadata).scalar<float>(), 7);
@@ -130,7 +130,7 @@ TEST_F(HookedSessionTest, M051_WithoutHooksTheEngineGetsWhatTheCallerGave) {
 }
 
 TEST_F(HookedSessionTest, M052_CallsOnlyTheCallbacksOfARun) {
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   (void)run(session, zero);
   for (const auto& hook : {a, b}) {
     EXPECT_EQ(hook->begins, 0);
@@ -146,7 +146,7 @@ TEST_F(HookedSessionTest, M052_CallsOnlyTheCallbacksOfARun) {
 }
 
 TEST_F(HookedSessionTest, M053_StopsOnceAHookAsksForIt) {
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   (void)run(session, zero);
   EXPECT_FALSE(session.should_stop());
   a->stops = true;
@@ -157,7 +157,7 @@ TEST_F(HookedSessionTest, M053_StopsOnceAHookAsksForIt) {
 TEST_F(HookedSessionTest, M054_GivesEachHookWhatItAskedFor) {
   a->request = {five};
   b->request = {ten};
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   EXPECT_EQ(run(session, zero).scalar<float>(), 0);
   ASSERT_EQ(a->results.size(), 1U);
   EXPECT_EQ(a->results[0].scalar<float>(), 5);
@@ -168,14 +168,14 @@ TEST_F(HookedSessionTest, M054_GivesEachHookWhatItAskedFor) {
 TEST_F(HookedSessionTest, M055_HooksMayFeedWhereTheUserDoesNot) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
   b->request = {.feed_dict = {{five, 10.0F}}};
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   EXPECT_EQ(run(session, zero).scalar<float>() + run(session, five).scalar<float>(), 15);
   EXPECT_EQ(inner.feeds.size(), 2U);
 }
 
 TEST_F(HookedSessionTest, HooksAndUserMayFeedDifferentTensors) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   EXPECT_EQ(run(session, ten, {{ten, 20.0F}}).scalar<float>(), 20);
   EXPECT_EQ(inner.feeds.size(), 2U);
 }
@@ -183,13 +183,13 @@ TEST_F(HookedSessionTest, HooksAndUserMayFeedDifferentTensors) {
 TEST_F(HookedSessionTest, M057_S26_TwoHooksCannotFeedOneTensorHoweverTheyCallIt) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
   b->request = {.feed_dict = {{script.graph().output("zero"), 10.0F}}};  // by name: the same key
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   EXPECT_EQ(message_of_run(session, zero), "FailedPrecondition: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
 }
 
 TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   EXPECT_EQ(message_of_run(session, zero, {{zero, 3.0F}}),
             "FailedPrecondition: Same tensor is fed by a SessionRunHook and user: 'zero:0'; leave it to one of them");
   EXPECT_EQ(b->befores, 1);  // every hook was asked first
@@ -203,7 +203,7 @@ TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
                                   .output_partition_graphs = true,
                                   .report_tensor_allocations_upon_oom = true,
                                   .debug_tensor_watch_opts = {"B"}};
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   (void)run(session, zero);
   for (const auto& hook : {a, b}) {
     EXPECT_EQ(hook->options.trace_level, TraceLevel::Full);
@@ -219,7 +219,7 @@ TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
 
 TEST_F(HookedSessionTest, MetadataThatIsGivenAgainTellsOfTheLastRunOnly) {
   a->request.options = RunOptions{.trace_level = TraceLevel::Full};
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   RunMetadata metadata;
   for (int i = 0; i < 2; ++i) (void)run(session, zero, {}, nullptr, &metadata);
   EXPECT_EQ(a->metadata, &metadata);
@@ -228,7 +228,7 @@ TEST_F(HookedSessionTest, MetadataThatIsGivenAgainTellsOfTheLastRunOnly) {
 
 TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
   a->request.options = RunOptions{.trace_level = TraceLevel::Full, .debug_tensor_watch_opts = {"A"}};
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   const RunOptions options{.timeout = std::chrono::milliseconds(5), .debug_tensor_watch_opts = {"user"}};
   for (int i = 0; i < 3; ++i) {
     (void)run(session, zero, {}, &options);
@@ -241,7 +241,7 @@ TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
 }
 
 TEST_F(HookedSessionTest, S35_HooksSeeTheUsersOptionsAsHeGaveThem) {
-  HookedSession session(inner, hooks, environment);
+  HookedSession session(inner, hooks, services);
   const RunOptions options{.timeout = std::chrono::milliseconds(5)};
   (void)run(session, zero, {}, &options);
   EXPECT_EQ(a->user_options, &options);

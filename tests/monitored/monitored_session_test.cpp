@@ -717,8 +717,8 @@ TEST_F(MonitoredSessionTest, S40_EventWritersBelongToTheSessionAndCloseWithIt) {
   class Writing final : public SessionRunHook {
    public:
     void after_run(SessionRunContext&, const SessionRunValues&) override {
-      EXPECT_EQ(&environment().writers().at("logs"), &environment().writers().at("logs"));  // one a directory
-      environment().writers().at("logs").add_scalar("x", 1.0F, 0);
+      EXPECT_EQ(&services().writers().at("logs"), &services().writers().at("logs"));  // one a directory
+      services().writers().at("logs").add_scalar("x", 1.0F, 0);
     }
   };
   Session session(creator(), options({Writing()}));

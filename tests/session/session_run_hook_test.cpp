@@ -30,7 +30,7 @@ class Counting final : public SessionRunHook {
     int depth = 0;
   };
   explicit Counting(Options options) : depth(options.depth) {}
-  [[nodiscard]] Environment& surroundings() const { return environment(); }
+  [[nodiscard]] HookServices& surroundings() const { return services(); }
   int depth;
 };
 
@@ -87,11 +87,11 @@ TEST(SessionRunHook, ReachesItsSurroundingsOnceItIsAttached) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriters writers({.file_system = &disk, .clock = &clock});
-  Environment environment(disk, clock, writers);
+  HookServices services(disk, clock, writers);
   Counting hook({});
   EXPECT_THROW((void)hook.surroundings(), FailedPreconditionError);
-  hook.attach(environment);
-  EXPECT_EQ(&hook.surroundings(), &environment);
+  hook.attach(services);
+  EXPECT_EQ(&hook.surroundings(), &services);
 }
 
 TEST(SessionRunHook, PhasesComeInTheirOrder) {

@@ -34,8 +34,8 @@ class Diary final : public SessionRunHook {
     if (watched_) seen.push_back(values.results[0].scalar<float>());
   }
   void end(SessionRef) override {
-    environment().file_system().make_directories("diary");
-    ends_on = &environment().file_system();
+    services().file_system().make_directories("diary");
+    ends_on = &services().file_system();
   }
 
   std::vector<std::int64_t> steps;

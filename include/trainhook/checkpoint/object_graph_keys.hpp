@@ -10,7 +10,7 @@
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 

@@ -50,6 +50,10 @@ struct BFloat16 {
   friend bool operator==(BFloat16, BFloat16) = default;
 };
 
+/// The number that the bits mean; exact.
+[[nodiscard]] TRAINHOOK_DECL float to_float(Half value) noexcept;
+[[nodiscard]] TRAINHOOK_DECL float to_float(BFloat16 value) noexcept;
+
 namespace detail {
 
 struct DTypeInfo {
@@ -174,6 +178,23 @@ struct fmt::formatter<trainhook::DType> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(trainhook::DType dtype, fmt::format_context& context) const {
     return trainhook::detail::append_text(context, trainhook::dtype_name(dtype));
+  }
+};
+
+/// Prints the number, `1.5`.
+template <>
+struct fmt::formatter<trainhook::Half> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(trainhook::Half value, fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", trainhook::to_float(value));
+  }
+};
+
+template <>
+struct fmt::formatter<trainhook::BFloat16> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(trainhook::BFloat16 value, fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", trainhook::to_float(value));
   }
 };
 

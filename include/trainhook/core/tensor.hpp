@@ -17,6 +17,7 @@
 #include <trainhook/core/buffer.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/format.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 
 namespace trainhook {
@@ -197,8 +198,9 @@ class Tensor {
     return a.byte_size() == 0 || std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
   }
 
-  /// `float32[2,3]`, for messages.
-  [[nodiscard]] std::string to_string() const { return fmt::format("{}{}", dtype_, shape_); }
+  /// Dtype, shape and elements for people: `float32[2,2] [[1 2] [3 4]]`, `int32[] 7`, `string[] "a"`; of a large tensor
+  /// the first and last elements of each dimension, `int32[1000] [0 1 2 ... 997 998 999]`. fmt prints the same.
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
  private:
   [[nodiscard]] bool is_inline() const noexcept { return shape_.rank() == 0 && dtype_ != DType::String; }
@@ -266,3 +268,7 @@ struct NamedTensor {
 
 template <>
 struct fmt::formatter<trainhook::Tensor> : trainhook::detail::ToStringFormatter<trainhook::Tensor> {};
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/core/impl/tensor.ipp>
+#endif

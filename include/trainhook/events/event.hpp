@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 

@@ -138,7 +138,7 @@ auto visit_histogram_values(std::string_view tag, const Tensor& tensor, const Vi
     case DType::UInt32: return visit(tensor.data<std::uint32_t>());
     case DType::UInt64: return visit(tensor.data<std::uint64_t>());
     default:
-      throw InvalidArgumentError("histogram {} cannot count the elements of {}: give it real numbers", tag, tensor);
+      throw InvalidArgumentError("histogram {} cannot count {} elements: give it real numbers", tag, tensor.dtype());
   }
 }
 

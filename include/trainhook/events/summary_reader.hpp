@@ -12,7 +12,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/events/summary.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 

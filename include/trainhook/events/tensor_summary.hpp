@@ -19,8 +19,8 @@
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/io/coding.hpp>
-#include <trainhook/io/tensor_shape_proto.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 namespace detail {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -31,7 +32,19 @@ class Output;
 using AttrValue =
     std::variant<std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, std::vector<std::int64_t>,
                  std::vector<float>, std::vector<std::string>, std::vector<DType>, std::vector<PartialShape>>;
-using Attrs = std::map<std::string, AttrValue, std::less<>>;
+
+/// The attributes of a node by name. A map whose special members are compiled once, not in every file that builds a
+/// graph.
+class Attrs : public std::map<std::string, AttrValue, std::less<>> {
+ public:
+  TRAINHOOK_DECL Attrs();
+  TRAINHOOK_DECL Attrs(std::initializer_list<value_type> entries);
+  TRAINHOOK_DECL Attrs(const Attrs& other);
+  TRAINHOOK_DECL Attrs(Attrs&& other) noexcept;
+  TRAINHOOK_DECL Attrs& operator=(const Attrs& other);
+  TRAINHOOK_DECL Attrs& operator=(Attrs&& other) noexcept;
+  TRAINHOOK_DECL ~Attrs();
+};
 
 namespace detail {
 

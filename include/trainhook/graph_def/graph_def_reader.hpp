@@ -13,7 +13,7 @@
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/graph_def/tensor_proto_reader.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 

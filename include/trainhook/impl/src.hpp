@@ -9,6 +9,7 @@
 
 #include <trainhook/core/impl/clock.ipp>
 #include <trainhook/core/impl/dtype.ipp>
+#include <trainhook/core/impl/duration_text.ipp>
 #include <trainhook/core/impl/error.ipp>
 #include <trainhook/core/impl/format.ipp>
 #include <trainhook/core/impl/linkage.ipp>
@@ -16,6 +17,13 @@
 #include <trainhook/core/impl/name_suggestion.ipp>
 #include <trainhook/core/impl/random.ipp>
 #include <trainhook/core/impl/saveable.ipp>
+#include <trainhook/core/impl/shape.ipp>
+#include <trainhook/core/impl/tensor.ipp>
+
+#include <trainhook/proto/impl/tensor_shape_proto.ipp>
+#include <trainhook/proto/impl/text_proto_parser.ipp>
+#include <trainhook/proto/impl/text_proto_printer.ipp>
+#include <trainhook/proto/impl/wire.ipp>
 
 #include <trainhook/io/impl/coding.ipp>
 #include <trainhook/io/impl/crc32c.ipp>
@@ -27,11 +35,7 @@
 #include <trainhook/io/impl/table_format.ipp>
 #include <trainhook/io/impl/table_reader.ipp>
 #include <trainhook/io/impl/table_writer.ipp>
-#include <trainhook/io/impl/tensor_shape_proto.ipp>
-#include <trainhook/io/impl/text_proto.ipp>
-#include <trainhook/io/impl/text_proto_parser.ipp>
 #include <trainhook/io/impl/whole_file.ipp>
-#include <trainhook/io/impl/wire.ipp>
 
 #include <trainhook/events/impl/event.ipp>
 #include <trainhook/events/impl/event_file.ipp>
@@ -94,7 +98,7 @@
 #include <trainhook/graph_def/impl/text_to_wire.ipp>
 
 #include <trainhook/session/impl/coordinator.ipp>
-#include <trainhook/session/impl/environment.ipp>
+#include <trainhook/session/impl/hook_services.ipp>
 #include <trainhook/session/impl/looper_thread.ipp>
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
@@ -169,7 +173,7 @@
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
-#include <trainhook/monitored/impl/session_life.ipp>
+#include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
 

@@ -157,13 +157,15 @@ class NodeValues {
 
   static float number(const Node& node, const Tensor& value) {
     if (value.num_elements() != 1)
-      throw InvalidArgumentError("summary '{}' is of a single value, not of {}", node.name(), value);
+      throw InvalidArgumentError("summary '{}' is of a single value, not of {}{}", node.name(), value.dtype(),
+                                 value.shape());
     return visit_histogram_values(node.name(), value, [](auto values) { return static_cast<float>(values[0]); });
   }
 
   static const std::string& text(const Node& node, const Tensor& value) {
     if (value.num_elements() != 1)
-      throw UnimplementedError("summary '{}' is of one string in a LoopSession, not of {}", node.name(), value);
+      throw UnimplementedError("summary '{}' is of one string in a LoopSession, not of {}{}", node.name(),
+                               value.dtype(), value.shape());
     return value.data<std::string>()[0];
   }
 

@@ -15,7 +15,7 @@
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/coordinator.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -31,7 +31,7 @@ class CoordinatedSession {
  public:
   /// Creates the session, starts the graph's queue runners and calls every hook's `after_create_session`; what was made
   /// is closed again where one of them throws.
-  TRAINHOOK_DECL CoordinatedSession(SessionCreator& creator, const Hooks& hooks, Environment& environment,
+  TRAINHOOK_DECL CoordinatedSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
                                     Duration stop_grace_period_secs);
   CoordinatedSession(const CoordinatedSession&) = delete;
   CoordinatedSession& operator=(const CoordinatedSession&) = delete;

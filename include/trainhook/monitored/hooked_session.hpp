@@ -13,7 +13,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -27,8 +27,8 @@ using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 /// kept from run to run, so that a step allocates nothing. For one thread at a time.
 class HookedSession {
  public:
-  /// Neither `hooks` nor `environment` is owned; both must outlive this.
-  TRAINHOOK_DECL HookedSession(SessionRef session, const Hooks& hooks, Environment& environment);
+  /// Neither `hooks` nor `services` is owned; both must outlive this.
+  TRAINHOOK_DECL HookedSession(SessionRef session, const Hooks& hooks, HookServices& services);
 
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
   [[nodiscard]] bool should_stop() const noexcept { return stop_; }
@@ -59,7 +59,7 @@ class HookedSession {
 
   SessionRef session_;
   const Hooks* hooks_;
-  Environment* environment_;
+  HookServices* services_;
   std::optional<Variable> global_step_;
   std::vector<Fetch> fetches_;
   std::vector<Feed> feeds_;

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <trainhook/monitored/session_life.hpp>
+#include <trainhook/monitored/session_lifecycle.hpp>
 
 namespace trainhook {
 
@@ -67,7 +67,7 @@ class StepContext : private RunForms<StepContext<S>, runs_user_code<S>> {
   CoordinatedSession* coordinated_;
 };
 
-using MonitoredSessionOptions = SessionLifeOptions;
+using MonitoredSessionOptions = MonitoredSessionOptions;
 
 /// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the session, which it makes anew
 /// when it is lost. `close()` may throw; the destructor never does. A run that is lost at the end of the loop is not
@@ -77,12 +77,12 @@ template <SessionLike S>
 class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>> {
  public:
   explicit MonitoredSession(std::shared_ptr<SessionCreator> creator, MonitoredSessionOptions options = {})
-      : life_(std::move(creator), std::move(options)) {}
+      : lifecycle_(std::move(creator), std::move(options)) {}
 
-  [[nodiscard]] Graph& graph() { return life_.graph(); }
+  [[nodiscard]] Graph& graph() { return lifecycle_.graph(); }
 
   /// Whether the loop should end: a hook or a thread asked for it, or the session is closed. Never throws.
-  [[nodiscard]] bool should_stop() noexcept { return life_.should_stop(); }
+  [[nodiscard]] bool should_stop() noexcept { return lifecycle_.should_stop(); }
 
   /// Calls `step_fn(StepContext<S>&)` and gives what it returns. It starts again from its beginning when the session is
   /// lost in it.
@@ -90,7 +90,7 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>>
   auto run_step_fn(StepFunction&& step_fn) -> std::invoke_result_t<StepFunction&, StepContext<S>&> {
     using Result = std::invoke_result_t<StepFunction&, StepContext<S>&>;
     if constexpr (std::is_void_v<Result>) {
-      life_.run_with(
+      lifecycle_.run_with(
           [&](CoordinatedSession& session) {
             StepContext<S> context(session);
             step_fn(context);
@@ -98,7 +98,7 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>>
           IfOver::Return);
     } else {
       std::optional<std::remove_cvref_t<Result>> result;
-      life_.run_with(
+      lifecycle_.run_with(
           [&](CoordinatedSession& session) {
             StepContext<S> context(session);
             result.emplace(step_fn(context));
@@ -110,29 +110,29 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>>
 
   /// The global step as the session has it, by a run without hooks. @throws FailedPreconditionError where the graph has
   /// none, or the session is lost or closed.
-  [[nodiscard]] std::int64_t global_step() const { return life_.global_step(); }
+  [[nodiscard]] std::int64_t global_step() const { return lifecycle_.global_step(); }
 
   /// The engine: runs made through it trigger no hooks. The reference is good until the session is lost or closed.
-  [[nodiscard]] S& raw_session() { return life_.session().template as<S>(); }
+  [[nodiscard]] S& raw_session() { return lifecycle_.session().template as<S>(); }
 
   /// Ends the session: last checkpoint, flush, join. Throws the first error of a hook's `end`; a second call does
   /// nothing.
-  void close() { life_.close(); }
+  void close() { lifecycle_.close(); }
 
   /// Ends the session by an error: hooks hear `abort`, nothing more is saved. Gives the error that counts: what a
   /// background thread reported before, else this one.
-  std::exception_ptr abort(const std::exception_ptr& error) noexcept { return life_.abort(error); }
+  std::exception_ptr abort(const std::exception_ptr& error) noexcept { return lifecycle_.abort(error); }
 
   /// All errors that the session ended by, the one that was thrown first.
-  [[nodiscard]] const std::vector<std::exception_ptr>& errors() const noexcept { return life_.errors(); }
+  [[nodiscard]] const std::vector<std::exception_ptr>& errors() const noexcept { return lifecycle_.errors(); }
 
   /// Whether this very exception left `run()` before.
-  [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept { return life_.has_thrown(error); }
+  [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept { return lifecycle_.has_thrown(error); }
 
-  void run_request(const RunRequest& request, std::span<Tensor> results) { life_.run(request, results); }
+  void run_request(const RunRequest& request, std::span<Tensor> results) { lifecycle_.run(request, results); }
 
  private:
-  SessionLife life_;
+  SessionLifecycle lifecycle_;
 };
 
 /// The whole loop: calls `step()` until the session should stop, then closes it. The end of input that a run reports is

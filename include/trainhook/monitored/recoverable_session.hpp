@@ -23,7 +23,7 @@
 #include <trainhook/monitored/coordinated_session.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -60,7 +60,7 @@ enum class IfOver {
 /// Keeps a coordinated session alive. Source: TensorFlow's `_RecoverableSession`, which retries for ever and at once.
 class RecoverableSession {
  public:
-  TRAINHOOK_DECL RecoverableSession(SessionCreator& creator, const Hooks& hooks, Environment& environment,
+  TRAINHOOK_DECL RecoverableSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
                                     Duration stop_grace_period_secs, RetryPolicy policy);
 
   [[nodiscard]] CoordinatedSession* session() const noexcept { return session_.get(); }
@@ -136,7 +136,7 @@ class RecoverableSession {
 
   SessionCreator* creator_;
   const Hooks* hooks_;
-  Environment* environment_;
+  HookServices* services_;
   Duration stop_grace_period_secs_;
   RetryPolicy policy_;
   std::unique_ptr<CoordinatedSession> session_;

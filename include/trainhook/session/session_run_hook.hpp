@@ -15,7 +15,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -96,7 +96,7 @@ class SessionRunHook {
   virtual void load_state(const StateValues& /*state*/) {}
 
   /// For whoever drives the hook: called before `begin`.
-  void attach(Environment& environment) noexcept { environment_ = &environment; }
+  void attach(HookServices& services) noexcept { services_ = &services; }
 
  protected:
   SessionRunHook() = default;
@@ -106,10 +106,10 @@ class SessionRunHook {
   SessionRunHook& operator=(SessionRunHook&&) = default;
 
   /// The session's disk, clock and writers; from `begin` on. @throws FailedPreconditionError before.
-  [[nodiscard]] TRAINHOOK_DECL Environment& environment() const;
+  [[nodiscard]] TRAINHOOK_DECL HookServices& services() const;
 
  private:
-  Environment* environment_ = nullptr;
+  HookServices* services_ = nullptr;
 };
 
 /// An entry of a list of hooks: a hook by value, which is moved in, one that is handed over, or one that is shared with

@@ -12,11 +12,13 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/text_proto.hpp>
-#include <trainhook/io/text_proto_parser.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
+#include <trainhook/proto/text_proto_parser.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {
@@ -159,7 +161,7 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
     stamps.clear();  // the new one's is not known, and half a list says nothing
   }
   if (detail::plain_path(state.model_checkpoint_path) == detail::plain_path(path) &&
-      !file_system.exists(path + ".index")) {
+      !checkpoint_exists(file_system, path)) {
     throw FailedPreconditionError("checkpoint {} has the path of its state file; choose another name for one of them",
                                   path);
   }
@@ -178,7 +180,7 @@ TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_sys
                                                             const std::string& latest_filename) {
   const std::optional<CheckpointState> state = get_checkpoint_state(file_system, directory, latest_filename);
   if (!state) return std::nullopt;
-  if (file_system.exists(state->model_checkpoint_path + ".index")) return state->model_checkpoint_path;
+  if (checkpoint_exists(file_system, state->model_checkpoint_path)) return state->model_checkpoint_path;
   const std::string path = join_path(directory, latest_filename);
   log_error("state file {} names checkpoint {}, which is not there", path, state->model_checkpoint_path);
   return std::nullopt;
@@ -207,8 +209,9 @@ TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string&
   for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
     if (step_of_checkpoint(found) != step) continue;
     if (detail::plain_path(found) == detail::plain_path(prefix)) return true;
-    const std::string index = prefix + ".index";
-    return file_system.exists(index) && read_file(file_system, found + ".index") == read_file(file_system, index);
+    const std::string index = detail::bundle_index_path(prefix);
+    return file_system.exists(index) &&
+           read_file(file_system, detail::bundle_index_path(found)) == read_file(file_system, index);
   }
   return false;
 }

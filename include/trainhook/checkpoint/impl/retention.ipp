@@ -14,6 +14,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 
 namespace trainhook {
 
@@ -52,7 +53,7 @@ TRAINHOOK_DECL std::vector<std::string> Retention::prefixes() const {
 }
 
 TRAINHOOK_DECL double Retention::written_at(const std::string& prefix) const {
-  return file_system_->modification_time(prefix + ".index");
+  return file_system_->modification_time(detail::bundle_index_path(prefix));
 }
 
 TRAINHOOK_DECL void Retention::adopt() {

@@ -13,8 +13,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/io/tensor_shape_proto.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
@@ -23,11 +23,7 @@ inline constexpr std::int64_t kBundleVersion = 1;
 TRAINHOOK_DECL std::string bundle_index_path(std::string_view prefix) { return fmt::format("{}.index", prefix); }
 
 TRAINHOOK_DECL std::string bundle_data_path(std::string_view prefix, std::uint32_t shard, std::uint32_t num_shards) {
-  const auto padded = [](std::uint32_t number) {
-    const std::string digits = fmt::format("{}", number);
-    return digits.size() < 5 ? std::string(5 - digits.size(), '0') + digits : digits;
-  };
-  return fmt::format("{}.data-{}-of-{}", prefix, padded(shard), padded(num_shards));
+  return fmt::format("{}.data-{:05}-of-{:05}", prefix, shard, num_shards);
 }
 
 TRAINHOOK_DECL std::uint32_t extend_over_length(std::uint32_t crc, std::uint64_t length) noexcept {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/crc32c.hpp>
@@ -67,7 +69,7 @@ TRAINHOOK_DECL void DatasetIterator::check_external_state(ExternalStatePolicy po
   node_->add_external_state(found);
   if (found.empty()) return;
   std::string all;
-  for (const std::string& line : found) all += (all.empty() ? "" : "; ") + line;
+  for (const std::string& line : found) all += fmt::format("{}{}", all.empty() ? "" : "; ", line);
   if (policy == ExternalStatePolicy::Fail) {
     throw FailedPreconditionError(
         "the input pipeline has state that cannot be saved: {} (or set external_state_policy to warn or ignore)", all);

@@ -15,10 +15,10 @@
 namespace trainhook {
 
 TRAINHOOK_DECL std::string spec_to_string(const ElementSpec& spec) {
-  std::string text = "(";
+  std::string text;
   for (const OutputSpec& component : spec)
-    text += fmt::format("{}{}{}", text.size() > 1 ? ", " : "", component.dtype, component.shape);
-  return text + ")";
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", component.dtype, component.shape);
+  return fmt::format("({})", text);
 }
 
 TRAINHOOK_DECL ElementSpec spec_of(const Element& element) {

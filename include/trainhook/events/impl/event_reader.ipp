@@ -12,7 +12,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/record_reader.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 

@@ -10,7 +10,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 

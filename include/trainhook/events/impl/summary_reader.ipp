@@ -15,7 +15,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/io/coding.hpp>
-#include <trainhook/io/tensor_shape_proto.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
 

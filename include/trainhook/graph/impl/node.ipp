@@ -21,6 +21,14 @@ TRAINHOOK_DECL Node& node_of(Node* node, std::string_view kind) {
 
 namespace trainhook {
 
+TRAINHOOK_DECL Attrs::Attrs() = default;
+TRAINHOOK_DECL Attrs::Attrs(std::initializer_list<value_type> entries) : map(entries) {}
+TRAINHOOK_DECL Attrs::Attrs(const Attrs& other) = default;
+TRAINHOOK_DECL Attrs::Attrs(Attrs&& other) noexcept = default;
+TRAINHOOK_DECL Attrs& Attrs::operator=(const Attrs& other) = default;
+TRAINHOOK_DECL Attrs& Attrs::operator=(Attrs&& other) noexcept = default;
+TRAINHOOK_DECL Attrs::~Attrs() = default;
+
 TRAINHOOK_DECL Node& Operation::node() const { return detail::node_of(node_, "Operation"); }
 
 TRAINHOOK_DECL Node& Output::node() const { return detail::node_of(node_, "Output"); }

@@ -17,7 +17,7 @@
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -34,7 +34,7 @@ TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
   detail::require_global_step(graph, "CheckpointInputPipelineHook");
   check_iterators(graph);
-  files_ = std::make_shared<InputCheckpoints>(environment().file_system(), options_.checkpoint_basename,
+  files_ = std::make_shared<InputCheckpoints>(services().file_system(), options_.checkpoint_basename,
                                               options_.latest_filename);
   graph.add_to_collection(kExternalStatePolicies, options_.external_state_policy);
   graph.add_to_collection(kRestoreConditions, InputCheckpoints::restore_condition(files_));
@@ -48,7 +48,7 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef
 
 TRAINHOOK_DECL SessionRunArgs CheckpointInputPipelineHook::before_run(SessionRunContext& context) {
   if (restore_pending_) {
-    files_->restore(context.session(), context.global_step(), environment().restored_from());
+    files_->restore(context.session(), context.global_step(), services().restored_from());
     restore_pending_ = false;
   }
   return {};

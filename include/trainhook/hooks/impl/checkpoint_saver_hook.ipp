@@ -15,7 +15,7 @@
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -23,7 +23,7 @@ TRAINHOOK_DECL void CheckpointSaverHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, type_);
   claim_.reset();
   claim_ = claim_checkpoints(
-      graph, environment().file_system(),
+      graph, services().file_system(),
       {.directory = options_.checkpoint_dir, .basename = options_.checkpoint_basename, .hook = std::string(type_)});
   timer_.reset();
   last_saved_.reset();
@@ -39,7 +39,7 @@ TRAINHOOK_DECL void CheckpointSaverHook::after_create_session(SessionRef session
   const std::int64_t step = read_global_step(session, global_step_);
   if (is_restored(step)) {  // there is nothing to save, and what describes the graph waits for the first run
     last_saved_ = step;
-    timer_.update_last_triggered_step(step, environment().clock());
+    timer_.update_last_triggered_step(step, services().clock());
     return;
   }
   describe(session.graph());
@@ -115,14 +115,14 @@ TRAINHOOK_DECL bool CheckpointSaverHook::save_now(SessionRef session, std::int64
 }
 
 TRAINHOOK_DECL bool CheckpointSaverHook::is_vetoed(std::int64_t step) {
-  const std::optional<std::string> reason = environment().save_veto();
+  const std::optional<std::string> reason = services().save_veto();
   if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", type_, step, *reason);
   vetoed_ = reason.has_value();
   return vetoed_;
 }
 
 TRAINHOOK_DECL void CheckpointSaverHook::mark_triggered(std::int64_t step) {
-  timer_.update_last_triggered_step(step, environment().clock());
+  timer_.update_last_triggered_step(step, services().clock());
 }
 
 TRAINHOOK_DECL void CheckpointSaverHook::log_saving(std::int64_t step) const {
@@ -131,7 +131,7 @@ TRAINHOOK_DECL void CheckpointSaverHook::log_saving(std::int64_t step) const {
 }
 
 TRAINHOOK_DECL void CheckpointSaverHook::tell_before_save(SessionRef session, std::int64_t step) {
-  environment().file_system().make_directories(options_.checkpoint_dir);
+  services().file_system().make_directories(options_.checkpoint_dir);
   for (const auto& listener : options_.listeners) listener->before_save(session, step);
 }
 
@@ -158,7 +158,7 @@ TRAINHOOK_DECL bool CheckpointSaverHook::tell_committed(SessionRef session, std:
                                                         const std::string& prefix) {
   last_saved_ = step;
   failures_ = 0;
-  environment()
+  services()
       .writers()
       .at(options_.checkpoint_dir)
       .add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
@@ -191,14 +191,14 @@ TRAINHOOK_DECL const std::shared_ptr<Saver>& CheckpointSaverHook::find_saver(con
     saver_ = options_.saver;
     if (saver_ == nullptr && options_.scaffold != nullptr) saver_ = options_.scaffold->saver();
     if (saver_ == nullptr) saver_ = only_saver(graph);
-    saver_->use(environment().file_system(), environment().clock());
+    saver_->use(services().file_system(), services().clock());
   }
   return saver_;
 }
 
 TRAINHOOK_DECL void CheckpointSaverHook::flush_events() noexcept {
   try {
-    environment().writers().flush();
+    services().writers().flush();
   } catch (...) {
     events_failure_ = std::current_exception();
     log_error("{}: events could not be written before the checkpoint: {}", type_, trainhook::describe(events_failure_));
@@ -206,7 +206,7 @@ TRAINHOOK_DECL void CheckpointSaverHook::flush_events() noexcept {
 }
 
 TRAINHOOK_DECL bool CheckpointSaverHook::is_restored(std::int64_t step) const {
-  return is_checkpoint_of(environment().file_system(), environment().restored_from(), options_.checkpoint_dir,
+  return is_checkpoint_of(services().file_system(), services().restored_from(), options_.checkpoint_dir,
                           options_.checkpoint_basename, step);
 }
 
@@ -214,8 +214,8 @@ TRAINHOOK_DECL void CheckpointSaverHook::describe(const Graph& graph) {
   if (described_) return;
   described_ = true;
   meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
-  if (options_.save_graph_def) write_graph_text(environment().file_system(), graph, options_.checkpoint_dir);
-  add_graph_events(environment().writers().at(options_.checkpoint_dir), graph, meta_graph_);
+  if (options_.save_graph_def) write_graph_text(services().file_system(), graph, options_.checkpoint_dir);
+  add_graph_events(services().writers().at(options_.checkpoint_dir), graph, meta_graph_);
 }
 
 TRAINHOOK_DECL std::shared_ptr<Saver> CheckpointSaverHook::only_saver(const Graph& graph) const {

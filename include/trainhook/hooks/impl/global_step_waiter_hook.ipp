@@ -8,7 +8,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -40,7 +40,7 @@ TRAINHOOK_DECL void GlobalStepWaiterHook::wait(SessionRunContext& context) {
       log_info("Waiting for global step {} before starting training; it is {}.", options_.wait_until_step, step);
       logged = step;
     }
-    if (options_.timeout && environment().clock().monotonic_now() - began >= *options_.timeout) {
+    if (options_.timeout && services().clock().monotonic_now() - began >= *options_.timeout) {
       throw DeadlineExceededError(
           "GlobalStepWaiterHook: the global step is {} after {} s, not {}; see that whoever trains it is alive, or "
           "give a longer timeout",

@@ -12,7 +12,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook {
@@ -81,7 +81,7 @@ TRAINHOOK_DECL void LoggingTensorHook::end(SessionRef session) {
         "LoggingTensorHook: at the end the tensors cannot be evaluated ({}); these are the values of the last line",
         error.what());
   }
-  log(environment().clock().monotonic_now());
+  log(services().clock().monotonic_now());
 }
 
 TRAINHOOK_DECL void LoggingTensorHook::release_values() noexcept {

@@ -15,7 +15,7 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -27,7 +27,7 @@ TRAINHOOK_DECL ProfilerHook::ProfilerHook(Options options)
 TRAINHOOK_DECL void ProfilerHook::begin(Graph& graph) {
   static_cast<void>(detail::require_global_step(graph, "ProfilerHook"));
   graph_ = &graph;
-  writer_ = &environment().writers().at(output_dir_);
+  writer_ = &services().writers().at(output_dir_);
 }
 
 TRAINHOOK_DECL SessionRunArgs ProfilerHook::before_run(SessionRunContext& context) {
@@ -48,7 +48,7 @@ TRAINHOOK_DECL void ProfilerHook::after_run(SessionRunContext& context, const Se
 }
 
 TRAINHOOK_DECL void ProfilerHook::write(std::int64_t step, const RunMetadata& metadata) {
-  FileSystem& disk = environment().file_system();
+  FileSystem& disk = services().file_system();
   disk.make_directories(output_dir_);
   write_file_atomically(disk, join_path(output_dir_, fmt::format("timeline-{}.json", step)),
                         generate_chrome_trace_format(metadata, *graph_));

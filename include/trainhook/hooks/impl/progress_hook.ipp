@@ -9,10 +9,11 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/duration_text.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -134,7 +135,7 @@ TRAINHOOK_DECL std::string ProgressHook::time_left() const {
 TRAINHOOK_DECL void ProgressHook::finish(const std::string& reason) {
   std::string text = position_text();
   if (started_) {
-    const Duration took = environment().clock().monotonic_now() - *started_;
+    const Duration took = services().clock().monotonic_now() - *started_;
     if (took > Duration::zero() && step_ > first_step_) {
       text += rate_text(static_cast<double>(step_ - first_step_) / std::chrono::duration<double>(took).count());
     }

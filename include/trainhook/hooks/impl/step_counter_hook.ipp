@@ -12,7 +12,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/file_writers.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -29,7 +29,7 @@ TRAINHOOK_DECL StepCounterHook::StepCounterHook(Options options)
 TRAINHOOK_DECL void StepCounterHook::begin(Graph& graph) {
   tag_ = detail::require_global_step(graph, "StepCounterHook").name() + "/sec";
   writer_ = given_writer_.get();
-  if (!output_dir_.empty()) writer_ = &environment().writers().at(output_dir_);
+  if (!output_dir_.empty()) writer_ = &services().writers().at(output_dir_);
   warnings_ = 0;
 }
 

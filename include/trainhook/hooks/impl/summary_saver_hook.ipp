@@ -14,7 +14,7 @@
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/file_writers.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -37,7 +37,7 @@ TRAINHOOK_DECL void SummarySaverHook::begin(Graph& graph) {
   summaries_ = options_.summary_op.resolve_outputs(graph, "SummarySaverHook");
   for (const Fetch& fetch : summaries_) check_summary(fetch);
   writer_ = options_.summary_writer.get();
-  if (!options_.output_dir.empty()) writer_ = &environment().writers().at(options_.output_dir);
+  if (!options_.output_dir.empty()) writer_ = &services().writers().at(options_.output_dir);
   timer_.reset();
   restored_timer_ = false;
   next_step_.reset();

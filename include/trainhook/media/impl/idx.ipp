@@ -113,7 +113,7 @@ namespace trainhook::detail {
 /// The file `name`, compressed or not; empty where there is neither.
 TRAINHOOK_DECL std::string find_idx_file(FileSystem& file_system, const std::string& directory, std::string_view name) {
   const std::string plain = join_path(directory, name);
-  const std::string compressed = plain + ".gz";
+  const std::string compressed = fmt::format("{}.gz", plain);
   if (file_system.exists(compressed)) return compressed;
   return file_system.exists(plain) ? plain : std::string();
 }

@@ -15,12 +15,12 @@
 namespace trainhook {
 
 TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hooks,
-                                                      Environment& environment, Duration stop_grace_period_secs)
+                                                      HookServices& services, Duration stop_grace_period_secs)
     : owned_(creator.create_session()),
-      coordinator_(environment.clock()),
-      hooked_(owned_.session, hooks, environment),
+      coordinator_(services.clock()),
+      hooked_(owned_.session, hooks, services),
       stop_grace_period_secs_(stop_grace_period_secs) {
-  environment.set_restored_from(owned_.restored_from);
+  services.set_restored_from(owned_.restored_from);
   try {
     start_queue_runners(owned_.session, coordinator_, owned_.owner);
     for (const std::shared_ptr<SessionRunHook>& hook : hooks) hook->after_create_session(owned_.session, coordinator_);

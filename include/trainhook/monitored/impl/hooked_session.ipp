@@ -18,15 +18,15 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hooks, Environment& environment)
-    : session_(session), hooks_(&hooks), environment_(&environment), global_step_(get_global_step(session.graph())) {
+TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services)
+    : session_(session), hooks_(&hooks), services_(&services), global_step_(get_global_step(session.graph())) {
   slices_.reserve(hooks.size());
 }
 
 TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tensor> results) {
   if (stop_)
     throw FailedPreconditionError("Run called even after should_stop requested; ask should_stop() before each step");
-  SessionRunContext context(session_, request, environment_->clock(), global_step_ ? &*global_step_ : nullptr);
+  SessionRunContext context(session_, request, services_->clock(), global_step_ ? &*global_step_ : nullptr);
   std::size_t asked = 0;  // hooks whose before_run is done
   try {
     begin_merge(request);

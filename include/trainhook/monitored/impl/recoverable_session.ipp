@@ -20,11 +20,11 @@
 namespace trainhook {
 
 TRAINHOOK_DECL RecoverableSession::RecoverableSession(SessionCreator& creator, const Hooks& hooks,
-                                                      Environment& environment, Duration stop_grace_period_secs,
+                                                      HookServices& services, Duration stop_grace_period_secs,
                                                       RetryPolicy policy)
     : creator_(&creator),
       hooks_(&hooks),
-      environment_(&environment),
+      services_(&services),
       stop_grace_period_secs_(stop_grace_period_secs),
       policy_(std::move(policy)) {
   check(policy_);
@@ -105,7 +105,7 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::without_losse
 }
 
 TRAINHOOK_DECL void RecoverableSession::create() {
-  session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *environment_, stop_grace_period_secs_);
+  session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *services_, stop_grace_period_secs_);
   if (stop_requested_) session_->request_stop();
   if (pending_) report();
   was_made_ = true;
@@ -124,7 +124,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
     static_cast<void>(session_->close());  // its errors are in the log
     session_.reset();
   }
-  const Duration now = environment_->clock().monotonic_now();
+  const Duration now = services_->clock().monotonic_now();
   while (!recent_.empty() && now - recent_.front() > policy_.window) recent_.pop_front();
   if (static_cast<std::int64_t>(recent_.size()) >= policy_.max_attempts) {
     log_error(
@@ -149,7 +149,7 @@ TRAINHOOK_DECL void RecoverableSession::back_off(std::size_t attempt) {
   const double wanted =
       (std::min)(longest, static_cast<double>(policy_.initial_backoff.count()) * std::exp2(doublings));
   const double jitter = std::uniform_real_distribution<double>(0.5, 1.0)(jitter_);
-  Clock& clock = environment_->clock();
+  Clock& clock = services_->clock();
   wait_for_stop(std::stop_token(), clock, deadline_after(clock, Duration(static_cast<Duration::rep>(wanted * jitter))));
 }
 
@@ -163,7 +163,7 @@ TRAINHOOK_DECL void RecoverableSession::report() {
     log_warning("recovered");
   }
   if (stop_requested_) log_warning("a hook had requested a stop before the session was lost: the loop ends here");
-  if (was_made_ && creator_->is_chief() && environment_->restored_from().empty()) {
+  if (was_made_ && creator_->is_chief() && services_->restored_from().empty()) {
     log_warning("there was no checkpoint to go on from: training starts again from initial values");
   }
   if (policy_.on_recovery) policy_.on_recovery(recovery);

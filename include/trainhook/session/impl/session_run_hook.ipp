@@ -9,9 +9,9 @@ namespace trainhook {
 
 TRAINHOOK_DECL SessionRunHook::~SessionRunHook() = default;
 
-TRAINHOOK_DECL Environment& SessionRunHook::environment() const {
-  if (environment_ == nullptr) throw FailedPreconditionError("this hook is not attached to a session yet");
-  return *environment_;
+TRAINHOOK_DECL HookServices& SessionRunHook::services() const {
+  if (services_ == nullptr) throw FailedPreconditionError("this hook is not attached to a session yet");
+  return *services_;
 }
 
 }  // namespace trainhook

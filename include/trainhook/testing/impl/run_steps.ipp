@@ -13,8 +13,8 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/monitored/hook_states.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
-#include <trainhook/monitored/session_life.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/monitored/session_lifecycle.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_forms.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -26,7 +26,7 @@ TRAINHOOK_DECL TracedHook::TracedHook(SessionRunHook& hook, std::shared_ptr<Trac
 
 TRAINHOOK_DECL void TracedHook::begin(Graph& graph) {
   trace_->add("begin");
-  hook_->attach(environment());
+  hook_->attach(services());
   hook_->begin(graph);
 }
 
@@ -58,7 +58,7 @@ TRAINHOOK_DECL void TracedHook::end(SessionRef session) {
 }
 
 TRAINHOOK_DECL void TracedHook::abort(const std::exception_ptr& error) noexcept {
-  trace_->add("abort: " + describe(error));
+  trace_->add(fmt::format("abort: {}", describe(error)));
   hook_->abort(error);
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
@@ -24,5 +24,5 @@ TRAINHOOK_DECL void add_shape_dims(WireWriter& shape, std::span<const std::int64
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/io/impl/tensor_shape_proto.ipp>
+#include <trainhook/proto/impl/tensor_shape_proto.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Protobuf messages read back, and malformed ones refused by name.
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 #include <cstdint>
 #include <string>
@@ -120,7 +120,9 @@ TEST(Wire, AnErrorNamesThePlaceInTheOutermostMessage) {
     static_cast<void>(nested.get_string());
     FAIL();
   } catch (const DataLossError& error) {
-    EXPECT_STREQ(error.what(), "run/message is damaged or of another format: field 3 has wire type 0, not 2 near byte 15 of the message");
+    EXPECT_STREQ(
+        error.what(),
+        "run/message is damaged or of another format: field 3 has wire type 0, not 2 near byte 15 of the message");
   }
 }
 

@@ -2,7 +2,7 @@
 /// @file
 /// The two tables of session_run_hook.hpp, line by line: whatever goes wrong in whichever callback of the first, middle or last of three
 /// hooks, in every phase, as whole traces.
-#include <trainhook/monitored/session_life.hpp>
+#include <trainhook/monitored/session_lifecycle.hpp>
 
 #include <cstddef>
 #include <exception>

@@ -66,5 +66,5 @@ class TextProtoParser {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/io/impl/text_proto_parser.ipp>
+#include <trainhook/proto/impl/text_proto_parser.ipp>
 #endif

@@ -141,5 +141,5 @@ class WireReader {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/io/impl/wire.ipp>
+#include <trainhook/proto/impl/wire.ipp>
 #endif

@@ -79,5 +79,5 @@ class TextProtoPrinter {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/io/impl/text_proto.ipp>
+#include <trainhook/proto/impl/text_proto_printer.ipp>
 #endif

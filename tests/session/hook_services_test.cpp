@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tests of Environment.
-#include <trainhook/session/environment.hpp>
+/// Tests of HookServices.
+#include <trainhook/session/hook_services.hpp>
 
 #include <optional>
 #include <string>
@@ -15,27 +15,27 @@
 namespace trainhook {
 namespace {
 
-TEST(Environment, LendsWhatItWasGiven) {
+TEST(HookServices, LendsWhatItWasGiven) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriters writers({.file_system = &disk, .clock = &clock});
-  const Environment environment(disk, clock, writers);
-  EXPECT_EQ(&environment.file_system(), &disk);
-  EXPECT_EQ(&environment.clock(), &clock);
-  EXPECT_EQ(&environment.writers(), &writers);
+  const HookServices services(disk, clock, writers);
+  EXPECT_EQ(&services.file_system(), &disk);
+  EXPECT_EQ(&services.clock(), &clock);
+  EXPECT_EQ(&services.writers(), &writers);
 }
 
-TEST(Environment, NothingForbidsASaveUnlessSomebodyCanBeAsked) {
+TEST(HookServices, NothingForbidsASaveUnlessSomebodyCanBeAsked) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriters writers({.file_system = &disk, .clock = &clock});
-  Environment environment(disk, clock, writers);
-  EXPECT_EQ(environment.save_veto(), std::nullopt);
+  HookServices services(disk, clock, writers);
+  EXPECT_EQ(services.save_veto(), std::nullopt);
   std::optional<std::string> reason;
-  environment.set_save_veto([&] { return reason; });
-  EXPECT_EQ(environment.save_veto(), std::nullopt);
+  services.set_save_veto([&] { return reason; });
+  EXPECT_EQ(services.save_veto(), std::nullopt);
   reason = "loss is NaN";
-  EXPECT_EQ(environment.save_veto(), "loss is NaN");
+  EXPECT_EQ(services.save_veto(), "loss is NaN");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 /// The bodies of tensor_shape_proto.hpp.
 #pragma once
 
-#include <trainhook/io/tensor_shape_proto.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Environment: what a monitored session lends to its hooks.
+/// HookServices: what a monitored session lends to its hooks.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ class FileWriters;
 
 /// The disk, the clock and the event writers that the hooks of one session share. Owned by the session, outlives its
 /// hooks' use of it.
-class Environment {
+class HookServices {
  public:
-  TRAINHOOK_DECL Environment(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept;
+  TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept;
 
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
@@ -47,5 +47,5 @@ class Environment {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/session/impl/environment.ipp>
+#include <trainhook/session/impl/hook_services.ipp>
 #endif

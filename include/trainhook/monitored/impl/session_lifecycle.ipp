@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of session_life.hpp.
+/// The bodies of session_lifecycle.hpp.
 #pragma once
 
-#include <trainhook/monitored/session_life.hpp>
+#include <trainhook/monitored/session_lifecycle.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -22,26 +22,27 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL SessionLife::SessionLife(std::shared_ptr<SessionCreator> creator, SessionLifeOptions options)
+TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator,
+                                                  MonitoredSessionOptions options)
     : creator_(checked(std::move(creator), options)),
       file_system_(options.file_system != nullptr ? *options.file_system : posix_file_system()),
       clock_(options.clock != nullptr ? *options.clock : system_clock()),
       writers_({.file_system = &file_system_, .clock = &clock_}),
-      environment_(file_system_, clock_, writers_),
+      services_(file_system_, clock_, writers_),
       hooks_(in_phases(options.hooks)),
       was_finalized_(!creator_->is_chief() || creator_->graph().is_finalized()),
       exceptions_at_start_(std::uncaught_exceptions()) {
-  environment_.set_save_veto([this] { return ask_for_veto(); });
+  services_.set_save_veto([this] { return ask_for_veto(); });
   try {
     begin();
-    session_.emplace(*creator_, hooks_, environment_, options.stop_grace_period_secs, std::move(options.retry));
+    session_.emplace(*creator_, hooks_, services_, options.stop_grace_period_secs, std::move(options.retry));
   } catch (...) {
     end_by(std::current_exception());
     throw;
   }
 }
 
-TRAINHOOK_DECL SessionLife::~SessionLife() {
+TRAINHOOK_DECL SessionLifecycle::~SessionLifecycle() {
   if (closed_) return;
   const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
   if (unwinding && !is_end_of_input(last_error_)) {
@@ -53,23 +54,23 @@ TRAINHOOK_DECL SessionLife::~SessionLife() {
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
-TRAINHOOK_DECL void SessionLife::run(const RunRequest& request, std::span<Tensor> results) {
+TRAINHOOK_DECL void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {
   expect_open();
   recording_errors([&] { session_->run(request, results); });
 }
 
-TRAINHOOK_DECL void SessionLife::run_with(FunctionRef<void(CoordinatedSession&)> body, IfOver if_over) {
+TRAINHOOK_DECL void SessionLifecycle::run_with(FunctionRef<void(CoordinatedSession&)> body, IfOver if_over) {
   expect_open();
   recording_errors([&] { session_->run_with(body, if_over); });
 }
 
-TRAINHOOK_DECL SessionRef SessionLife::session() const {
+TRAINHOOK_DECL SessionRef SessionLifecycle::session() const {
   expect_open();
   if (session_->session() == nullptr) throw FailedPreconditionError("the session was lost and could not be made anew");
   return session_->session()->session();
 }
 
-TRAINHOOK_DECL std::int64_t SessionLife::global_step() const {
+TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
   const SessionRef live = session();
   const std::optional<Variable> step = get_global_step(live.graph());
   if (!step)
@@ -78,7 +79,7 @@ TRAINHOOK_DECL std::int64_t SessionLife::global_step() const {
   return read_global_step(live, *step);
 }
 
-TRAINHOOK_DECL void SessionLife::close() {
+TRAINHOOK_DECL void SessionLifecycle::close() {
   if (closed_) return;
   CoordinatedSession* live = session_->session();
   if (live == nullptr) {
@@ -102,7 +103,7 @@ TRAINHOOK_DECL void SessionLife::close() {
   if (!errors_.empty()) std::rethrow_exception(errors_.front());
 }
 
-TRAINHOOK_DECL std::exception_ptr SessionLife::abort(const std::exception_ptr& error) noexcept {
+TRAINHOOK_DECL std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
   if (closed_) return error;
   const std::vector<std::exception_ptr> reported = session_->errors();
   const std::exception_ptr first = reported.empty() ? error : reported.front();
@@ -114,15 +115,15 @@ TRAINHOOK_DECL std::exception_ptr SessionLife::abort(const std::exception_ptr& e
   return first;
 }
 
-TRAINHOOK_DECL std::shared_ptr<SessionCreator> SessionLife::checked(std::shared_ptr<SessionCreator> creator,
-                                                                    const SessionLifeOptions& options) {
+TRAINHOOK_DECL std::shared_ptr<SessionCreator> SessionLifecycle::checked(std::shared_ptr<SessionCreator> creator,
+                                                                         const MonitoredSessionOptions& options) {
   if (creator == nullptr)
     throw InvalidArgumentError("MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
   check_grace_period("MonitoredSession", options.stop_grace_period_secs);
   return creator;
 }
 
-TRAINHOOK_DECL void SessionLife::end_by(const std::exception_ptr& error) noexcept {
+TRAINHOOK_DECL void SessionLifecycle::end_by(const std::exception_ptr& error) noexcept {
   closed_ = true;
   if (error != nullptr) errors_.push_back(error);
   for (std::size_t i = begun_; i > 0; --i) hooks_[i - 1]->abort(error);
@@ -141,7 +142,7 @@ TRAINHOOK_DECL void SessionLife::end_by(const std::exception_ptr& error) noexcep
   leave_graph();
 }
 
-TRAINHOOK_DECL Hooks SessionLife::in_phases(const HookList& entries) {
+TRAINHOOK_DECL Hooks SessionLifecycle::in_phases(const HookList& entries) {
   Hooks hooks;
   for (const HookEntry& entry : entries) {
     if (std::ranges::find(hooks, entry.get()) != hooks.end())
@@ -152,7 +153,7 @@ TRAINHOOK_DECL Hooks SessionLife::in_phases(const HookList& entries) {
   return hooks;
 }
 
-TRAINHOOK_DECL void SessionLife::begin() {
+TRAINHOOK_DECL void SessionLifecycle::begin() {
   graph_ = &creator_->graph();
   Graph& graph = *graph_;
   if (!graph.is_finalized() && get_global_step(graph)) (void)get_or_create_global_step_read(graph);
@@ -161,27 +162,27 @@ TRAINHOOK_DECL void SessionLife::begin() {
     graph.add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
   }
   for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
-    hook->attach(environment_);
+    hook->attach(services_);
     hook->begin(graph);
     ++begun_;
   }
 }
 
-TRAINHOOK_DECL void SessionLife::leave_graph() noexcept {
+TRAINHOOK_DECL void SessionLifecycle::leave_graph() noexcept {
   if (graph_ == nullptr) return;  // a worker whose chief never came
   if (states_ != nullptr)
     graph_->remove_from_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
   if (!was_finalized_) graph_->unfinalize();
 }
 
-TRAINHOOK_DECL std::optional<std::string> SessionLife::ask_for_veto() const {
+TRAINHOOK_DECL std::optional<std::string> SessionLifecycle::ask_for_veto() const {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
     if (std::optional<std::string> reason = hook->veto_save()) return reason;
   }
   return std::nullopt;
 }
 
-TRAINHOOK_DECL void SessionLife::expect_open() const {
+TRAINHOOK_DECL void SessionLifecycle::expect_open() const {
   if (closed_) throw FailedPreconditionError("Session is already closed; make a new one to go on");
 }
 

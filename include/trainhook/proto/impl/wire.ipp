@@ -3,7 +3,7 @@
 /// The bodies of wire.hpp.
 #pragma once
 
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 #include <fmt/core.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of text_proto.hpp.
+/// The bodies of text_proto_printer.hpp.
 #pragma once
 
-#include <trainhook/io/text_proto.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
 
 namespace trainhook {
 

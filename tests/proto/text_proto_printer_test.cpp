@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Text protos as TensorFlow prints them.
-#include <trainhook/io/text_proto.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
 
 #include <limits>
 #include <string>
@@ -26,7 +26,8 @@ TEST(TextProtoPrinter, PrintsOneFieldALine) {
   printer.number("producer", 27);
   printer.number("rate", 0.001f);
   EXPECT_EQ(printer.text(),
-            "node {\n  name: \"dense/MatMul\"\n  attr {\n    key: \"T\"\n    value {\n      type: DT_FLOAT\n    }\n  }\n  flag: true\n}\n"
+            "node {\n  name: \"dense/MatMul\"\n  attr {\n    key: \"T\"\n    value {\n      type: DT_FLOAT\n    }\n  "
+            "}\n  flag: true\n}\n"
             "producer: 27\nrate: 0.001\n");
 }
 

@@ -3,7 +3,7 @@
 /// The bodies of text_proto_parser.hpp.
 #pragma once
 
-#include <trainhook/io/text_proto_parser.hpp>
+#include <trainhook/proto/text_proto_parser.hpp>
 
 #include <cctype>
 #include <utility>

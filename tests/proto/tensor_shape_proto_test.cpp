@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// The dimensions of a shape in protobuf's encoding.
-#include <trainhook/io/tensor_shape_proto.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
 
 #include <cstdint>
 #include <string>

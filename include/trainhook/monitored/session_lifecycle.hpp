@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionLife: the life cycle of a monitored session, from the first `begin` to the last `end` or `abort`.
+/// SessionLifecycle: the life cycle of a monitored session, from the first `begin` to the last `end` or `abort`.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,14 @@
 #include <trainhook/monitored/recoverable_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/coordinator.hpp>
-#include <trainhook/session/environment.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-struct SessionLifeOptions {
+struct MonitoredSessionOptions {
   HookList hooks{};
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;
   RetryPolicy retry{};
@@ -42,13 +42,13 @@ struct SessionLifeOptions {
 
 /// What every monitored session is made of, whatever its engine: owns the creator, the hooks, what they share, and the
 /// session while there is one.
-class SessionLife {
+class SessionLifecycle {
  public:
-  TRAINHOOK_DECL SessionLife(std::shared_ptr<SessionCreator> creator, SessionLifeOptions options);
-  SessionLife(const SessionLife&) = delete;
-  SessionLife& operator=(const SessionLife&) = delete;
+  TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, MonitoredSessionOptions options);
+  SessionLifecycle(const SessionLifecycle&) = delete;
+  SessionLifecycle& operator=(const SessionLifecycle&) = delete;
 
-  TRAINHOOK_DECL ~SessionLife();
+  TRAINHOOK_DECL ~SessionLifecycle();
 
   [[nodiscard]] Graph& graph() const { return creator_->graph(); }
 
@@ -82,7 +82,7 @@ class SessionLife {
 
  private:
   TRAINHOOK_DECL static std::shared_ptr<SessionCreator> checked(std::shared_ptr<SessionCreator> creator,
-                                                                const SessionLifeOptions& options);
+                                                                const MonitoredSessionOptions& options);
   TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
   TRAINHOOK_DECL static Hooks in_phases(const HookList& entries);
   TRAINHOOK_DECL void begin();
@@ -105,7 +105,7 @@ class SessionLife {
   FileSystem& file_system_;
   Clock& clock_;
   FileWriters writers_;
-  Environment environment_;
+  HookServices services_;
   Hooks hooks_;
   std::shared_ptr<HookStates> states_;
   bool was_finalized_;
@@ -121,5 +121,5 @@ class SessionLife {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/monitored/impl/session_life.ipp>
+#include <trainhook/monitored/impl/session_lifecycle.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Text protos in all the forms that protobuf accepts, and what it does not.
-#include <trainhook/io/text_proto_parser.hpp>
+#include <trainhook/proto/text_proto_parser.hpp>
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/text_proto.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 #include "damage.hpp"
@@ -47,7 +47,9 @@ TEST(TextProtoParser, TakesTheFormsOfAField) {
 }
 
 TEST(TextProtoParser, UnescapesStrings) {
-  EXPECT_EQ(parsed(R"(a: "\n\t\"\'\\\303\251\x41\1012")"), "a='\n\t\"'\\\xc3\xa9" "AA2'");
+  EXPECT_EQ(parsed(R"(a: "\n\t\"\'\\\303\251\x41\1012")"),
+            "a='\n\t\"'\\\xc3\xa9"
+            "AA2'");
   EXPECT_EQ(parsed("a: \"\xc3\xa9\""), "a='\xc3\xa9'");
 }
 
@@ -60,8 +62,8 @@ TEST(TextProtoParser, ReadsEveryByteThatThePrinterWrites) {
 }
 
 TEST(TextProtoParser, RefusesWhatDoesNotParseNamingFileAndLine) {
-  for (const char* text : {"a", "a:", "a: \"x", "a: \"x\ny\"", "a {", "a: }", "a: \"\\q\"", "a: \"\\x\"", "a: \"\\777\"", ": 1", "a: [1",
-                           "a: 1 }", "[a: 1", "a { b: 1 >"}) {
+  for (const char* text : {"a", "a:", "a: \"x", "a: \"x\ny\"", "a {", "a: }", "a: \"\\q\"", "a: \"\\x\"",
+                           "a: \"\\777\"", ": 1", "a: [1", "a: 1 }", "[a: 1", "a { b: 1 >"}) {
     EXPECT_THROW(parsed(text), DataLossError) << text;
   }
   try {
@@ -77,8 +79,7 @@ TEST(TextProtoParser, EveryCutOfAMessageIsHandled) {
   for (std::size_t size = 0; size <= text.size(); ++size) {
     try {
       parsed(text.substr(0, size));
-    } catch (const DataLossError&) {
-    }
+    } catch (const DataLossError&) {}
   }
 }
 

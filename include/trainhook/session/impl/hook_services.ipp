@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of hook_services.hpp.
+#pragma once
+
+#include <trainhook/session/hook_services.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept
+    : file_system_(&file_system), clock_(&clock), writers_(&writers) {}
+
+}  // namespace trainhook
