@@ -7,6 +7,10 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
+
 #include "../graph_def/shape_cases.hpp"
 
 namespace th = trainhook;
