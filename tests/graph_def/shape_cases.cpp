@@ -181,8 +181,7 @@ void add_array(Cases& cases) {
           });
     }
     add("BroadcastTo", {x, ints({2, 3, 4})}, {}, [](const Inputs& i) { return th::broadcast_to(i[0], i[1]); });
-    for (const In& ids :
-         {in({5}, DType::Int32), in({-1, 2}, DType::Int64), any(DType::Int32), in({2})}) {
+    for (const In& ids : {in({5}, DType::Int32), in({-1, 2}, DType::Int64), any(DType::Int32), in({2})}) {
       for (const std::int32_t axis : {0, 1, -1, 4})
         add("GatherV2", {x, ids, number(axis)}, {}, [=](const Inputs& i) { return th::gather(i[0], i[1], axis); });
     }
@@ -225,8 +224,7 @@ void add_array(Cases& cases) {
   }
   add("Range", {in(Dims{}, DType::Int32), in({2}, DType::Int32), number(1)}, {},
       [](const Inputs& i) { return th::range(i[0], i[1], i[2]); });
-  for (const In& indices :
-       {in({3}, DType::Int32), in({-1, 2}, DType::Int64), any(DType::Int32), in({3})}) {
+  for (const In& indices : {in({3}, DType::Int32), in({-1, 2}, DType::Int64), any(DType::Int32), in({3})}) {
     for (const std::int64_t axis : {-1, 0, 4}) {
       for (const std::int32_t depth : {5, -1}) {
         add("OneHot", {indices, number(depth), constant(th::Tensor(1.0F)), constant(th::Tensor(0.0F))},
