@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace op_cases {

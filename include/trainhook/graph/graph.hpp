@@ -53,15 +53,15 @@ class Graph {
   /// The node of that name, or one without value.
   [[nodiscard]] TRAINHOOK_DECL Operation find_operation(std::string_view name) const noexcept;
 
-  /// The operation called `name`. @throws NotFoundError where there is none, naming some that are like it.
+  /// The operation called `name`. @throws NotFoundError if there is none, naming similar ones.
   [[nodiscard]] TRAINHOOK_DECL Operation operation(std::string_view name) const;
 
   /// The output called `name:index`; a bare `name` is its output 0. @throws NotFoundError, or InvalidArgumentError
   /// where a bare name is ambiguous because the operation has several outputs.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::string_view name) const;
 
-  /// Adds an item of any copyable type to a collection, in a finalized graph too; which type the standard ones hold
-  /// stands in graph_keys.hpp.
+  /// Adds an item of any copyable type to a collection, in a finalized graph too; graph_keys.hpp tells which type the
+  /// standard collections hold.
   template <class T>
   void add_to_collection(std::string_view key, T item) {
     collections_[std::string(key)].emplace_back(std::move(item));
@@ -93,12 +93,12 @@ class Graph {
     return collections_;
   }
 
-  /// From here on no node can be added. Harmless when repeated.
+  /// No node can be added after this call. Harmless when repeated.
   void finalize() noexcept { finalized_ = true; }
   void unfinalize() noexcept { finalized_ = false; }
   [[nodiscard]] bool is_finalized() const noexcept { return finalized_; }
 
-  /// Ends what `name_scope` or `control_dependencies` began, when it goes.
+  /// Ends what `name_scope` or `control_dependencies` began, when it is destroyed.
   class [[nodiscard]] Scope {
    public:
     explicit Scope(std::function<void()> leave) : leave_(std::move(leave)) {}
@@ -119,11 +119,11 @@ class Graph {
   /// Nodes added while the result lives run after `operations`.
   TRAINHOOK_DECL Scope control_dependencies(std::vector<Operation> operations);
 
-  /// Nodes added while the result lives stand at top level and depend on nothing around them: for variables and their
+  /// Nodes added while the result lives are at top level and depend on nothing around them: for variables and their
   /// initial values.
   TRAINHOOK_DECL Scope top_level();
 
-  /// The seed that random nodes without one of their own derive theirs from. It has a fixed value where nobody sets it,
+  /// The seed that random nodes without one of their own derive theirs from. It has a fixed value unless it is set,
   /// so that a program gives the same numbers each time. Set it before the first random node.
   void set_random_seed(std::int64_t seed) noexcept { random_seed_ = seed; }
   [[nodiscard]] std::int64_t random_seed() const noexcept { return random_seed_; }

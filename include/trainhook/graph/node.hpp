@@ -53,7 +53,7 @@ TRAINHOOK_DECL Node& node_of(Node* node, std::string_view kind);
 }  // namespace detail
 
 /// A handle of a node: what it does. Valid as long as its graph; a default one names nothing, and throws
-/// FailedPreconditionError where it is asked for anything.
+/// FailedPreconditionError if it is asked for anything.
 class Operation {
  public:
   constexpr Operation() noexcept = default;
@@ -66,7 +66,7 @@ class Operation {
   [[nodiscard]] TRAINHOOK_DECL const std::string& type() const;
   [[nodiscard]] TRAINHOOK_DECL Graph& graph() const;
 
-  /// The node's output `index`. @throws OutOfRangeError where it has no such output.
+  /// The node's output `index`. @throws OutOfRangeError if it has no such output.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::size_t index = 0) const;
   friend bool operator==(Operation, Operation) noexcept = default;
 
@@ -75,7 +75,7 @@ class Operation {
 };
 
 /// A handle of one result of a node: `name:index`. Valid as long as its graph; a default one names nothing, and throws
-/// FailedPreconditionError where it is asked for anything.
+/// FailedPreconditionError if it is asked for anything.
 class Output {
  public:
   constexpr Output() noexcept = default;
@@ -139,7 +139,7 @@ class Node {
   [[nodiscard]] TRAINHOOK_DECL bool has_attr(std::string_view key) const noexcept;
 
   /// An attribute as type `T`, which must be an alternative of `AttrValue`.
-  /// @throws NotFoundError where the node has none of that name, InvalidArgumentError where it is of another type.
+  /// @throws NotFoundError if the node has none of that name, InvalidArgumentError if it is of another type.
   template <class T>
   [[nodiscard]] const T& attr(std::string_view key) const {
     const auto found = spec_.attrs.find(key);

@@ -43,7 +43,7 @@ constexpr bool may_equal(std::int64_t a, std::int64_t b) noexcept {
   return a == b || a == kUnknownDim || b == kUnknownDim;
 }
 
-/// One dimension of two under NumPy's broadcasting, or nothing where they do not fit.
+/// One dimension of two under NumPy's broadcasting, or nothing if they do not fit.
 TRAINHOOK_DECL std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::int64_t b) noexcept;
 
 TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b);
@@ -69,7 +69,7 @@ TRAINHOOK_DECL Operation add_node(Graph& graph, std::span<const OpDef> family, N
 TRAINHOOK_DECL Output add_op(std::span<const OpDef> family, std::string_view type, std::string_view name,
                              std::vector<Output> inputs, Attrs attrs = {});
 
-/// The elements of a constant int32 or int64 tensor, where it is one.
+/// The elements of a constant int32 or int64 tensor; nothing if `x` is not one.
 TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const Output& x);
 
 }  // namespace trainhook::detail

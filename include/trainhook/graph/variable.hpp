@@ -20,7 +20,7 @@ namespace trainhook {
 /// Stands for its value wherever an `Output` is wanted. A small value type: copies name the same variable.
 struct Variable {
   Operation handle{};       ///< the VariableV2 node; its name is the variable's name, in checkpoints too
-  Operation initializer{};  ///< runs the initial value; without value where the engine's user owns the memory
+  Operation initializer{};  ///< assigns the initial value; without value if the engine's user owns the memory
   Output initial_value{};   ///< without value in the same case
   Output read{};            ///< the value as an Identity
   bool trainable = false;

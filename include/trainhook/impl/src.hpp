@@ -66,7 +66,6 @@
 #include <trainhook/graph/impl/op_builder.ipp>
 #include <trainhook/graph/impl/op_def.ipp>
 #include <trainhook/graph/impl/operand.ipp>
-#include <trainhook/graph/impl/optimizer.ipp>
 #include <trainhook/graph/impl/optimizers.ipp>
 #include <trainhook/graph/impl/variable.ipp>
 

@@ -33,7 +33,7 @@ namespace detail {
 /// has its turn in the order they came. Source: `tf.compat.v1.FIFOQueue`.
 class FIFOQueue {
  public:
-  /// Holds at most `capacity` elements, any number where that is negative. `dtypes` are those of an element's
+  /// Holds at most `capacity` elements, any number if that is negative. `dtypes` are those of an element's
   /// components; `shapes` theirs, or empty, and then elements may differ in shape and `dequeue_many` cannot be used.
   /// @throws InvalidArgumentError for a capacity of 0, no dtypes, or another number of shapes.
   TRAINHOOK_DECL FIFOQueue(Graph& graph, std::int64_t capacity, const std::vector<DType>& dtypes,
@@ -54,8 +54,8 @@ class FIFOQueue {
   /// it once. A run throws OutOfRangeError, the end of the input, once the queue is closed and empty.
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> dequeue(std::string_view name = {}) const;
 
-  /// The next `n` elements, an int32 scalar, as one with a first dimension of that size; fewer than `n` that are left
-  /// when the queue is closed stay there. @throws InvalidArgumentError for a queue without shapes.
+  /// The next `n` elements, an int32 scalar, as one with a first dimension of that size; if the queue is closed and
+  /// holds fewer, they stay there. @throws InvalidArgumentError for a queue without shapes.
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> dequeue_many(Output n, std::string_view name = {}) const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> dequeue_many(std::int32_t n, std::string_view name = {}) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that draw random numbers, and where their seeds come from.
+/// Ops that draw random numbers, and their seeds.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ struct StridedSliceBounds {
 struct StridedParts {
   InlineVector<std::int64_t, kMaxRank> begin{};
   InlineVector<std::int64_t, kMaxRank> step{};
-  InlineVector<std::int64_t, kMaxRank> count{};  ///< kUnknownDim where the extent is
+  InlineVector<std::int64_t, kMaxRank> count{};  ///< kUnknownDim if the extent is unknown
   InlineVector<std::int64_t, kMaxRank> result{};
 };
 

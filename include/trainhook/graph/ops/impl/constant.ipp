@@ -37,7 +37,7 @@ TRAINHOOK_DECL PartialShape placeholder_with_default_shape(const NodeSpec& node,
 
 inline constexpr std::array kConstantOps{
     OpDef{"Const", "-> dtype", "dtype:type value:tensor", const_shape},
-    OpDef{"OnesLike", "T -> T", "", shape_rules::like<0>, no_gradient},
+    OpDef{"OnesLike", "T -> T", "T:{bool,number}", shape_rules::like<0>, no_gradient},
     OpDef{"Placeholder", "-> dtype", "dtype:type shape:shape=?", shape_rules::attr_shape},
     OpDef{"PlaceholderWithDefault", "dtype -> dtype", "shape:shape", placeholder_with_default_shape,
           [](const GradientContext& context) { return Grads{context.grad()}; }},

@@ -32,18 +32,18 @@ TRAINHOOK_DECL PartialShape concat_shape(const NodeSpec& node, std::size_t) {
   const auto axis = constant_integers(node.inputs.back());
   require_rank(op, node.inputs.back(), 0);
   if (values.empty()) throw InvalidArgumentError("{} has no values", op);
-  const Output& first = values.front();
-  for (const Output& value : values) {
-    if (!value.shape().has_rank()) return {};
-    require_rank(op, value, first.shape().rank());
-  }
+  const auto known = std::ranges::find_if(values, [](const Output& value) { return value.shape().has_rank(); });
+  if (known == values.end()) return {};
+  const Output& first = *known;
+  for (const Output& value : values) require_rank(op, value, first.shape().rank());
   if (first.shape().rank() == 0) throw InvalidArgumentError("{}: {} is a scalar; stack() joins scalars", op, first);
   if (!axis) return unknown_of_rank(first.shape().rank());
   Dims dims = dims_of(first.shape());
   const std::size_t along = normalized_axis(op, axis->front(), dims.size(), first);
-  for (const Output& value : values.subspan(1)) {
+  dims[along] = 0;
+  for (const Output& value : values) {
     for (std::size_t d = 0; d < dims.size(); ++d) {
-      const std::int64_t dim = value.shape()[d];
+      const std::int64_t dim = value.shape().has_rank() ? value.shape()[d] : kUnknownDim;
       const bool unknown = dims[d] == kUnknownDim || dim == kUnknownDim;
       if (d == along) {
         if (unknown || __builtin_add_overflow(dims[d], dim, &dims[d])) dims[d] = kUnknownDim;
@@ -121,7 +121,10 @@ TRAINHOOK_DECL Grads concat_grad(const GradientContext& context) {
   bool is_static = axis.has_value() && context.output().shape().has_rank();
   const std::size_t along =
       is_static ? normalized_axis("ConcatV2", axis->front(), context.output().shape().rank(), grad) : 0;
-  for (std::size_t i = 0; i < count; ++i) is_static = is_static && context.input(i).shape()[along] != kUnknownDim;
+  for (std::size_t i = 0; i < count; ++i) {
+    const PartialShape& shape = context.input(i).shape();
+    is_static = is_static && shape.has_rank() && shape[along] != kUnknownDim;
+  }
   if (is_static) {
     Dims begin(grad.shape().has_rank() ? grad.shape().rank() : context.output().shape().rank(), 0);
     Dims extents(begin.size(), -1);

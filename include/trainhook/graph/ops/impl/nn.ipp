@@ -63,15 +63,14 @@ TRAINHOOK_DECL PartialShape softmax_shape(const NodeSpec& node, std::size_t) {
 }
 
 /// A loss for each row of the logits, [batch], and its gradient, [batch, classes].
-TRAINHOOK_DECL PartialShape of_rows(const NodeSpec& node, std::size_t index, const PartialShape& logits,
-                                    std::int64_t batch) {
-  require_rank(label(node), node.inputs[0], 2);
+TRAINHOOK_DECL PartialShape of_rows(std::size_t index, const PartialShape& logits, std::int64_t batch) {
   const std::int64_t rows = logits.has_rank() && logits[0] != kUnknownDim ? logits[0] : batch;
   return index == 0 ? PartialShape{rows} : PartialShape{rows, logits.has_rank() ? logits[1] : kUnknownDim};
 }
 
 TRAINHOOK_DECL PartialShape cross_entropy_shape(const NodeSpec& node, std::size_t index) {
-  return of_rows(node, index, shape_rules::merged(node, 0), kUnknownDim);
+  for (const Output& input : node.inputs) require_rank(label(node), input, 2);
+  return of_rows(index, shape_rules::merged(node, 0), kUnknownDim);
 }
 
 TRAINHOOK_DECL PartialShape sparse_cross_entropy_shape(const NodeSpec& node, std::size_t index) {
@@ -83,7 +82,7 @@ TRAINHOOK_DECL PartialShape sparse_cross_entropy_shape(const NodeSpec& node, std
   if (is_known && !may_equal(labels.shape()[0], logits.shape()[0])) {
     throw InvalidArgumentError("{}: labels {} and logits {} differ in batch size", label(node), labels, logits);
   }
-  return of_rows(node, index, logits.shape(), labels.shape().has_rank() ? labels.shape()[0] : kUnknownDim);
+  return of_rows(index, logits.shape(), labels.shape().has_rank() ? labels.shape()[0] : kUnknownDim);
 }
 
 /// A node such as ReluGrad, whose result is like its two inputs.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// A node has the same static shape, or is the same error, no matter whether a builder or an import adds it.
-#include <trainhook/graph/ops/registry.hpp>
+#include <trainhook/graph_def/import_graph_def.hpp>
 
 #include <map>
-#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include <trainhook/graph/ops/registry.hpp>
 
 #include "shape_cases.hpp"
 
@@ -25,17 +26,17 @@ Result built(const ShapeCase& of) {
   return shape_cases::result_of([&](Graph& graph) { return shape_cases::build(graph, of); });
 }
 
-TEST(OpShapes, ImportRefusesToSqueezeADimensionThatIsNotOne) {
+TEST(ImportGraphDefShapes, ImportRefusesToSqueezeADimensionThatIsNotOne) {
   const ShapeCase of{"Squeeze", {in({3, 4})}, {{"squeeze_dims", std::vector<std::int64_t>{0}}}};
   EXPECT_EQ(imported(of).error, "case.pb: node 'node' (Squeeze): dimension 0 of 'in0:0' float32[3,4] is not 1");
 }
 
-TEST(OpShapes, ImportRefusesToPackTensorsOfDifferentShapes) {
+TEST(ImportGraphDefShapes, ImportRefusesToPackTensorsOfDifferentShapes) {
   EXPECT_EQ(imported({"Pack", {in({3, 4}), in({3, 5})}}).error,
             "case.pb: node 'node' (Pack): 'in0:0' float32[3,4] and 'in1:0' float32[3,5] differ in shape");
 }
 
-TEST(OpShapes, AreTheSameForBuilderAndImport) {
+TEST(ImportGraphDefShapes, AreTheSameForBuilderAndImport) {
   std::map<std::string, int> fit;
   std::size_t refused = 0;
   for (const ShapeCase& of : shape_cases::all_shape_cases()) {
@@ -56,7 +57,7 @@ TEST(OpShapes, AreTheSameForBuilderAndImport) {
   EXPECT_GT(refused, 300U);
 }
 
-TEST(OpShapes, ImportAddsTheAttributesThatTheBuilderWrites) {
+TEST(ImportGraphDefShapes, ImportAddsTheAttributesThatTheBuilderWrites) {
   for (const ShapeCase& of : shape_cases::all_shape_cases()) {
     Graph graph;
     Graph again;
@@ -67,16 +68,6 @@ TEST(OpShapes, ImportAddsTheAttributesThatTheBuilderWrites) {
     } catch (const InvalidArgumentError&) {  // an input does not fit
     }
   }
-}
-
-TEST(OpShapes, NoTwoFamiliesDefineOneOp) {
-  std::set<std::string_view> types;
-  for (const std::span<const OpDef> family : detail::op_families()) {
-    for (const OpDef& def : family) EXPECT_TRUE(types.insert(def.type).second) << def.type;
-  }
-  EXPECT_EQ(find_op_def("CudnnRNN"), nullptr);
-  const OpDef own{.type = "MatMul", .signature = "->"};
-  EXPECT_EQ(find_op_def("MatMul", {&own, 1}), &own);
 }
 
 }  // namespace
