@@ -84,27 +84,38 @@ void multiply_outer(const Product<T>& product, MatrixMap<T> result) {
   for (std::int64_t i = 0; i < result.rows(); ++i) result.row(i) = product.a.data()[i] * row.matrix().transpose();
 }
 
-/// Eigen rearranges `b` before it multiplies, which does not pay if `a` has few rows. Up to so many, our product, which
-/// reads `b` as it is, takes less than 1 / 1.15 of Eigen's time (tests/bench/product_bench.cpp): the wider the vectors,
-/// the more the rearranging counts. Wider matrices are better rearranged, since their rows share few cache sets.
+/// Whether our own product is faster. Eigen copies both factors before it multiplies; ours reads them as they are. The
+/// copies do not pay if there are few rows or few inner elements, and the wider the vectors, the more they count. If a
+/// copy is too large for the stack, Eigen allocates memory for it, whose pages the system may map anew in each step.
+/// Ours takes less than 1 / 1.15 of Eigen's time then (tests/bench/product_bench.cpp). Wide matrices are better copied,
+/// since their rows share few sets of the cache.
 template <class T>
 bool is_skinny(const Product<T>& product) {
-  constexpr std::int64_t kRows = kVectorBytes == 64 ? 32 : 8;
-  constexpr std::int64_t kColumns = 256;
-  return !product.transpose_a && !product.transpose_b && product.rows() > 1 && product.rows() <= kRows &&
-         product.columns() > 1 && product.columns() <= kColumns;
+  constexpr bool kIsWide = kVectorBytes == 64;
+  constexpr std::int64_t kFewRows = kIsWide ? 32 : 8;
+  constexpr std::int64_t kMostRows = 128;
+  constexpr std::int64_t kMostColumns = 256;
+  constexpr std::int64_t kOnStack = EIGEN_STACK_ALLOCATION_LIMIT / sizeof(T);
+  const std::int64_t rows = product.rows();
+  const std::int64_t columns = product.columns();
+  if (product.transpose_b || rows == 1 || columns == 1 || columns > kMostColumns) return false;
+  if (product.transpose_a) return kIsWide && product.inner() <= 32 && rows <= 1024;
+  return rows <= kFewRows || (rows <= kMostRows && product.inner() * columns > kOnStack);
 }
 
 template <class T>
 void multiply_skinny(KernelContext& context, const Product<T>& product, MatrixMap<T> result) {
+  const std::int64_t rows = product.rows();
+  const std::int64_t inner = product.inner();
+  const std::int64_t columns = product.columns();
   multiply_gathered<T>({.a = product.a.data(),
-                        .rows = {1, product.rows(), 0, product.inner()},
-                        .inner = {1, product.inner(), 0, 1},
+                        .rows = {1, rows, 0, product.transpose_a ? 1 : inner},
+                        .inner = {1, inner, 0, product.transpose_a ? rows : 1},
                         .b = product.b.data(),
-                        .b_stride = product.columns(),
-                        .columns = product.columns(),
+                        .b_stride = columns,
+                        .columns = columns,
                         .result = result.data(),
-                        .result_rows = {1, product.rows(), 0, product.columns()},
+                        .result_rows = {1, rows, 0, columns},
                         .packing = context.scratch<T>(kPackingSize<T>)});
 }
 
