@@ -17,6 +17,7 @@
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>

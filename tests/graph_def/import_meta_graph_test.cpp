@@ -16,6 +16,7 @@
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"

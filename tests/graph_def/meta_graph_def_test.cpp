@@ -13,6 +13,7 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
+#include <trainhook/graph_def/saver_nodes.hpp>
 
 namespace trainhook {
 namespace {

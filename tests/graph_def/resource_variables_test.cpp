@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 
 namespace trainhook {

@@ -16,6 +16,7 @@
 
 #include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph_def/graph_def_reader.hpp>
+#include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 #include <trainhook/graph_def/message_sinks.hpp>
 #include <trainhook/graph_def/node_def.hpp>

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/io/coding.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

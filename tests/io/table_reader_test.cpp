@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/io/coding.hpp>
 #include <trainhook/io/table_writer.hpp>
 
 #include "damage.hpp"

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/io/coding.hpp>
 #include <trainhook/io/table_reader.hpp>
 
 #include "hex.hpp"

@@ -20,21 +20,19 @@ using support::bytes;
 using Dims = std::vector<std::int64_t>;
 
 TEST(TensorShapeProto, LeavesOutASizeOfZero) {
-  std::string text;
-  WireWriter writer(text);
-  add_shape_dims(writer, Dims{3, 0, 300});
+  const std::string text = message_bytes(shape_message(Dims{3, 0, 300}));
   EXPECT_EQ(text, bytes("1202 0803  1200  1203 08ac02"));
-  EXPECT_EQ(read_shape_dims(WireReader(text, "shape")), (Dims{3, 0, 300}));
+  EXPECT_EQ(dims_of(parse_message<TensorShapeMessage>(text, "shape")), (Dims{3, 0, 300}));
 }
 
 TEST(TensorShapeProto, GivesNegativeSizesAsTheyStandAndPassesOverNamesAndTheUnknownRank) {
   const std::string text = bytes("1801  120e 08ffffffffffffffffff01 1201 78");
-  EXPECT_EQ(read_shape_dims(WireReader(text, "shape")), Dims{-1});
+  EXPECT_EQ(dims_of(parse_message<TensorShapeMessage>(text, "shape")), Dims{-1});
 }
 
 TEST(TensorShapeProto, CutOffIsDataLoss) {
   const std::string text = bytes("1202 08");
-  EXPECT_THROW((void)read_shape_dims(WireReader(text, "shape")), DataLossError);
+  EXPECT_THROW((void)dims_of(parse_message<TensorShapeMessage>(text, "shape")), DataLossError);
 }
 
 }  // namespace

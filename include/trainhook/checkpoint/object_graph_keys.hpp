@@ -10,7 +10,6 @@
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 
@@ -36,8 +35,6 @@ class ObjectGraphKeys {
 
  private:
   static constexpr std::string_view kObjectGraph = "_CHECKPOINTABLE_OBJECT_GRAPH";
-
-  TRAINHOOK_DECL void add_attribute(WireReader attribute);
 
   std::string prefix_;
   Keys keys_;

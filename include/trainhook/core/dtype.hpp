@@ -4,7 +4,7 @@
 #pragma once
 
 #include <array>
-#include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -89,6 +89,14 @@ constexpr const DTypeInfo* find_dtype(DType dtype) noexcept {
   return nullptr;
 }
 
+/// `std::complex<Part>`, whose header is not included here.
+template <class T, class Part>
+concept ComplexOf = sizeof(T) == 2 * sizeof(Part) && requires(const T& value) {
+  requires std::same_as<typename T::value_type, Part>;
+  { value.real() } -> std::same_as<Part>;
+  { value.imag() } -> std::same_as<Part>;
+};
+
 template <class T>
 inline constexpr DType kDTypeOf = DType::Invalid;
 template <>
@@ -105,8 +113,8 @@ template <>
 inline constexpr DType kDTypeOf<std::int8_t> = DType::Int8;
 template <>
 inline constexpr DType kDTypeOf<std::string> = DType::String;
-template <>
-inline constexpr DType kDTypeOf<std::complex<float>> = DType::Complex64;
+template <ComplexOf<float> T>
+inline constexpr DType kDTypeOf<T> = DType::Complex64;
 template <>
 inline constexpr DType kDTypeOf<std::int64_t> = DType::Int64;
 template <>
@@ -117,8 +125,8 @@ template <>
 inline constexpr DType kDTypeOf<BFloat16> = DType::BFloat16;
 template <>
 inline constexpr DType kDTypeOf<std::uint16_t> = DType::UInt16;
-template <>
-inline constexpr DType kDTypeOf<std::complex<double>> = DType::Complex128;
+template <ComplexOf<double> T>
+inline constexpr DType kDTypeOf<T> = DType::Complex128;
 template <>
 inline constexpr DType kDTypeOf<Half> = DType::Half;
 template <>

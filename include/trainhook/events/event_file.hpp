@@ -3,8 +3,6 @@
 /// One writer's event files in a directory: their names, their first event, and what happens when the disk fails.
 #pragma once
 
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 #include <string_view>

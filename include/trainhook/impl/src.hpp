@@ -20,6 +20,7 @@
 #include <trainhook/core/impl/shape.ipp>
 #include <trainhook/core/impl/tensor.ipp>
 
+#include <trainhook/proto/impl/message_text.ipp>
 #include <trainhook/proto/impl/tensor_shape_proto.ipp>
 #include <trainhook/proto/impl/text_proto_parser.ipp>
 #include <trainhook/proto/impl/text_proto_printer.ipp>
@@ -37,14 +38,17 @@
 #include <trainhook/io/impl/table_writer.ipp>
 #include <trainhook/io/impl/whole_file.ipp>
 
-#include <trainhook/events/impl/event.ipp>
 #include <trainhook/events/impl/event_file.ipp>
+#include <trainhook/events/impl/event_message.ipp>
 #include <trainhook/events/impl/event_queue.ipp>
 #include <trainhook/events/impl/event_reader.ipp>
 #include <trainhook/events/impl/file_writer.ipp>
 #include <trainhook/events/impl/file_writers.ipp>
 #include <trainhook/events/impl/histogram.ipp>
+#include <trainhook/events/impl/histogram_buckets.ipp>
+#include <trainhook/events/impl/histogram_source.ipp>
 #include <trainhook/events/impl/summary.ipp>
+#include <trainhook/events/impl/summary_message.ipp>
 #include <trainhook/events/impl/summary_reader.ipp>
 #include <trainhook/events/impl/tensor_summary.ipp>
 

@@ -140,8 +140,8 @@ class NodeValues {
                                  node.type());
     }
     if (feed.value.dtype() != feed.key.dtype() || !feed.key.shape().compatible_with(feed.value.shape())) {
-      throw InvalidArgumentError("'{}' is {}{} and was fed {}", feed.key.name(), feed.key.dtype(), feed.key.shape(),
-                                 feed.value);
+      throw InvalidArgumentError("'{}' is {}{} and was fed {}{}", feed.key.name(), feed.key.dtype(), feed.key.shape(),
+                                 feed.value.dtype(), feed.value.shape());
     }
   }
 
@@ -159,7 +159,7 @@ class NodeValues {
     if (value.num_elements() != 1)
       throw InvalidArgumentError("summary '{}' is of a single value, not of {}{}", node.name(), value.dtype(),
                                  value.shape());
-    return visit_histogram_values(node.name(), value, [](auto values) { return static_cast<float>(values[0]); });
+    return first_as_float(node.name(), value);
   }
 
   static const std::string& text(const Node& node, const Tensor& value) {

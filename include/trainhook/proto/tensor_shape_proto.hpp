@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The dimensions of a TensorShapeProto, as checkpoints, events and graphs have it: dim=2 {size=1}; a size of 0 is left
-/// out.
+/// TensorShapeProto, as checkpoints, events and graphs hold it.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/proto/message.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void add_shape_dims(WireWriter& shape, std::span<const std::int64_t> dims);
+/// One dimension.
+struct TensorDimMessage {
+  std::int64_t size = 0;
+};
+template <>
+inline constexpr auto kFields<TensorDimMessage> = std::tuple(field(1, "size", &TensorDimMessage::size));
 
-/// The size of one dimension, whatever number stands there.
+struct TensorShapeMessage {
+  std::vector<TensorDimMessage> dim{};
+  bool unknown_rank = false;
+};
+template <>
+inline constexpr auto kFields<TensorShapeMessage> =
+    std::tuple(field(2, "dim", &TensorShapeMessage::dim), field(3, "unknown_rank", &TensorShapeMessage::unknown_rank));
+
+[[nodiscard]] TRAINHOOK_DECL TensorShapeMessage shape_message(std::span<const std::int64_t> dims);
+
+/// The sizes of all dimensions, negative ones too. An unknown rank is not told from a scalar.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape);
+
+/// The size of one dimension.
 [[nodiscard]] TRAINHOOK_DECL std::int64_t read_shape_dim(WireReader dim);
-
-/// Those of all dimensions; what else there is, such as an unknown rank, does not count.
-[[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> read_shape_dims(WireReader shape);
 
 }  // namespace trainhook::detail
 

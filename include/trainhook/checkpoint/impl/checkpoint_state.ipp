@@ -17,9 +17,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/proto/text_proto_printer.hpp>
-#include <trainhook/proto/text_proto_parser.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/message_text.hpp>
 
 namespace trainhook {
 
@@ -37,6 +36,13 @@ TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view p
 }  // namespace trainhook
 
 namespace trainhook::detail {
+
+template <>
+inline constexpr auto kFields<CheckpointState> =
+    std::tuple(field(1, "model_checkpoint_path", &CheckpointState::model_checkpoint_path),
+               field(2, "all_model_checkpoint_paths", &CheckpointState::all_model_checkpoint_paths),
+               field(3, "all_model_checkpoint_timestamps", &CheckpointState::all_model_checkpoint_timestamps),
+               field(4, "last_preserved_timestamp", &CheckpointState::last_preserved_timestamp));
 
 TRAINHOOK_DECL std::string plain_path(std::string_view path) {
   std::string plain = is_absolute_path(path) ? "/" : "";
@@ -82,33 +88,7 @@ TRAINHOOK_DECL std::string state_file_path(const std::string& directory, const s
 }
 
 TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path) {
-  const auto expect_string = [&](const TextProtoField& field) {
-    if (field.kind != TextProtoField::Kind::String)
-      throw DataLossError("state file {}: {} is not a string", path, field.name);
-    return field.text;
-  };
-  const auto expect_number = [&](const TextProtoField& field) {
-    const std::string_view digits = field.text;
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (field.kind != TextProtoField::Kind::Bare || error != std::errc{} || end == digits.data()) {
-      throw DataLossError("state file {}: {} is not a number", path, field.name);
-    }
-    return value;
-  };
-  CheckpointState state;
-  for (const TextProtoField& field : parse_text_proto(text, fmt::format("state file {}", path))) {
-    if (field.name == "model_checkpoint_path") {
-      state.model_checkpoint_path = expect_string(field);
-    } else if (field.name == "all_model_checkpoint_paths") {
-      state.all_model_checkpoint_paths.push_back(expect_string(field));
-    } else if (field.name == "all_model_checkpoint_timestamps") {
-      state.all_model_checkpoint_timestamps.push_back(expect_number(field));
-    } else if (field.name == "last_preserved_timestamp") {
-      state.last_preserved_timestamp = expect_number(field);
-    }
-  }
-  return state;
+  return parse_message_text<CheckpointState>(text, fmt::format("state file {}", path));
 }
 
 /// As `get_checkpoint_state`, but where the file exists and says nothing useful, that is a DataLossError.
@@ -168,12 +148,9 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
   const auto stored = [&](const std::string& prefix) {
     return is_absolute_path(prefix) && !save_relative_paths ? prefix : detail::path_from(directory, prefix);
   };
-  TextProtoPrinter printer;
-  printer.string("model_checkpoint_path", stored(state.model_checkpoint_path));
-  for (const std::string& listed : all) printer.string("all_model_checkpoint_paths", stored(listed));
-  for (double stamp : stamps) printer.number("all_model_checkpoint_timestamps", stamp);
-  if (state.last_preserved_timestamp) printer.number("last_preserved_timestamp", *state.last_preserved_timestamp);
-  write_file_atomically(file_system, path, printer.text());
+  state.model_checkpoint_path = stored(state.model_checkpoint_path);
+  for (std::string& listed : all) listed = stored(listed);
+  write_file_atomically(file_system, path, detail::message_text(state));
 }
 
 TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,

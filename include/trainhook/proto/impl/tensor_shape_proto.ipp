@@ -7,24 +7,22 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void add_shape_dims(WireWriter& shape, std::span<const std::int64_t> dims) {
-  for (const std::int64_t size : dims) {
-    add_wire_message(shape, 2, [size](WireWriter& dim) {
-      if (size != 0) dim.add_int64(1, size);
-    });
-  }
+TRAINHOOK_DECL TensorShapeMessage shape_message(std::span<const std::int64_t> dims) {
+  TensorShapeMessage shape;
+  for (const std::int64_t size : dims) shape.dim.push_back({size});
+  return shape;
+}
+
+TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape) {
+  std::vector<std::int64_t> dims;
+  for (const TensorDimMessage& dim : shape.dim) dims.push_back(dim.size);
+  return dims;
 }
 
 TRAINHOOK_DECL std::int64_t read_shape_dim(WireReader dim) {
-  std::int64_t size = 0;
-  dim.for_each_field(1, [&size](WireReader& field) { size = field.get_int64(); });
-  return size;
-}
-
-TRAINHOOK_DECL std::vector<std::int64_t> read_shape_dims(WireReader shape) {
-  std::vector<std::int64_t> dims;
-  shape.for_each_field(2, [&dims](WireReader& field) { dims.push_back(read_shape_dim(field.get_message())); });
-  return dims;
+  TensorDimMessage message;
+  read_message(dim, message);
+  return message.size;
 }
 
 }  // namespace trainhook::detail
