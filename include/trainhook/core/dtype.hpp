@@ -194,7 +194,7 @@ template <>
 struct fmt::formatter<trainhook::Half> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(trainhook::Half value, fmt::format_context& context) const {
-    return fmt::format_to(context.out(), "{}", trainhook::to_float(value));
+    return trainhook::detail::append_text(context, fmt::format("{}", trainhook::to_float(value)));
   }
 };
 
@@ -202,7 +202,7 @@ template <>
 struct fmt::formatter<trainhook::BFloat16> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(trainhook::BFloat16 value, fmt::format_context& context) const {
-    return fmt::format_to(context.out(), "{}", trainhook::to_float(value));
+    return trainhook::detail::append_text(context, fmt::format("{}", trainhook::to_float(value)));
   }
 };
 

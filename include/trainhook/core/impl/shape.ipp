@@ -5,8 +5,6 @@
 
 #include <trainhook/core/shape.hpp>
 
-#include <iterator>
-
 #include <fmt/core.h>
 
 namespace trainhook::detail {
@@ -18,7 +16,7 @@ TRAINHOOK_DECL std::string dims_to_string(std::span<const std::int64_t> dims) {
     if (dims[i] == kUnknownDim) {
       text += '?';
     } else {
-      fmt::format_to(std::back_inserter(text), "{}", dims[i]);
+      text += fmt::format("{}", dims[i]);
     }
   }
   text += ']';

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <complex>
-#include <iterator>
 
 #include <fmt/core.h>
 
@@ -23,14 +22,13 @@ inline constexpr std::size_t kMostCharactersInText = 40;
 
 template <class T>
 void append_element(std::string& text, const T& value) {
-  const auto out = std::back_inserter(text);
   if constexpr (std::is_same_v<T, std::string>) {
     const bool is_long = value.size() > kMostCharactersInText;
-    fmt::format_to(out, "{:?}{}", std::string_view(value).substr(0, kMostCharactersInText), is_long ? "..." : "");
+    text += fmt::format("{:?}{}", std::string_view(value).substr(0, kMostCharactersInText), is_long ? "..." : "");
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    fmt::format_to(out, "{}{:+}j", value.real(), value.imag());
+    text += fmt::format("{}{:+}j", value.real(), value.imag());
   } else {
-    fmt::format_to(out, "{}", value);
+    text += fmt::format("{}", value);
   }
 }
 

@@ -9,7 +9,6 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <type_traits>
 
@@ -35,7 +34,7 @@ void append_text_element(std::string& text, const T& value) {
     text.append(1, '\'').append(value).append(1, '\'');
   } else {
     const std::size_t start = text.size();
-    fmt::format_to(std::back_inserter(text), "{}", value);
+    text += fmt::format("{}", value);
     if constexpr (std::is_floating_point_v<T>) {  // 42.0, so that it is seen to be no integer
       if (std::isfinite(value) && text.find_first_of(".e", start) == std::string::npos) text += ".0";
     }
