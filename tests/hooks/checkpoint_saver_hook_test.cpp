@@ -27,7 +27,8 @@ using Lines = std::vector<std::string>;
 using Options = CheckpointSaverHook::Options;
 
 struct Saved : support::TrainingDouble {
-  explicit Saved(support::Outside& outside, const std::string& scope = {}) : TrainingDouble(outside, scope), saved_on(outside.disk) {}
+  explicit Saved(support::Outside& outside, const std::string& scope = {})
+      : TrainingDouble(outside, scope), saved_on(outside.disk) {}
 
   CheckpointSaverHook& add_saver(Options options) {
     if (options.checkpoint_dir.empty()) options.checkpoint_dir = "run";
@@ -38,7 +39,7 @@ struct Saved : support::TrainingDouble {
   void start_without_creation() {
     begin();
     coordinator = std::make_unique<Coordinator>();
-    session = std::make_unique<HookedSession>(model, hooks(), services);
+    session = std::make_unique<detail::HookedSession>(model, hooks(), services);
   }
   void restore_and_create(const std::string& prefix) {
     begin();
@@ -69,8 +70,9 @@ std::string refusal(Options options) {
 TEST(CheckpointSaverHook, B019_S38_RefusesSaverAndScaffoldAtOnce) {
   const auto saver = std::make_shared<Saver>();
   EXPECT_EQ(refusal({.checkpoint_dir = "run", .save_steps = 1, .saver = saver}), "accepted");
-  EXPECT_EQ(refusal({.checkpoint_dir = "run", .save_steps = 1, .saver = saver, .scaffold = std::make_shared<Scaffold>()}),
-            "CheckpointSaverHook: saver and scaffold are both given; give one of them");
+  EXPECT_EQ(
+      refusal({.checkpoint_dir = "run", .save_steps = 1, .saver = saver, .scaffold = std::make_shared<Scaffold>()}),
+      "CheckpointSaverHook: saver and scaffold are both given; give one of them");
 }
 
 TEST(CheckpointSaverHook, B020_B021_X31_WantsExactlyOnePeriodAboveZero) {
@@ -82,10 +84,13 @@ TEST(CheckpointSaverHook, B020_B021_X31_WantsExactlyOnePeriodAboveZero) {
 
 TEST(CheckpointSaverHook, RefusesOtherBadOptions) {
   EXPECT_NE(refusal({.save_steps = 1}).find("checkpoint_dir is empty"), std::string::npos);
-  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .checkpoint_basename = "a/b"}).find("checkpoint_basename is 'a/b'"),
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .checkpoint_basename = "a/b"})
+                .find("checkpoint_basename is 'a/b'"),
             std::string::npos);
-  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .listeners = {nullptr}}).find("listener is null"), std::string::npos);
-  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .tolerated_save_failures = -1}).find("is -1"), std::string::npos);
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .listeners = {nullptr}}).find("listener is null"),
+            std::string::npos);
+  EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .tolerated_save_failures = -1}).find("is -1"),
+            std::string::npos);
 }
 
 TEST(CheckpointSaverHook, B018_FindsTheSaverInTheCollectionWhereNeitherIsGiven) {
@@ -110,11 +115,13 @@ std::string failure_at_start(Alone& training) {
 TEST(CheckpointSaverHook, X44_WantsExactlyOneSaverInTheCollection) {
   Alone none;
   none.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1}));
-  EXPECT_EQ(failure_at_start(none), "No items in the collection 'savers'; give the CheckpointSaverHook a saver or a scaffold");
+  EXPECT_EQ(failure_at_start(none),
+            "No items in the collection 'savers'; give the CheckpointSaverHook a saver or a scaffold");
   Alone two;
   for (int i = 0; i < 2; ++i) two.graph.add_to_collection(graph_keys::kSavers, std::make_shared<Saver>());
   two.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1}));
-  EXPECT_EQ(failure_at_start(two), "More than one item in the collection 'savers'; give the CheckpointSaverHook a saver or a scaffold");
+  EXPECT_EQ(failure_at_start(two),
+            "More than one item in the collection 'savers'; give the CheckpointSaverHook a saver or a scaffold");
 }
 
 TEST(CheckpointSaverHook, B022_B030_SavesInTheFirstStep) {
@@ -129,16 +136,19 @@ TEST(CheckpointSaverHook, B022_B030_SavesInTheFirstStep) {
 
 TEST(CheckpointSaverHook, B023_CallsListenersAtBeginAndEnd) {
   Alone training;
-  training.add_saver({.save_secs = 2s, .listeners = {std::make_shared<support::RecordingListener>(training.told, "a")}});
+  training.add_saver(
+      {.save_secs = 2s, .listeners = {std::make_shared<support::RecordingListener>(training.told, "a")}});
   training.start_without_creation();
   training.run(2);
   training.end();
-  EXPECT_EQ(training.told->lines(), "a.begin\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
+  EXPECT_EQ(training.told->lines(),
+            "a.begin\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
 }
 
 /// A loop whose step is its number, in a session without recovery.
 SingularMonitoredSession<LoopSession> singular(LoopSession& loop, support::Outside& outside, HookList hooks,
-                                               std::shared_ptr<Scaffold> scaffold = nullptr, const std::string& checkpoint_dir = {}) {
+                                               std::shared_ptr<Scaffold> scaffold = nullptr,
+                                               const std::string& checkpoint_dir = {}) {
   return SingularMonitoredSession<LoopSession>(loop, {.hooks = std::move(hooks),
                                                       .scaffold = std::move(scaffold),
                                                       .checkpoint_dir = checkpoint_dir,
@@ -151,17 +161,19 @@ TEST(CheckpointSaverHook, B024_ListenersInAMonitoredSession) {
   const auto told = std::make_shared<testing::Trace>();
   const auto scaffold = std::make_shared<Scaffold>();
   LoopSession loop;
-  auto session = singular(loop, outside,
-                          {CheckpointSaverHook({.checkpoint_dir = "run",
-                                                .save_steps = 1,
-                                                .scaffold = scaffold,
-                                                .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})},
-                          scaffold);
+  auto session =
+      singular(loop, outside,
+               {CheckpointSaverHook({.checkpoint_dir = "run",
+                                     .save_steps = 1,
+                                     .scaffold = scaffold,
+                                     .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})},
+               scaffold);
   for (int i = 0; i < 2; ++i) session.run([] {});
   session.close();
   EXPECT_EQ(support::newest_saved_step(outside.disk, "run"), 2);
   EXPECT_EQ(told->lines(),
-            "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
+            "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save "
+            "2\na.end 2\n");
 }
 
 TEST(CheckpointSaverHook, B026_ListenersInAMonitoredSessionWithTheDefaultSaver) {
@@ -171,13 +183,15 @@ TEST(CheckpointSaverHook, B026_ListenersInAMonitoredSessionWithTheDefaultSaver) 
     LoopSession loop;
     auto session =
         singular(loop, outside,
-                 {CheckpointSaverHook(
-                     {.checkpoint_dir = "run", .save_steps = 1, .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})});
+                 {CheckpointSaverHook({.checkpoint_dir = "run",
+                                       .save_steps = 1,
+                                       .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})});
     for (int i = 0; i < 2; ++i) session.run([] {});
     session.close();
   }
   EXPECT_EQ(told->lines(),
-            "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
+            "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save "
+            "2\na.end 2\n");
   LoopSession loop;
   auto session = singular(loop, outside, {}, nullptr, "run");
   EXPECT_EQ(session.run(get_global_step(loop.graph())->read).scalar<std::int64_t>(), 2);
@@ -187,12 +201,14 @@ TEST(CheckpointSaverHook, SavesAtTheStartAndEveryStepAndNothingMoreAtTheEnd) {
   support::Outside outside;
   {
     Saved training(outside);
-    training.add_saver({.save_steps = 1, .listeners = {std::make_shared<support::RecordingListener>(training.told, "a")}});
+    training.add_saver(
+        {.save_steps = 1, .listeners = {std::make_shared<support::RecordingListener>(training.told, "a")}});
     training.start();
     training.run(2);
     training.end();
     EXPECT_EQ(training.told->lines(),
-              "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save 2\na.end 2\n");
+              "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save "
+              "2\na.after_save 2\na.end 2\n");
   }
   Saved again(outside);
   again.add_saver({.save_steps = 1});
@@ -225,7 +241,8 @@ TEST(CheckpointSaverHook, B040_SavesEverySoManyStepsOfAStepInAScope) {
   Lines saved;
   for (int i = 0; i < 5; ++i) {
     training.run();
-    saved.push_back(fmt::format("{}", support::saved_step(outside.disk, latest_checkpoint(outside.disk, "run").value(), "foo/step")));
+    saved.push_back(fmt::format(
+        "{}", support::saved_step(outside.disk, latest_checkpoint(outside.disk, "run").value(), "foo/step")));
   }
   EXPECT_EQ(saved, (Lines{"1", "1", "3", "3", "5"}));
 }
@@ -274,8 +291,8 @@ TEST(CheckpointSaverHook, B033_X40_WritesTheGraphOnceAndACheckpointRecordForEach
   training.run();
   training.end();
   EXPECT_EQ(support::event_lines(training, "run"),
-            (Lines{"graph", "meta_graph", "0 CHECKPOINT run/model.ckpt-0", "2 CHECKPOINT run/model.ckpt-2", "4 CHECKPOINT run/model.ckpt-4",
-                   "5 CHECKPOINT run/model.ckpt-5", "6 CHECKPOINT run/model.ckpt-6"}))
+            (Lines{"graph", "meta_graph", "0 CHECKPOINT run/model.ckpt-0", "2 CHECKPOINT run/model.ckpt-2",
+                   "4 CHECKPOINT run/model.ckpt-4", "5 CHECKPOINT run/model.ckpt-5", "6 CHECKPOINT run/model.ckpt-6"}))
       << "S17: the path is that of the checkpoint";
   EXPECT_EQ(support::files_with(training.disk, "run", "graph"), Lines{"graph.pbtxt"});
   EXPECT_NE(training.disk.contents("run/graph.pbtxt").find("global_step"), std::string::npos);
@@ -310,7 +327,8 @@ TEST(CheckpointSaverHook, X41_CallsAllListenersInOrderAndStopsWhereOneAsks) {
   EXPECT_TRUE(training.should_stop());
   training.end();
   EXPECT_EQ(training.told->lines(),
-            "a.begin\nb.begin\na.before_save 0\nb.before_save 0\na.after_save 0\nb.after_save 0\na.before_save 3\nb.before_save "
+            "a.begin\nb.begin\na.before_save 0\nb.before_save 0\na.after_save 0\nb.after_save 0\na.before_save "
+            "3\nb.before_save "
             "3\na.after_save 3\nb.after_save 3\na.end 3\nb.end 3\n");
 }
 
@@ -334,14 +352,15 @@ TEST(CheckpointSaverHook, X43_S17_DoesNotSaveAgainWhatWasRestored) {
   }
   const std::string before = outside.disk.contents("run/model.ckpt-7.index");
   Saved resumed(outside);
-  CheckpointSaverHook& hook =
-      resumed.add_saver({.save_steps = 5, .listeners = {std::make_shared<support::RecordingListener>(resumed.told, "a")}});
+  CheckpointSaverHook& hook = resumed.add_saver(
+      {.save_steps = 5, .listeners = {std::make_shared<support::RecordingListener>(resumed.told, "a")}});
   resumed.restore_and_create("run/model.ckpt-7");
   EXPECT_EQ(hook.last_saved_step(), 7);
   EXPECT_EQ(resumed.told->lines(), "a.begin\n");
   resumed.run(5);
   EXPECT_EQ(resumed.told->lines(), "a.begin\na.before_save 12\na.after_save 12\n");
-  EXPECT_EQ(resumed.checkpoints(), (Lines{"run/model.ckpt-0", "run/model.ckpt-5", "run/model.ckpt-7", "run/model.ckpt-12"}));
+  EXPECT_EQ(resumed.checkpoints(),
+            (Lines{"run/model.ckpt-0", "run/model.ckpt-5", "run/model.ckpt-7", "run/model.ckpt-12"}));
 }
 
 TEST(CheckpointSaverHook, ARestoredTrainingThatRunsNoStepLeavesEveryFileAsItIs) {
@@ -375,8 +394,8 @@ TEST(CheckpointSaverHook, S19_AlignedSavesAtMultiplesAfterAnInterruption) {
   resumed.add_saver({.save_steps = 5, .align_steps = true});
   resumed.restore_and_create("run/model.ckpt-7");
   resumed.run(9);
-  EXPECT_EQ(resumed.checkpoints(),
-            (Lines{"run/model.ckpt-0", "run/model.ckpt-5", "run/model.ckpt-7", "run/model.ckpt-10", "run/model.ckpt-15"}));
+  EXPECT_EQ(resumed.checkpoints(), (Lines{"run/model.ckpt-0", "run/model.ckpt-5", "run/model.ckpt-7",
+                                          "run/model.ckpt-10", "run/model.ckpt-15"}));
 }
 
 TEST(CheckpointSaverHook, S13_DoesNotSaveWhatACheckVetoesNotEvenAtTheEnd) {
@@ -426,7 +445,8 @@ TEST(CheckpointSaverHook, S18_AFailedSaveFailsTheRunAndIsTriedAgainAtTheEnd) {
   training.disk.set_capacity(1'000'000);
   EXPECT_THROW(training.end(), ResourceExhaustedError) << "an event found no place either, and is told of last";
   EXPECT_EQ(training.saved(), 2);
-  EXPECT_EQ(training.told->lines(), "a.before_save 2\na.save_failed 2: ResourceExhausted\na.before_save 2\na.after_save 2\na.end 2\n");
+  EXPECT_EQ(training.told->lines(),
+            "a.before_save 2\na.save_failed 2: ResourceExhausted\na.before_save 2\na.after_save 2\na.end 2\n");
 }
 
 TEST(CheckpointSaverHook, S18_ToleratesAsManyFailuresInARowAsAllowed) {

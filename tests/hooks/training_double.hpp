@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// A loop around a scripted session that calls hooks as a monitored session does, on a disk in memory and a clock set by hand; unlike one
-/// it lets a test begin, create and end separately.
+/// A loop around a scripted session that calls hooks as a monitored session does, on a disk in memory and a clock set
+/// by hand; unlike one it lets a test begin, create and end separately.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,9 @@ struct Outside {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
 
-  void advance_clock(double seconds) { clock.advance(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))); }
+  void advance_clock(double seconds) {
+    clock.advance(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)));
+  }
 };
 
 /// One process: a script, and hooks that are called as a monitored session calls them.
@@ -72,7 +74,7 @@ class TrainingDouble {
   void create() {
     coordinator = std::make_unique<Coordinator>(outside_->clock);
     for (const auto& hook : hooks_) hook->after_create_session(model, *coordinator);
-    session = std::make_unique<HookedSession>(model, hooks_, services);
+    session = std::make_unique<detail::HookedSession>(model, hooks_, services);
   }
   TrainingDouble& start() {
     begin();
@@ -100,7 +102,7 @@ class TrainingDouble {
     writers.close();
   }
 
-  [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
+  [[nodiscard]] const detail::Hooks& hooks() const noexcept { return hooks_; }
   [[nodiscard]] std::int64_t step() { return model.variable(script.global_step.name()).scalar<std::int64_t>(); }
   void set_step(std::int64_t step) { model.variable(script.global_step.name()) = Tensor(step); }
 
@@ -110,14 +112,15 @@ class TrainingDouble {
   FileWriters writers{{.file_system = &outside_->disk, .clock = &outside_->clock}};
   HookServices services{outside_->disk, outside_->clock, writers};
   std::unique_ptr<Coordinator> coordinator;
-  std::unique_ptr<HookedSession> session;
+  std::unique_ptr<detail::HookedSession> session;
 
  private:
-  Hooks hooks_;
+  detail::Hooks hooks_;
 };
 
 /// The global step that a checkpoint holds, by what is in its file.
-inline std::int64_t saved_step(FileSystem& disk, const std::string& prefix, const std::string& variable = "global_step") {
+inline std::int64_t saved_step(FileSystem& disk, const std::string& prefix,
+                               const std::string& variable = "global_step") {
   return BundleReader(prefix, {.file_system = &disk}).get_tensor(variable).scalar<std::int64_t>();
 }
 
@@ -128,7 +131,8 @@ inline std::int64_t newest_saved_step(FileSystem& disk, const std::string& direc
 
 /// The names of a directory's files that contain `part`.
 inline std::vector<std::string> files_with(FileSystem& disk, const std::string& directory, std::string_view part) {
-  std::vector<std::string> names = disk.is_directory(directory) ? disk.list_directory(directory) : std::vector<std::string>();
+  std::vector<std::string> names =
+      disk.is_directory(directory) ? disk.list_directory(directory) : std::vector<std::string>();
   std::erase_if(names, [&](const std::string& name) { return name.find(part) == std::string::npos; });
   return names;
 }

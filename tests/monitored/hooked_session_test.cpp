@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookedSession: what is merged into one run, what each hook gets of it, and what the caller's own objects look like afterwards.
+/// HookedSession: what is merged into one run, what each hook gets of it, and what the caller's own objects look like
+/// afterwards.
 #include <trainhook/monitored/hooked_session.hpp>
 
 #include <chrono>
@@ -19,6 +20,9 @@
 namespace trainhook {
 namespace {
 
+using detail::HookedSession;
+using detail::Hooks;
+
 using testing::ScriptedSession;
 
 /// Passes on what it is asked to a scripted session, and remembers it.
@@ -35,7 +39,9 @@ class Inner {
     session_.execute(request, results);
   }
   [[nodiscard]] std::vector<StateSpec> state() const { return session_.state(); }
-  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const { return session_.snapshot(names); }
+  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const {
+    return session_.snapshot(names);
+  }
   void load(std::span<const NamedTensor> entries) { session_.load(entries); }
   void close() { session_.close(); }
 
@@ -94,9 +100,7 @@ class HookedSessionTest : public ::testing::Test {
   std::string message_of_run(HookedSession& session, Output output, std::vector<Feed> feeds = {}) {
     try {
       (void)run(session, output, std::move(feeds));
-    } catch (const Error& error) {
-      return describe(std::current_exception());
-    }
+    } catch (const Error& error) { return describe(std::current_exception()); }
     return "nothing was thrown";
   }
 
@@ -184,7 +188,8 @@ TEST_F(HookedSessionTest, M057_S26_TwoHooksCannotFeedOneTensorHoweverTheyCallIt)
   a->request = {.feed_dict = {{zero, 5.0F}}};
   b->request = {.feed_dict = {{script.graph().output("zero"), 10.0F}}};  // by name: the same key
   HookedSession session(inner, hooks, services);
-  EXPECT_EQ(message_of_run(session, zero), "FailedPrecondition: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
+  EXPECT_EQ(message_of_run(session, zero),
+            "FailedPrecondition: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
 }
 
 TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
@@ -196,8 +201,9 @@ TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
 }
 
 TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
-  a->request.options =
-      RunOptions{.trace_level = TraceLevel::Hardware, .timeout = std::chrono::milliseconds(30'000), .debug_tensor_watch_opts = {"A"}};
+  a->request.options = RunOptions{.trace_level = TraceLevel::Hardware,
+                                  .timeout = std::chrono::milliseconds(30'000),
+                                  .debug_tensor_watch_opts = {"A"}};
   b->request.options = RunOptions{.trace_level = TraceLevel::Full,
                                   .timeout = std::chrono::milliseconds(60'000),
                                   .output_partition_graphs = true,
@@ -233,7 +239,8 @@ TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
   for (int i = 0; i < 3; ++i) {
     (void)run(session, zero, {}, &options);
     EXPECT_NE(inner.options_object, &options);
-    EXPECT_EQ(inner.options->debug_tensor_watch_opts, (std::vector<std::string>{"user", "A"}));  // the caller's first, and once
+    EXPECT_EQ(inner.options->debug_tensor_watch_opts,
+              (std::vector<std::string>{"user", "A"}));  // the caller's first, and once
     EXPECT_EQ(inner.options->timeout, std::chrono::milliseconds(5));
   }
   EXPECT_EQ(options.trace_level, TraceLevel::None);

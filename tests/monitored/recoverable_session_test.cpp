@@ -86,8 +86,8 @@ class CountingCreator final : public SessionCreator {
   Graph* graph_;
 };
 
-/// A thread of the first session reports `error` once `runs` runs are done; after_run returns only when it has. Where `then` is given,
-/// after_run throws that afterwards.
+/// A thread of the first session reports `error` once `runs` runs are done; after_run returns only when it has. Where
+/// `then` is given, after_run throws that afterwards.
 class Stopper final : public SessionRunHook {
  public:
   Stopper(int runs, std::exception_ptr error, std::exception_ptr then = nullptr)
@@ -129,7 +129,9 @@ class RecoverableSessionTest : public ::testing::Test {
     return {.hooks = std::move(hooks), .retry = std::move(retry), .file_system = &disk, .clock = &clock};
   }
   auto fed(float value) {
-    return [this, value](StepContext<SmallEngine>& step) { return step.run_with_hooks(out, {{in, value}}).scalar<float>(); };
+    return [this, value](StepContext<SmallEngine>& step) {
+      return step.run_with_hooks(out, {{in, value}}).scalar<float>();
+    };
   }
   float run(Session& session, float value) { return session.run(out, {{in, value}}).scalar<float>(); }
 
@@ -160,7 +162,8 @@ TEST_F(RecoverableSessionTest, SaysSoWhereTheGraphHasNoGlobalStep) {
     (void)session.global_step();
     FAIL();
   } catch (const FailedPreconditionError& error) {
-    EXPECT_STREQ(error.what(), "global_step: the graph has none; call get_or_create_global_step(graph) before the session is made");
+    EXPECT_STREQ(error.what(),
+                 "global_step: the graph has none; call get_or_create_global_step(graph) before the session is made");
   }
 }
 
@@ -290,7 +293,7 @@ TEST_F(RecoverableSessionTest, X20_EverySessionHasACoordinatorOfItsOwnAndThreads
       coordinators.push_back(&coordinator);
       ++alive;
       coordinator.start_thread([this](const std::stop_token& stop) {
-        wait_for_stop(stop, *clock, clock->monotonic_now() + std::chrono::hours(24));
+        detail::wait_for_stop(stop, *clock, clock->monotonic_now() + std::chrono::hours(24));
         --alive;
       });
     }
@@ -317,7 +320,9 @@ TEST_F(RecoverableSessionTest, X20_EverySessionHasACoordinatorOfItsOwnAndThreads
 TEST_F(RecoverableSessionTest, X23_AFeedFunctionIsCalledAgainOnARetryAndToldOfTheFailure) {
   struct FeedFn final : SessionRunHook {
     explicit FeedFn(Output fed) : key(fed) {}
-    SessionRunArgs before_run(SessionRunContext&) override { return {.feed_dict = {{key, static_cast<float>(++calls)}}}; }
+    SessionRunArgs before_run(SessionRunContext&) override {
+      return {.feed_dict = {{key, static_cast<float>(++calls)}}};
+    }
     void on_run_failed(SessionRunContext&, const std::exception_ptr&) override { ++failures; }
     Output key;
     int calls = 0;
@@ -358,7 +363,8 @@ TEST_F(RecoverableSessionTest, WithoutAttemptsALossIsAnErrorAsAnyOther) {
   EXPECT_EQ(counting->calls, 1);
 }
 
-/// A loop over sessions that are restored at the step of their last save, which some hook's callback at step 3 may lose.
+/// A loop over sessions that are restored at the step of their last save, which some hook's callback at step 3 may
+/// lose.
 class LastStepTest : public ::testing::Test {
  protected:
   using Scripted = MonitoredSession<testing::ScriptedSession>;
@@ -371,7 +377,8 @@ class LastStepTest : public ::testing::Test {
     explicit Saving(testing::Script& of) : script(&of) {}
     void after_run(SessionRunContext& context, const SessionRunValues&) override {
       script->initial_values["global_step"] = Tensor(context.global_step());
-      if (context.global_step() == 3 && !std::exchange(lost, true)) throw UnavailableError("the listener's server is gone");
+      if (context.global_step() == 3 && !std::exchange(lost, true))
+        throw UnavailableError("the listener's server is gone");
     }
     void end(SessionRef) override { ended = true; }
     void abort(const std::exception_ptr&) noexcept override { aborted = true; }
@@ -420,7 +427,8 @@ TEST_F(LastStepTest, S16_APlainLoopOverTheUsersOwnStepEndsWithoutAFurtherStep) {
 TEST_F(LastStepTest, S16_APlainLoopOverAStepFunctionEndsWithoutAFurtherStep) {
   Scripted session = start();
   while (!session.should_stop()) {
-    session.run_step_fn([&](StepContext<testing::ScriptedSession>& context) { context.run_with_hooks(script.train()); });
+    session.run_step_fn(
+        [&](StepContext<testing::ScriptedSession>& context) { context.run_with_hooks(script.train()); });
   }
   session.close();
   expect_three_steps();
@@ -510,7 +518,8 @@ TEST_F(LastStepTest, S5_AStopRequestSurvivesTheLossOfTheSessionInTheSameRun) {
     EXPECT_EQ(script.runs, 1);
     EXPECT_EQ(script.sessions, 2);
     EXPECT_TRUE(saving->ended);
-    EXPECT_NE(log.find("a hook had requested a stop before the session was lost: the loop ends here"), std::string::npos);
+    EXPECT_NE(log.find("a hook had requested a stop before the session was lost: the loop ends here"),
+              std::string::npos);
   }
 }
 
@@ -536,7 +545,8 @@ class LockedMoment final : public Clock {
   std::function<void()> act;
   [[nodiscard]] Duration monotonic_now() override { return {}; }
   [[nodiscard]] double wall_seconds() override { return 0; }
-  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration, FunctionRef<bool()> ready) override {
+  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration,
+                  FunctionRef<bool()> ready) override {
     if (act) std::exchange(act, {})();
     return ready();
   }

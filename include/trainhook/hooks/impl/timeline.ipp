@@ -102,14 +102,15 @@ TRAINHOOK_DECL std::string json_string(std::string_view text) {
 namespace trainhook {
 
 TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph) {
-  std::string json = fmt::format(
-      R"({{"traceEvents":[{{"name":"process_name","ph":"M","pid":1,"args":{{"name":"{} Compute"}}}})", detail::kTracedDevice);
+  std::string json =
+      fmt::format(R"({{"traceEvents":[{{"name":"process_name","ph":"M","pid":1,"args":{{"name":"{} Compute"}}}})",
+                  detail::kTracedDevice);
   for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
     const NodeStats& stats = *node.stats;
     const std::string type = detail::json_string(stats.op_type);
-    json += fmt::format(
-        R"(,{{"ph":"X","cat":"Op","name":{},"pid":1,"tid":{},"ts":{},"dur":{},"args":{{"name":{},"op":{})", type,
-        node.lane, stats.start_micros, node.duration, detail::json_string(stats.node_name), type);
+    json +=
+        fmt::format(R"(,{{"ph":"X","cat":"Op","name":{},"pid":1,"tid":{},"ts":{},"dur":{},"args":{{"name":{},"op":{})",
+                    type, node.lane, stats.start_micros, node.duration, detail::json_string(stats.node_name), type);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       json += fmt::format(R"(,"input{}":{})", i, detail::json_string(detail::input_name(node.inputs[i])));
     }
