@@ -39,7 +39,7 @@ struct Saved : support::TrainingDouble {
   void start_without_creation() {
     begin();
     coordinator = std::make_unique<Coordinator>();
-    session = std::make_unique<HookedSession>(model, hooks(), services);
+    session = std::make_unique<detail::HookedSession>(model, hooks(), services);
   }
   void restore_and_create(const std::string& prefix) {
     begin();

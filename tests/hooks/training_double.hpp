@@ -74,7 +74,7 @@ class TrainingDouble {
   void create() {
     coordinator = std::make_unique<Coordinator>(outside_->clock);
     for (const auto& hook : hooks_) hook->after_create_session(model, *coordinator);
-    session = std::make_unique<HookedSession>(model, hooks_, services);
+    session = std::make_unique<detail::HookedSession>(model, hooks_, services);
   }
   TrainingDouble& start() {
     begin();
@@ -102,7 +102,7 @@ class TrainingDouble {
     writers.close();
   }
 
-  [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
+  [[nodiscard]] const detail::Hooks& hooks() const noexcept { return hooks_; }
   [[nodiscard]] std::int64_t step() { return model.variable(script.global_step.name()).scalar<std::int64_t>(); }
   void set_step(std::int64_t step) { model.variable(script.global_step.name()) = Tensor(step); }
 
@@ -112,10 +112,10 @@ class TrainingDouble {
   FileWriterCache writers{{.file_system = &outside_->disk, .clock = &outside_->clock}};
   HookServices services{outside_->disk, outside_->clock, writers};
   std::unique_ptr<Coordinator> coordinator;
-  std::unique_ptr<HookedSession> session;
+  std::unique_ptr<detail::HookedSession> session;
 
  private:
-  Hooks hooks_;
+  detail::Hooks hooks_;
 };
 
 /// The global step that a checkpoint holds, by what is in its file.

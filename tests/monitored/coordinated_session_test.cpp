@@ -27,6 +27,9 @@
 namespace trainhook {
 namespace {
 
+using detail::CoordinatedSession;
+using detail::Hooks;
+
 using support::SmallEngine;
 
 /// An error of an engine's own.
@@ -91,7 +94,7 @@ TEST_F(CoordinatedSessionTest, M036_S39_CloseAfterAnErrorStopsAllThreadsAtOnce) 
   for (int i = 0; i < 3; ++i) {
     ++alive;
     session->coordinator().start_thread([&alive, this](const std::stop_token& stop) {
-      wait_for_stop(stop, clock, clock.monotonic_now() + std::chrono::hours(24));
+      detail::wait_for_stop(stop, clock, clock.monotonic_now() + std::chrono::hours(24));
       --alive;
     });
   }

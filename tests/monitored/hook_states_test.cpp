@@ -17,6 +17,9 @@
 namespace trainhook {
 namespace {
 
+using detail::Hooks;
+using detail::HookStates;
+
 /// Counts; the second layout of its state has another unit.
 struct CountingHook final : SessionRunHook {
   explicit CountingHook(std::int64_t start, std::string called = {}) : count(start), own_name(std::move(called)) {}
@@ -44,12 +47,13 @@ std::vector<std::string> names_of(const StateValues& values) {
 }
 
 TEST(HookStates, StandUnderTheNameOfTheHookOrOfItsTypeAndPlace) {
-  const Hooks hooks = {std::make_shared<CountingHook>(1), std::make_shared<StatelessHook>(), std::make_shared<CountingHook>(2),
-                       std::make_shared<CountingHook>(3, "mine")};
+  const Hooks hooks = {std::make_shared<CountingHook>(1), std::make_shared<StatelessHook>(),
+                       std::make_shared<CountingHook>(2), std::make_shared<CountingHook>(3, "mine")};
   HookStates states(hooks);
   EXPECT_EQ(states.name(), "_trainhook/hooks");
-  EXPECT_EQ(names_of(states.save()), (std::vector<std::string>{"CountingHook/version", "CountingHook/count", "CountingHook_1/version",
-                                                               "CountingHook_1/count", "mine/version", "mine/count"}));
+  EXPECT_EQ(names_of(states.save()),
+            (std::vector<std::string>{"CountingHook/version", "CountingHook/count", "CountingHook_1/version",
+                                      "CountingHook_1/count", "mine/version", "mine/count"}));
 }
 
 /// Has state, and a type whose name is full of colons and brackets.
@@ -68,8 +72,9 @@ TEST(HookStates, TheNameOfATypeIsWithoutItsScopesAndTemplateArguments) {
   };
   const Hooks hooks = {std::make_shared<TypedHook<std::vector<std::string>>>(), std::make_shared<TypedHook<int>>(),
                        std::make_shared<LocalHook>()};
-  EXPECT_EQ(names_of(HookStates(hooks).save()), (std::vector<std::string>{"LocalHook/version", "LocalHook/size", "TypedHook/version",
-                                                                          "TypedHook/size", "TypedHook_1/version", "TypedHook_1/size"}));
+  EXPECT_EQ(names_of(HookStates(hooks).save()),
+            (std::vector<std::string>{"LocalHook/version", "LocalHook/size", "TypedHook/version", "TypedHook/size",
+                                      "TypedHook_1/version", "TypedHook_1/size"}));
   const std::vector<std::pair<std::string, std::string>> types = {
       {"Hook", "Hook"},
       {"a::b::Hook", "Hook"},
@@ -116,7 +121,8 @@ TEST(HookStates, OfATypeThatHasOneHookLessAreSaidToGoByTheirOrder) {
   const Hooks two = {std::make_shared<CountingHook>(5), std::make_shared<CountingHook>(7)};
   const Hooks one = {std::make_shared<CountingHook>(0)};
   HookStates(one).load(HookStates(two).save());
-  EXPECT_EQ(log.count("'CountingHook_1' that is not there; it is kept. Hooks of one type are told apart by their order"), 1U);
+  EXPECT_EQ(
+      log.count("'CountingHook_1' that is not there; it is kept. Hooks of one type are told apart by their order"), 1U);
 }
 
 TEST(HookStates, AHookWithoutStateInTheCheckpointStartsFresh) {

@@ -20,6 +20,9 @@
 namespace trainhook {
 namespace {
 
+using detail::HookedSession;
+using detail::Hooks;
+
 using testing::ScriptedSession;
 
 /// Passes on what it is asked to a scripted session, and remembers it.

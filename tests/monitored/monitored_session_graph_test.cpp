@@ -285,10 +285,10 @@ TEST_F(MonitoredSessionGraphTest, RunWithHooksTakesEveryFormOfRun) {
     context.run_with_hooks(inc.operation());
     EXPECT_EQ(context.run_with_hooks("global_step").scalar<std::int64_t>(), 1);
     EXPECT_EQ(context.run_with_hooks("out", {{fed.in, 2.0F}}).scalar<float>(), 2);
-    const auto [value, now] = context.run_with_hooks({fed.out, step.read}, {{fed.in, 2.0F}});
+    const auto [value, now] = context.run_with_hooks().run({fed.out, step.read}, {{fed.in, 2.0F}});
     EXPECT_EQ(value.scalar<float>(), 2);
     EXPECT_EQ(now.scalar<std::int64_t>(), 1);
-    const auto [named, step_by_name] = context.run_with_hooks({"out", "global_step"}, {{fed.in, 4.0F}});
+    const auto [named, step_by_name] = context.run_with_hooks().run({"out", "global_step"}, {{fed.in, 4.0F}});
     EXPECT_EQ(named.scalar<float>(), 4);
     EXPECT_EQ(step_by_name.scalar<std::int64_t>(), 1);
     EXPECT_EQ(context.run_with_hooks(std::vector<Fetch>{step.read}).size(), 1U);

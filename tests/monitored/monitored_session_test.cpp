@@ -594,7 +594,7 @@ TEST_F(MonitoredSessionTest, S12_ShouldStopNeverThrowsThoughTheSessionCannotBeMa
   a->last_coordinator->request_stop(std::make_exception_ptr(AbortedError("worker died")));
   static_assert(noexcept(session.should_stop()));
   EXPECT_TRUE(session.should_stop());
-  EXPECT_NE(log.find("the session could not be made anew: a cannot start"), std::string::npos);
+  EXPECT_NE(log.find("the session could not be recreated: a cannot start"), std::string::npos);
 }
 
 TEST_F(MonitoredSessionTest, S12_ALossThatShouldStopCouldNotMakeGoodEndsTheSessionAndComesOutOfClose) {

@@ -293,7 +293,7 @@ TEST_F(RecoverableSessionTest, X20_EverySessionHasACoordinatorOfItsOwnAndThreads
       coordinators.push_back(&coordinator);
       ++alive;
       coordinator.start_thread([this](const std::stop_token& stop) {
-        wait_for_stop(stop, *clock, clock->monotonic_now() + std::chrono::hours(24));
+        detail::wait_for_stop(stop, *clock, clock->monotonic_now() + std::chrono::hours(24));
         --alive;
       });
     }

@@ -35,9 +35,7 @@ template <class Action>
 std::string thrown_by(Action action) {
   try {
     action();
-  } catch (...) {
-    return message_of(std::current_exception());
-  }
+  } catch (...) { return message_of(std::current_exception()); }
   return "nothing";
 }
 
@@ -286,7 +284,8 @@ TEST(Coordinator, S39_AThreadThatWatchesItsTokenCostsNoneOfTheGracePeriod) {
   ManualClock clock;
   const Duration start = clock.monotonic_now();
   Coordinator coordinator(clock);
-  coordinator.start_thread([&clock](std::stop_token token) { wait_for_stop(token, clock, clock.monotonic_now() + 24h); });
+  coordinator.start_thread(
+      [&clock](std::stop_token token) { detail::wait_for_stop(token, clock, clock.monotonic_now() + 24h); });
   coordinator.request_stop();
   coordinator.join(120s);
   EXPECT_EQ(clock.monotonic_now(), start);
@@ -295,7 +294,8 @@ TEST(Coordinator, S39_AThreadThatWatchesItsTokenCostsNoneOfTheGracePeriod) {
 TEST(Coordinator, RefusesANegativeGracePeriod) {
   Coordinator coordinator;
   EXPECT_EQ(thrown_by([&] { coordinator.join(-1s); }),
-            "InvalidArgument: Coordinator::join: stop_grace_period_secs is -1000 ms; it must not be negative, and 0 waits for no thread");
+            "InvalidArgument: Coordinator::join: stop_grace_period_secs is -1000 ms; it must not be negative, and 0 "
+            "waits for no thread");
 }
 
 TEST(Coordinator, JoinWaitsForAStopRequestWhileThreadsRun) {
@@ -350,7 +350,8 @@ class LockedMoment final : public Clock {
   std::function<void()> act;
   [[nodiscard]] Duration monotonic_now() override { return {}; }
   [[nodiscard]] double wall_seconds() override { return 0; }
-  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration, FunctionRef<bool()> ready) override {
+  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration,
+                  FunctionRef<bool()> ready) override {
     act();
     return ready();
   }
@@ -401,10 +402,10 @@ TEST(WaitForStop, EndsAtTheDeadlineOrTheRequest) {
   clock.auto_advance(true);
   std::stop_source source;
   const Duration start = clock.monotonic_now();
-  EXPECT_FALSE(wait_for_stop(source.get_token(), clock, start + 5s));
+  EXPECT_FALSE(detail::wait_for_stop(source.get_token(), clock, start + 5s));
   EXPECT_EQ(clock.monotonic_now(), start + 5s);
   source.request_stop();
-  EXPECT_TRUE(wait_for_stop(source.get_token(), clock, start + 1h));
+  EXPECT_TRUE(detail::wait_for_stop(source.get_token(), clock, start + 1h));
   EXPECT_EQ(clock.monotonic_now(), start + 5s);
 }
 

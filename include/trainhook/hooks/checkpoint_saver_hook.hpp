@@ -22,7 +22,6 @@
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_ref.hpp>

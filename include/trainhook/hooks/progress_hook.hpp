@@ -19,7 +19,6 @@
 #include <trainhook/hooks/fetch_ref.hpp>
 #include <trainhook/hooks/progress_line.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_ref.hpp>

@@ -102,6 +102,7 @@
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
 #include <trainhook/graph_def/impl/text_to_wire.ipp>
 
+#include <trainhook/session/impl/clean_stop.ipp>
 #include <trainhook/session/impl/coordinator.ipp>
 #include <trainhook/session/impl/hook_services.ipp>
 #include <trainhook/session/impl/looper_thread.ipp>
@@ -131,6 +132,7 @@
 #include <trainhook/loop/impl/memory_layout.ipp>
 #include <trainhook/loop/impl/state_binding.ipp>
 #include <trainhook/loop/impl/variable_binding.ipp>
+#include <trainhook/loop/impl/variable_memory.ipp>
 
 #include <trainhook/checkpoint/impl/background_writer.ipp>
 #include <trainhook/checkpoint/impl/bundle_cleanup.ipp>
@@ -180,6 +182,7 @@
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
+#include <trainhook/monitored/impl/singular_monitored_session.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
 
 #include <trainhook/testing/impl/faulty_file_system.ipp>

@@ -3,9 +3,7 @@
 /// Row-major and column-major memory, and how the one is copied into the other.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <span>
 
 #include <trainhook/core/linkage.hpp>
@@ -17,25 +15,6 @@ namespace trainhook {
 enum class Layout { RowMajor, ColumnMajor };
 
 namespace detail {
-
-/// `to` becomes the transpose of `from`, which has `rows` rows of `columns` elements. In tiles, so that both sides stay
-/// in the cache.
-template <std::size_t ElementSize>
-void transpose(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns) noexcept {
-  constexpr std::size_t kTile = 32;
-  for (std::size_t top = 0; top < rows; top += kTile) {
-    const std::size_t bottom = (std::min)(top + kTile, rows);
-    for (std::size_t left = 0; left < columns; left += kTile) {
-      const std::size_t right = (std::min)(left + kTile, columns);
-      for (std::size_t row = top; row < bottom; ++row) {
-        for (std::size_t column = left; column < right; ++column) {
-          std::memcpy(to + (column * rows + row) * ElementSize, from + (row * columns + column) * ElementSize,
-                      ElementSize);
-        }
-      }
-    }
-  }
-}
 
 TRAINHOOK_DECL void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows,
                               std::size_t columns);

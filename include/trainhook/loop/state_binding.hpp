@@ -8,9 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <istream>
-#include <locale>
 #include <ostream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,6 +16,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
@@ -57,23 +56,21 @@ struct StateBinding {
   bool may_fail = false;
 };
 
+/// The text that `write` writes, in the classic locale.
+[[nodiscard]] TRAINHOOK_DECL Tensor written_text(FunctionRef<void(std::ostream&)> write);
+
+/// @throws DataLossError unless `read` takes the whole text.
+TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read);
+
 template <StreamedState T>
 [[nodiscard]] Tensor save_streamed(const T& object) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out << object;
-  return Tensor(std::string_view(out.view()));
+  return written_text([&object](std::ostream& out) { out << object; });
 }
 
-/// @throws DataLossError where the text is not what `T` writes, to the last character.
 template <StreamedState T>
 [[nodiscard]] T load_streamed(const std::string& name, const T& like, const std::string& text) {
   T loaded = like;
-  std::istringstream in(text);
-  in.imbue(std::locale::classic());
-  in >> loaded;
-  if (in.fail() || !(in >> std::ws).eof())
-    throw DataLossError("the saved state '{}' is not what its type writes", name);
+  read_text(name, text, [&loaded](std::istream& in) { in >> loaded; });
   return loaded;
 }
 

@@ -4,56 +4,57 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/scaffold.hpp>
-#include <trainhook/io/file_system.hpp>
-#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/monitored/session_manager.hpp>
 
 namespace trainhook {
 
+class LocalMaster;
+class Scaffold;
+
 struct ChiefSessionCreatorOptions {
   std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
-  std::string checkpoint_dir{};                 ///< restore its newest good checkpoint, if it has any
+  std::string checkpoint_dir{};                 ///< restore its newest good checkpoint, if it has one
   std::string checkpoint_filename_with_path{};  ///< or exactly this one
-  std::shared_ptr<LocalMaster> master{};  ///< where workers of this process find the session; null: there are none
-  FileSystem* file_system = nullptr;      ///< null: the machine's own
-  Clock* clock = nullptr;                 ///< null: the machine's own
+  std::shared_ptr<LocalMaster> master{};        ///< shared with the workers of this process; null: no workers
+  FileSystem* file_system = nullptr;            ///< null: the machine's own
+  Clock* clock = nullptr;                       ///< null: the machine's own
 };
 
 /// Finalizes the scaffold, then prepares a session. Source: TensorFlow's `ChiefSessionCreator`.
 class ChiefSessionCreator final : public SessionCreator {
  public:
-  /// `open` makes raw sessions of `graph`, which must outlive this. @throws InvalidArgumentError for an empty `open`.
+  /// @param graph must outlive this
+  /// @param open opens a session of `graph`, without values
+  /// @throws InvalidArgumentError if `open` is empty.
   TRAINHOOK_DECL ChiefSessionCreator(Graph& graph, SessionManager::Open open, ChiefSessionCreatorOptions options = {});
-
-  [[nodiscard]] Graph& graph() override { return *graph_; }
+  ChiefSessionCreator(const ChiefSessionCreator&) = delete;
+  ChiefSessionCreator& operator=(const ChiefSessionCreator&) = delete;
+  TRAINHOOK_DECL ~ChiefSessionCreator() override;
 
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
+  [[nodiscard]] Graph& graph() override { return *graph_; }
   [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint() const noexcept override;
 
-  /// What the last session was restored from.
+  /// What the newest session was restored from.
   [[nodiscard]] TRAINHOOK_DECL RestoreReport report() const;
 
  private:
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const noexcept;
-  TRAINHOOK_DECL SessionManagerOptions manager_options() const;
+  [[nodiscard]] TRAINHOOK_DECL SessionManagerOptions manager_options() const;
 
   Graph* graph_;
   SessionManager::Open open_;
   ChiefSessionCreatorOptions options_;
-  std::optional<SessionManager> manager_;  // made once the scaffold has its pieces
+  std::unique_ptr<SessionManager> manager_;  // made once the scaffold is complete
 };
 
-/// A chief for sessions of engine `S` on `graph`, which must outlive it; `session_args` go to the engine's constructor
-/// behind the graph.
+/// A chief for sessions of engine `S` on `graph`, which must outlive it. `session_args` are passed to the engine's
+/// constructor after the graph.
 template <SessionLike S, class... SessionArgs>
 [[nodiscard]] std::shared_ptr<ChiefSessionCreator> chief_session_creator(Graph& graph,
                                                                          ChiefSessionCreatorOptions options = {},

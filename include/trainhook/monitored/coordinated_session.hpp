@@ -19,7 +19,7 @@
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_ref.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// Whether a session is made anew after this error: AbortedError and UnavailableError, as in TensorFlow.
 [[nodiscard]] inline bool is_preemption(const std::exception_ptr& error) noexcept {
@@ -65,7 +65,7 @@ class CoordinatedSession {
   bool closed_ = false;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/monitored/impl/coordinated_session.ipp>

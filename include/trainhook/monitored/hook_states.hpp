@@ -11,17 +11,13 @@
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
-namespace trainhook {
-
-namespace detail {
+namespace trainhook::detail {
 
 /// `trainhook::StopAtStepHook` as `StopAtStepHook`, `my::Hook<std::string>` as `Hook`: without scopes and template
 /// arguments.
 TRAINHOOK_DECL std::string short_type_name(const std::string& name);
 
 TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
-
-}  // namespace detail
 
 /// Stores each hook's state under `_trainhook/hooks/<name of the hook>/`. What a checkpoint holds for a hook that is
 /// not there is kept and stored again.
@@ -43,7 +39,7 @@ class HookStates final : public Saveable {
   std::map<std::string, StateValues> orphans_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/monitored/impl/hook_states.ipp>

@@ -19,7 +19,7 @@
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
@@ -72,7 +72,7 @@ class HookedSession {
   bool stop_ = false;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/monitored/impl/hooked_session.ipp>

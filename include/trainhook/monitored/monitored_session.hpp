@@ -3,7 +3,7 @@
 /// MonitoredSession: drives a session of any engine and calls the hooks around every run.
 #pragma once
 
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -13,131 +13,142 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/monitored/monitored_session_options.hpp>
 #include <trainhook/monitored/session_lifecycle.hpp>
+#include <trainhook/session/run_forms.hpp>
+#include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
-/// Engines whose step can be the user's own code say so with a member `kRunsUserCode`.
+namespace detail {
+
+/// True for engines whose step can be the user's own code, which have a member `kRunsUserCode`.
 template <class S>
 inline constexpr bool runs_user_code = false;
 template <class S>
   requires requires { S::kRunsUserCode; }
 inline constexpr bool runs_user_code<S> = S::kRunsUserCode;
 
-/// What a step function may do. Source: TensorFlow's `StepContext`.
+}  // namespace detail
+
+/// What a step function works with; see `MonitoredSession::run_step_fn`. Valid during its call. Source: TensorFlow's
+/// `StepContext`.
 template <SessionLike S>
-class StepContext : private RunForms<StepContext<S>, runs_user_code<S>> {
-  friend RunForms<StepContext<S>, runs_user_code<S>>;
-
+class StepContext {
  public:
-  explicit StepContext(CoordinatedSession& session) : coordinated_(&session) {}
+  /// Has all forms of `run`, each with all hooks around it.
+  class Runner : public RunForms<Runner, detail::runs_user_code<S>> {
+   public:
+    explicit Runner(detail::StepAttempt attempt) : attempt_(attempt) {}
+    [[nodiscard]] Graph& graph() const { return attempt_.session().graph(); }
+    void run_request(const RunRequest& request, std::span<Tensor> results) const { attempt_.run(request, results); }
 
-  /// The engine of this attempt: runs made through it trigger no hooks.
-  [[nodiscard]] S& session() const noexcept { return coordinated_->session().template as<S>(); }
+   private:
+    detail::StepAttempt attempt_;
+  };
 
-  /// A run with all hooks around it, in any of the forms of `run`; any number of times.
+  explicit StepContext(detail::StepAttempt attempt) : attempt_(attempt) {}
+
+  /// The engine's session of this attempt. Its own runs call no hooks.
+  [[nodiscard]] S& session() const noexcept { return attempt_.session().template as<S>(); }
+
+  /// A run with all hooks around it, any number of times: `run_with_hooks(loss)`, `run_with_hooks(loss, {{x, value}})`.
   template <class What>
   auto run_with_hooks(What&& what) {
-    return this->run(std::forward<What>(what));
+    return run_with_hooks().run(std::forward<What>(what));
   }
   template <class What>
   auto run_with_hooks(const What& what, const FeedDict& feeds, const RunOptions* options = nullptr,
                       RunMetadata* metadata = nullptr) {
-    return this->run(what, feeds, options, metadata);
+    return run_with_hooks().run(what, feeds, options, metadata);
   }
-  template <std::size_t N>
-  auto run_with_hooks(const Fetch (&fetches)[N], const FeedDict& feeds = {}, const RunOptions* options = nullptr,
-                      RunMetadata* metadata = nullptr) {
-    return this->run(fetches, feeds, options, metadata);
-  }
-  template <std::size_t N>
-  auto run_with_hooks(const char* const (&names)[N], const FeedDict& feeds = {}, const RunOptions* options = nullptr,
-                      RunMetadata* metadata = nullptr) {
-    return this->run(names, feeds, options, metadata);
-  }
+  /// The same for every other form of `run`: `run_with_hooks().run({loss, accuracy})`.
+  [[nodiscard]] Runner run_with_hooks() const { return Runner(attempt_); }
 
-  /// Leaves the step function at once and ends the loop as the end of input does. Hooks are not called for it.
+  /// Leaves the step function at once and ends the loop as the end of input does. No hook is called for it.
   [[noreturn]] void request_stop() const { throw OutOfRangeError("the step function requested a stop"); }
 
-  [[nodiscard]] Graph& graph() const { return coordinated_->session().graph(); }
+  [[nodiscard]] Graph& graph() const { return attempt_.session().graph(); }
 
  private:
-  void run_request(const RunRequest& request, std::span<Tensor> results) { coordinated_->run(request, results); }
-
-  CoordinatedSession* coordinated_;
+  detail::StepAttempt attempt_;
 };
 
-using MonitoredSessionOptions = MonitoredSessionOptions;
-
-/// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the session, which it makes anew
-/// when it is lost. `close()` may throw; the destructor never does. A run that is lost at the end of the loop is not
-/// repeated: it gives nothing, and throws OutOfRangeError where something was to be given. How a run and a session can
-/// end stands in the tables of session_run_hook.hpp. For one thread at a time. Source: TensorFlow's `MonitoredSession`.
+/// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the engine's session, which it
+/// recreates when it is lost. For one thread at a time. `close()` may throw; the destructor never does. If the session
+/// is lost in the last run of the loop, the run is not repeated: it throws OutOfRangeError if the caller waits for a
+/// result. The tables in session_run_hook.hpp list how a run and a session can end. Source: TensorFlow's
+/// `MonitoredSession`.
 template <SessionLike S>
-class MonitoredSession : public RunForms<MonitoredSession<S>, runs_user_code<S>> {
+class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_code<S>> {
  public:
-  explicit MonitoredSession(std::shared_ptr<SessionCreator> creator, MonitoredSessionOptions options = {})
-      : lifecycle_(std::move(creator), std::move(options)) {}
+  /// Begins the hooks and creates the session.
+  explicit MonitoredSession(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options = {})
+      : lifecycle_(std::move(creator), options) {}
+  explicit MonitoredSession(detail::SessionLifecycle lifecycle) : lifecycle_(std::move(lifecycle)) {}
+  MonitoredSession(const MonitoredSession&) = delete;
+  MonitoredSession& operator=(const MonitoredSession&) = delete;
 
-  [[nodiscard]] Graph& graph() { return lifecycle_.graph(); }
-
-  /// Whether the loop should end: a hook or a thread asked for it, or the session is closed. Never throws.
+  /// True if the loop should end: a hook or a thread asked for it, or the session is closed.
   [[nodiscard]] bool should_stop() noexcept { return lifecycle_.should_stop(); }
 
-  /// Calls `step_fn(StepContext<S>&)` and gives what it returns. It starts again from its beginning when the session is
-  /// lost in it.
+  /// Calls `step_fn(StepContext<S>&)` and returns its result. If the session is lost meanwhile, `step_fn` is called
+  /// again from its start.
   template <class StepFunction>
   auto run_step_fn(StepFunction&& step_fn) -> std::invoke_result_t<StepFunction&, StepContext<S>&> {
     using Result = std::invoke_result_t<StepFunction&, StepContext<S>&>;
     if constexpr (std::is_void_v<Result>) {
       lifecycle_.run_with(
-          [&](CoordinatedSession& session) {
-            StepContext<S> context(session);
+          [&](detail::StepAttempt attempt) {
+            StepContext<S> context(attempt);
             step_fn(context);
           },
-          IfOver::Return);
+          false);
     } else {
       std::optional<std::remove_cvref_t<Result>> result;
       lifecycle_.run_with(
-          [&](CoordinatedSession& session) {
-            StepContext<S> context(session);
+          [&](detail::StepAttempt attempt) {
+            StepContext<S> context(attempt);
             result.emplace(step_fn(context));
           },
-          IfOver::Throw);
+          true);
       return *std::move(result);
     }
   }
 
-  /// The global step as the session has it, by a run without hooks. @throws FailedPreconditionError where the graph has
-  /// none, or the session is lost or closed.
+  /// The session's global step, read without hooks. @throws FailedPreconditionError if the graph has none, or if the
+  /// session is lost or closed.
   [[nodiscard]] std::int64_t global_step() const { return lifecycle_.global_step(); }
 
-  /// The engine: runs made through it trigger no hooks. The reference is good until the session is lost or closed.
+  [[nodiscard]] Graph& graph() { return lifecycle_.graph(); }
+
+  /// The engine's session, whose own runs call no hooks. Valid until it is lost or closed.
   [[nodiscard]] S& raw_session() { return lifecycle_.session().template as<S>(); }
 
-  /// Ends the session: last checkpoint, flush, join. Throws the first error of a hook's `end`; a second call does
-  /// nothing.
+  /// Ends the session: last checkpoint, event files, threads. Throws the first error of a hook's `end` when all of it
+  /// is done; a second call does nothing.
   void close() { lifecycle_.close(); }
 
-  /// Ends the session by an error: hooks hear `abort`, nothing more is saved. Gives the error that counts: what a
-  /// background thread reported before, else this one.
+  /// Ends the session with an error: hooks get `abort`, nothing more is saved. Returns the error that hooks receive:
+  /// the first one a background thread reported, or else `error`.
   std::exception_ptr abort(const std::exception_ptr& error) noexcept { return lifecycle_.abort(error); }
 
-  /// All errors that the session ended by, the one that was thrown first.
+  /// All errors that ended the session; the first is the one that was thrown.
   [[nodiscard]] const std::vector<std::exception_ptr>& errors() const noexcept { return lifecycle_.errors(); }
 
-  /// Whether this very exception left `run()` before.
+  /// True if this very exception left `run()`.
   [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept { return lifecycle_.has_thrown(error); }
 
   void run_request(const RunRequest& request, std::span<Tensor> results) { lifecycle_.run(request, results); }
 
  private:
-  SessionLifecycle lifecycle_;
+  detail::SessionLifecycle lifecycle_;
 };
 
-/// The whole loop: calls `step()` until the session should stop, then closes it. The end of input that a run reports is
-/// a normal end; any other exception ends the session by an error and goes on to the caller, unless a background thread
-/// has reported one before it, which then goes in its place, with the other in `session.errors()`.
+/// The whole loop: calls `step()` until the session should stop, then closes the session. End of input in a run is a
+/// normal end. Any other exception ends the session with an error and is thrown again; if a background thread reported
+/// an error before it, that one is thrown, and `session.errors()` has both.
 template <class Session, std::invocable Step>
 void run_until_stop(Session& session, Step step) {
   try {

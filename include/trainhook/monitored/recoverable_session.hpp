@@ -22,40 +22,13 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/monitored_session_options.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_ref.hpp>
 
-namespace trainhook {
-
-/// One recovery, as it is reported.
-struct Recovery {
-  std::exception_ptr cause{};                ///< what the session was lost to
-  std::int64_t attempt = 0;                  ///< 1 for the first within the policy's window
-  std::optional<std::int64_t> lost_at{};     ///< global step when it was lost, where that could be told
-  std::optional<std::int64_t> resumed_at{};  ///< global step of the new session
-};
-
-/// When a lost session is made anew. The defaults recover from Aborted and Unavailable up to ten times in ten minutes.
-struct RetryPolicy {
-  int max_attempts = 10;  ///< recoveries within `window`; 0 recovers never: a loss is an error as any other
-  Duration window = std::chrono::minutes(10);  ///< recoveries longer ago than this are forgotten
-  Duration initial_backoff =
-      std::chrono::seconds(0);  ///< wait before the second attempt in a row; doubles each time, with jitter
-  Duration max_backoff = std::chrono::seconds(30);
-  bool require_checkpoint = false;  ///< refuse to recover where that would train again from initial values
-  std::function<bool(const std::exception_ptr&)>
-      is_transient{};  ///< further errors that count as a loss; must not throw, which says no
-  std::function<void(const Recovery&)> on_recovery{};  ///< told after every recovery
-};
-
-/// What becomes of a run whose session was lost, when the loop is over with the new one, so that the run is not
-/// repeated.
-enum class IfOver {
-  Return,  ///< nobody waits for a result: the loop ends at its next `should_stop()`
-  Throw,   ///< OutOfRangeError, as at the end of input
-};
+namespace trainhook::detail {
 
 /// Keeps a coordinated session alive. Source: TensorFlow's `_RecoverableSession`, which retries for ever and at once.
 class RecoverableSession {
@@ -69,7 +42,7 @@ class RecoverableSession {
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
   /// Calls `body(session)` in the same way: from its start again after a loss.
-  TRAINHOOK_DECL void run_with(FunctionRef<void(CoordinatedSession&)> body, IfOver if_over);
+  TRAINHOOK_DECL void run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result);
 
   /// Whether the loop should end. A background thread that lost the session is answered here too. Never throws: where
   /// the session cannot be made anew, `loss()` has the error.
@@ -98,7 +71,7 @@ class RecoverableSession {
   [[nodiscard]] TRAINHOOK_DECL bool is_over();
 
   template <class Body>
-  void attempt(IfOver if_over, Body body) {
+  void attempt(bool gives_result, Body body) {
     loss_ = nullptr;
     bool over = false;
     with_retries([&] {
@@ -108,10 +81,10 @@ class RecoverableSession {
       }
       if (!over) body();
     });
-    if (over && if_over == IfOver::Throw)
+    if (over && gives_result)
       throw OutOfRangeError(
-          "the session was lost and made anew at its end, so the run is not repeated; leave the loop as at the end of "
-          "input");
+          "the session was lost and recreated at the end of the loop, so the run is not repeated; leave the loop as at "
+          "the end of input");
   }
 
   template <class Body>
@@ -148,7 +121,7 @@ class RecoverableSession {
   std::exception_ptr loss_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/monitored/impl/recoverable_session.ipp>

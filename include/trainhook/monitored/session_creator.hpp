@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionCreator: makes a session that is ready to run, as often as it is lost.
+/// SessionCreator: creates sessions that are ready to run: the first one, and a new one after every loss.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
-/// A session of any engine together with what keeps it alive.
+/// A session of any engine, together with what keeps it alive.
 struct OwnedSession {
-  std::shared_ptr<void> owner{};  ///< empty where the session is the caller's own object
+  std::shared_ptr<void> owner{};  ///< empty if the session is the caller's own object
   SessionRef session{};
-  std::string restored_from{};  ///< the checkpoint that its values came from; empty: none did
-  std::shared_ptr<const std::atomic<bool>>
-      lost{};  ///< only where others share it: whether it was given up for all of them
+  std::string restored_from{};                      ///< the checkpoint that its values come from; empty: none
+  std::shared_ptr<const std::atomic<bool>> lost{};  ///< for a shared session: true once it is lost for all its users
 
   template <SessionLike S, class... Args>
   [[nodiscard]] static OwnedSession make(Args&&... args) {
@@ -29,30 +28,37 @@ struct OwnedSession {
     return {std::move(session), ref};
   }
 
-  /// Whether the session is gone through no fault of this owner.
+  /// True if a shared session was lost through no fault of this user.
   [[nodiscard]] bool is_lost() const noexcept { return lost != nullptr && lost->load(); }
 
-  /// Ends the session; of one that is shared, this share: the last one ends it.
+  /// Ends the session. A shared session ends with the last of its users.
   TRAINHOOK_DECL void close();
 };
 
-/// Makes sessions whose variables have their values, restored or initial. Source: TensorFlow's `SessionCreator`.
+namespace detail {
+
+/// Opens a session of the engine, without values.
+using SessionOpener = std::function<OwnedSession()>;
+
+}  // namespace detail
+
+/// Creates sessions whose variables have values, restored or initial. Source: TensorFlow's `SessionCreator`.
 class SessionCreator {
  public:
   TRAINHOOK_DECL virtual ~SessionCreator();
 
+  /// Returns a session that is ready to run. Called once at the start and again after every loss. If the values come
+  /// from a checkpoint, `restored_from` names it: savers do not save that checkpoint again, and whatever belongs to it,
+  /// such as the input's position, is restored too.
+  [[nodiscard]] virtual OwnedSession create_session() = 0;
+
   /// The graph of the sessions.
   [[nodiscard]] virtual Graph& graph() = 0;
 
-  /// A session, ready to run. Called once at the start and again after every loss. One that restores says so in
-  /// `restored_from`: savers do not write that checkpoint again, and what goes with it, such as the input's position,
-  /// is restored as well.
-  [[nodiscard]] virtual OwnedSession create_session() = 0;
-
-  /// Whether a session made now would come back with what was learned, rather than with initial values.
+  /// True if a session created now would continue the training rather than start from initial values.
   [[nodiscard]] virtual bool has_checkpoint() const noexcept { return false; }
 
-  /// Whether the graph and what is saved are this session's to arrange; a worker shares those of its chief.
+  /// True if this session may change the graph and saves the model; a worker leaves both to its chief.
   [[nodiscard]] virtual bool is_chief() const noexcept { return true; }
 };
 

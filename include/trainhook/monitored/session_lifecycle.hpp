@@ -1,123 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionLifecycle: the life cycle of a monitored session, from the first `begin` to the last `end` or `abort`.
+/// SessionLifecycle: what happens to a monitored session, from the first `begin` to the last `end` or `abort`.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/core/tensor.hpp>
-#include <trainhook/events/file_writer_cache.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/io/file_system.hpp>
-#include <trainhook/monitored/coordinated_session.hpp>
-#include <trainhook/monitored/hook_states.hpp>
-#include <trainhook/monitored/hooked_session.hpp>
-#include <trainhook/monitored/recoverable_session.hpp>
-#include <trainhook/monitored/session_creator.hpp>
-#include <trainhook/session/coordinator.hpp>
-#include <trainhook/session/hook_services.hpp>
+#include <trainhook/monitored/monitored_session_options.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_ref.hpp>
-#include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-struct MonitoredSessionOptions {
-  HookList hooks{};
-  Duration stop_grace_period_secs = kDefaultStopGracePeriod;
-  RetryPolicy retry{};
-  FileSystem* file_system = nullptr;  ///< null: the machine's own
-  Clock* clock = nullptr;             ///< null: the machine's own
-};
+class SessionCreator;
 
-/// What every monitored session is made of, whatever its engine: owns the creator, the hooks, what they share, and the
-/// session while there is one.
-class SessionLifecycle {
+namespace detail {
+
+class CoordinatedSession;
+
+/// The session that one attempt of a step function works with.
+class StepAttempt {
  public:
-  TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, MonitoredSessionOptions options);
-  SessionLifecycle(const SessionLifecycle&) = delete;
-  SessionLifecycle& operator=(const SessionLifecycle&) = delete;
+  explicit StepAttempt(CoordinatedSession& session) noexcept : session_(&session) {}
 
-  TRAINHOOK_DECL ~SessionLifecycle();
+  [[nodiscard]] TRAINHOOK_DECL SessionRef session() const noexcept;
 
-  [[nodiscard]] Graph& graph() const { return creator_->graph(); }
-
-  TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
-  TRAINHOOK_DECL void run_with(FunctionRef<void(CoordinatedSession&)> body, IfOver if_over);
-
-  [[nodiscard]] bool should_stop() noexcept { return closed_ || session_->should_stop(); }
-
-  /// The engine's session of the moment. @throws FailedPreconditionError when closed or lost.
-  [[nodiscard]] TRAINHOOK_DECL SessionRef session() const;
-
-  /// @throws FailedPreconditionError where the graph has no global step, or as `session` does.
-  [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step() const;
-
-  /// Ends: every hook's `end`, then threads, session and writers. Throws the first error after all is done; a second
-  /// call does nothing. Of a session that was lost and could not be made anew there is nothing to end: hooks hear
-  /// `abort`, and the caller the error unless a run has thrown it.
-  TRAINHOOK_DECL void close();
-
-  /// Ends by an error: every hook that began hears `abort`, last first; nothing more is saved. Gives the error that
-  /// counts, which hooks hear too: what a background thread reported before, else this one.
-  TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
-
-  /// All errors that the session ended by, the one that was thrown first.
-  [[nodiscard]] const std::vector<std::exception_ptr>& errors() const noexcept { return errors_; }
-
-  /// Whether this very exception left `run()`.
-  [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept {
-    return error != nullptr && error == last_error_;
-  }
+  /// A run with all hooks around it.
+  TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results) const;
 
  private:
-  TRAINHOOK_DECL static std::shared_ptr<SessionCreator> checked(std::shared_ptr<SessionCreator> creator,
-                                                                const MonitoredSessionOptions& options);
-  TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
-  TRAINHOOK_DECL static Hooks in_phases(const HookList& entries);
-  TRAINHOOK_DECL void begin();
-  TRAINHOOK_DECL void leave_graph() noexcept;
-  TRAINHOOK_DECL std::optional<std::string> ask_for_veto() const;
-  TRAINHOOK_DECL void expect_open() const;
-
-  template <class Body>
-  void recording_errors(Body body) {
-    try {
-      body();
-    } catch (...) {
-      last_error_ = std::current_exception();
-      throw;
-    }
-    if (last_error_ != nullptr) last_error_ = nullptr;  // what came before it is over
-  }
-
-  std::shared_ptr<SessionCreator> creator_;
-  FileSystem& file_system_;
-  Clock& clock_;
-  FileWriterCache writers_;
-  HookServices services_;
-  Hooks hooks_;
-  std::shared_ptr<HookStates> states_;
-  bool was_finalized_;
-  int exceptions_at_start_;
-  Graph* graph_ = nullptr;  // null until the hooks begin
-  std::size_t begun_ = 0;
-  bool closed_ = false;
-  std::exception_ptr last_error_;
-  std::vector<std::exception_ptr> errors_;
-  std::optional<RecoverableSession> session_;
+  CoordinatedSession* session_;
 };
 
+/// The part of a monitored session that does not depend on the engine. Owns the creator, the hooks, what the hooks
+/// share, and the session while there is one.
+class SessionLifecycle {
+ public:
+  TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options);
+  TRAINHOOK_DECL SessionLifecycle(SessionLifecycle&& other) noexcept;
+  SessionLifecycle& operator=(SessionLifecycle&&) = delete;
+  TRAINHOOK_DECL ~SessionLifecycle();
+
+  [[nodiscard]] TRAINHOOK_DECL Graph& graph() const;
+  [[nodiscard]] TRAINHOOK_DECL bool should_stop() noexcept;
+  TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
+
+  /// Calls `body`, again from its start after a loss. If the loop is over once the session is recreated, `body` is not
+  /// repeated. @throws OutOfRangeError in that case, if `gives_result`.
+  TRAINHOOK_DECL void run_with(FunctionRef<void(StepAttempt)> body, bool gives_result);
+
+  /// The engine's current session. @throws FailedPreconditionError if it is closed or lost.
+  [[nodiscard]] TRAINHOOK_DECL SessionRef session() const;
+
+  /// @throws FailedPreconditionError if the graph has no global step, or as `session`.
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step() const;
+
+  /// Ends normally: every hook's `end`, then threads, session and writers. Throws the first error when all of it is
+  /// done; a second call does nothing. A session that was lost for good cannot end normally: hooks get `abort`, and the
+  /// error is thrown unless `run` has thrown it already.
+  TRAINHOOK_DECL void close();
+
+  /// Ends with an error: every hook that has begun gets `abort`, last hook first; nothing more is saved. Returns the
+  /// error that hooks receive: the first one a background thread reported, or else `error`.
+  TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
+
+  /// All errors that ended the session; the first is the one that was thrown.
+  [[nodiscard]] TRAINHOOK_DECL const std::vector<std::exception_ptr>& errors() const noexcept;
+
+  /// True if this very exception left `run`.
+  [[nodiscard]] TRAINHOOK_DECL bool has_thrown(const std::exception_ptr& error) const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -10,19 +10,16 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
-#include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/node.hpp>
-#include <trainhook/io/file_system.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
+
+class FileSystem;
+class Saver;
 
 /// What a restore did.
 struct RestoreReport {
@@ -76,7 +73,7 @@ TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_
 class SessionManager {
  public:
   /// Makes a raw session of the graph, without values.
-  using Open = std::function<OwnedSession()>;
+  using Open = detail::SessionOpener;
 
   /// @throws InvalidArgumentError for a `ready_for_local_init_op` without a `local_init_op`, or a wait that is not
   /// positive.
@@ -111,25 +108,9 @@ class SessionManager {
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   TRAINHOOK_DECL static double seconds(Duration duration);
 
-  // Opens, restores and calls `then(session, restored)`; closes the session again where any of it throws.
+  // Opens, restores and calls `then(session, restored)`; closes the session if any of it throws.
   template <class Then>
-  OwnedSession opened(const Open& open, const RestoreOptions& from, Then then) {
-    if (!from.checkpoint_dir.empty() && !from.checkpoint_filename_with_path.empty()) {
-      throw InvalidArgumentError("checkpoint_dir '{}' and checkpoint_filename_with_path '{}' cannot both be given",
-                                 from.checkpoint_dir, from.checkpoint_filename_with_path);
-    }
-    report_ = {};
-    OwnedSession owned = open();
-    try {
-      restore(owned.session, from);
-      owned.restored_from = report_.prefix;
-      then(owned.session, !report_.prefix.empty());
-    } catch (...) {
-      close_quietly(owned);
-      throw;
-    }
-    return owned;
-  }
+  OwnedSession opened(const Open& open, const RestoreOptions& from, Then then);
 
   TRAINHOOK_DECL static void close_quietly(OwnedSession& owned) noexcept;
 
@@ -145,9 +126,7 @@ class SessionManager {
   // Why local variables could not be initialized, or nothing.
   TRAINHOOK_DECL std::optional<std::string> try_local_init(SessionRef session) const;
 
-  std::optional<std::string> why_not_ready(SessionRef session) const {
-    return why_not(session, options_.ready_op, true);
-  }
+  TRAINHOOK_DECL std::optional<std::string> why_not_ready(SessionRef session) const;
 
   TRAINHOOK_DECL std::optional<std::string> why_not(SessionRef session, Output probe, bool with_local) const;
   TRAINHOOK_DECL static std::optional<std::string> variables_missing(SessionRef session, bool with_local);

@@ -9,9 +9,10 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
+
+class Coordinator;
 
 /// What such a thread does. Source: the methods of TensorFlow's `LooperThread`.
 struct LooperThreadOptions {

@@ -10,10 +10,12 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/clean_stop.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
+
+class Coordinator;
 
 struct QueueRunnerOptions {
   std::vector<Operation> enqueue_ops{};  ///< one thread each; the same one may stand there several times

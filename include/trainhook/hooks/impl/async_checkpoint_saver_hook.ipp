@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/log.hpp>
+#include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
 

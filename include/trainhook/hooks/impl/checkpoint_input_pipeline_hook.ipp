@@ -18,6 +18,7 @@
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
 

@@ -16,6 +16,7 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
 

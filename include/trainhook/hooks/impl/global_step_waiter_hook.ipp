@@ -9,6 +9,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
 

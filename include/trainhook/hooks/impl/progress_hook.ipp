@@ -14,6 +14,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
 

@@ -7,6 +7,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
 

@@ -11,13 +11,17 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/loop/bound_state.hpp>
+#include <trainhook/loop/node_values.hpp>
+#include <trainhook/loop/variable_binding.hpp>
 #include <trainhook/session/session_like.hpp>
 
 namespace trainhook::detail {
 
-/// Calls its function when it goes.
+// Calls its function when it is destroyed.
 template <class F>
 class AtExit {
  public:
@@ -34,11 +38,55 @@ class AtExit {
 
 namespace trainhook {
 
-TRAINHOOK_DECL LoopSession::LoopSession() : values_(graph_), global_step_(create_global_step(graph_)) {
-  values_.set_leaf(global_step_.handle.node(), [this] { return Tensor(step_of_run_); });
-  detail::StateBinding step = detail::state_of(global_step_.name(), step_);
-  step.kind = StateKind::Variable;
-  bound_.add(std::move(step));
+struct LoopSession::Impl {
+  TRAINHOOK_DECL Impl();
+
+  TRAINHOOK_DECL void expect_registering(std::string_view what) const;
+
+  // The name of a new node. It must be free: with a suffix, the names in a checkpoint would depend on the order of
+  // registration.
+  [[nodiscard]] TRAINHOOK_DECL std::string whole_name(std::string_view name) const;
+
+  TRAINHOOK_DECL Variable add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable);
+  TRAINHOOK_DECL Variable add(detail::VariableBinding binding);
+  TRAINHOOK_DECL void run_step(const RunRequest& request);
+  TRAINHOOK_DECL void run_operation(const Node& node);
+  TRAINHOOK_DECL void run_initializer();
+
+  Graph graph;
+  detail::NodeValues values;
+  Variable global_step;
+  detail::BoundState bound;
+  std::function<void()> initialize;
+  std::int64_t step = 0;
+  std::int64_t step_of_run = 0;
+  bool was_opened = false;
+  bool is_open = false;
+  bool is_closed = false;
+};
+
+TRAINHOOK_DECL LoopSession::Impl::Impl() : values(graph), global_step(create_global_step(graph)) {
+  values.set_leaf(global_step.handle.node(), [this] { return Tensor(step_of_run); });
+  detail::StateBinding binding = detail::state_of(global_step.name(), step);
+  binding.kind = StateKind::Variable;
+  bound.add(std::move(binding));
+}
+
+TRAINHOOK_DECL LoopSession::LoopSession() : impl_(std::make_unique<Impl>()) {}
+
+TRAINHOOK_DECL LoopSession::~LoopSession() = default;
+
+TRAINHOOK_DECL std::int64_t LoopSession::global_step() const noexcept { return impl_->step; }
+
+TRAINHOOK_DECL Graph& LoopSession::graph() noexcept { return impl_->graph; }
+
+TRAINHOOK_DECL std::vector<StateSpec> LoopSession::state() const { return impl_->bound.specs(); }
+
+TRAINHOOK_DECL void LoopSession::load(std::span<const NamedTensor> entries) { impl_->bound.load(entries); }
+
+TRAINHOOK_DECL void LoopSession::close() noexcept {
+  impl_->is_closed = true;
+  impl_->is_open = false;
 }
 
 TRAINHOOK_DECL Variable LoopSession::variable(std::string_view name, ExternalVariable external) {
@@ -46,47 +94,47 @@ TRAINHOOK_DECL Variable LoopSession::variable(std::string_view name, ExternalVar
     throw InvalidArgumentError("variable '{}' needs a function to read and one to write", name);
   if (external.dtype == DType::String || dtype_size(external.dtype) == 0)
     throw InvalidArgumentError("variable '{}' needs a dtype of fixed size", name);
-  const Variable variable = add_variable(name, external.dtype, external.shape, external.trainable);
-  return add(detail::VariableBinding(variable, std::move(external)));
+  const Variable variable = impl_->add_variable(name, external.dtype, external.shape, external.trainable);
+  return impl_->add(detail::VariableBinding(variable, std::move(external)));
 }
 
 TRAINHOOK_DECL void LoopSession::init(std::function<void()> initialize) {
-  expect_registering("init()");
-  initialize_ = std::move(initialize);
+  impl_->expect_registering("init()");
+  impl_->initialize = std::move(initialize);
 }
 
 TRAINHOOK_DECL void LoopSession::add_state(detail::StateBinding binding) {
-  expect_registering(binding.name);
-  bound_.add(std::move(binding));
+  impl_->expect_registering(binding.name);
+  impl_->bound.add(std::move(binding));
 }
 
 TRAINHOOK_DECL void LoopSession::open() {
-  if (is_open_) throw FailedPreconditionError("the loop already has a session; close it before making another");
-  if (was_opened_) bound_.begin_anew();
-  is_open_ = was_opened_ = true;
-  is_closed_ = false;
+  if (impl_->is_open) throw FailedPreconditionError("the loop already has a session; close it before making another");
+  if (impl_->was_opened) impl_->bound.begin_anew();
+  impl_->is_open = impl_->was_opened = true;
+  impl_->is_closed = false;
 }
 
 TRAINHOOK_DECL void LoopSession::execute(const RunRequest& request, std::span<Tensor> results) {
-  if (is_closed_) throw FailedPreconditionError("the loop's session is closed; make a new one to go on");
+  if (impl_->is_closed) throw FailedPreconditionError("the loop's session is closed; make a new one to go on");
   if (results.size() != request.fetches.size()) {
     throw InvalidArgumentError("there is room for {} results of {} fetches", results.size(), request.fetches.size());
   }
-  const detail::AtExit end_run([this]() noexcept { values_.end_run(); });
-  values_.begin_run(request.feeds);
+  const detail::AtExit end_run([this]() noexcept { impl_->values.end_run(); });
+  impl_->values.begin_run(request.feeds);
   for (const Fetch& fetch : request.fetches) {
-    if (&fetch.node().graph() != &graph_)
+    if (&fetch.node().graph() != &impl_->graph)
       throw InvalidArgumentError("fetch '{}' belongs to another graph than the loop's", fetch.node().name());
   }
-  step_of_run_ = step_;
-  if (request.step) run_step(request);
+  impl_->step_of_run = impl_->step;
+  if (request.step) impl_->run_step(request);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Fetch& fetch = request.fetches[i];
     if (fetch.is_operation()) {
-      run_operation(fetch.node());
+      impl_->run_operation(fetch.node());
       results[i] = Tensor();
     } else {
-      results[i] = values_.get(Output(&fetch.node(), static_cast<std::size_t>(fetch.index())));
+      results[i] = impl_->values.get(Output(&fetch.node(), static_cast<std::size_t>(fetch.index())));
     }
   }
 }
@@ -94,7 +142,7 @@ TRAINHOOK_DECL void LoopSession::execute(const RunRequest& request, std::span<Te
 TRAINHOOK_DECL std::vector<NamedTensor> LoopSession::snapshot(std::span<const std::string> names) {
   std::vector<NamedTensor> entries;
   entries.reserve(names.size());
-  for (const std::string& name : names) entries.push_back({name, bound_.save(name)});
+  for (const std::string& name : names) entries.push_back({name, impl_->bound.save(name)});
   return entries;
 }
 
@@ -103,46 +151,46 @@ TRAINHOOK_DECL std::string LoopSession::state_name(std::string_view name) {
   return fmt::format("_trainhook/state/{}", name);
 }
 
-TRAINHOOK_DECL void LoopSession::expect_registering(std::string_view what) const {
-  if (was_opened_)
+TRAINHOOK_DECL void LoopSession::Impl::expect_registering(std::string_view what) const {
+  if (was_opened)
     throw FailedPreconditionError("'{}' comes too late: the loop's session was made; register everything before", what);
 }
 
-TRAINHOOK_DECL std::string LoopSession::whole_name(std::string_view name) const {
+TRAINHOOK_DECL std::string LoopSession::Impl::whole_name(std::string_view name) const {
   expect_registering(name);
-  const std::string full = graph_.current_scope() + std::string(name);
-  if (graph_.find_operation(full).has_value())
+  const std::string full = graph.current_scope() + std::string(name);
+  if (graph.find_operation(full).has_value())
     throw InvalidArgumentError("the loop already has something called '{}'; give each its own name", full);
   return full + "/";
 }
 
-TRAINHOOK_DECL Variable LoopSession::add_variable(std::string_view name, DType dtype, const Shape& shape,
-                                                  bool trainable) {
+TRAINHOOK_DECL Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, const Shape& shape,
+                                                        bool trainable) {
   const std::string whole = whole_name(name);
   Variable variable;
   variable.trainable = trainable;
-  variable.handle = graph_.add({.type = "VariableV2",
-                                .name = whole,
-                                .attrs = {{"container", std::string()},
-                                          {"dtype", dtype},
-                                          {"shape", PartialShape(shape)},
-                                          {"shared_name", std::string()}},
-                                .outputs = {{dtype, shape}}});
-  variable.read = graph_
+  variable.handle = graph.add({.type = "VariableV2",
+                               .name = whole,
+                               .attrs = {{"container", std::string()},
+                                         {"dtype", dtype},
+                                         {"shape", PartialShape(shape)},
+                                         {"shared_name", std::string()}},
+                               .outputs = {{dtype, shape}}});
+  variable.read = graph
                       .add({.type = "Identity",
                             .name = whole + "read/",
                             .inputs = {variable.ref()},
                             .attrs = {{"T", dtype}},
                             .outputs = {{dtype, shape}}})
                       .output();
-  graph_.add_to_collection(graph_keys::kGlobalVariables, variable);
-  if (trainable) graph_.add_to_collection(graph_keys::kTrainableVariables, variable);
+  graph.add_to_collection(graph_keys::kGlobalVariables, variable);
+  if (trainable) graph.add_to_collection(graph_keys::kTrainableVariables, variable);
   return variable;
 }
 
-TRAINHOOK_DECL Variable LoopSession::add_memory(std::string_view name, DType dtype, const Shape& natural,
-                                                const MemoryOptions& options, Layout natural_layout,
-                                                std::function<std::span<std::byte>()> memory) {
+TRAINHOOK_DECL Variable LoopSession::add_memory(std::string_view name, DType dtype, const MemoryOptions& options,
+                                                Layout natural_layout, std::function<detail::MemoryView()> view) {
+  const Shape natural = view().shape;
   const Shape shape = detail::resolve_shape(name, options.shape, natural);
   const Layout layout =
       shape.rank() == 1 && !options.layout ? Layout::RowMajor : options.layout.value_or(natural_layout);
@@ -150,28 +198,38 @@ TRAINHOOK_DECL Variable LoopSession::add_memory(std::string_view name, DType dty
     throw InvalidArgumentError("variable '{}': column-major memory needs the shape {{rows, columns}}, not {}", name,
                                shape);
   }
-  return add(detail::VariableBinding(add_variable(name, dtype, shape, options.trainable), std::move(memory), layout));
+  auto memory = [name = std::string(name), view = std::move(view), natural] {
+    const detail::MemoryView now = view();
+    if (now.shape != natural) {
+      throw FailedPreconditionError(
+          "variable '{}' had shape {} when it was registered and has {} now; its memory must keep its size as long as "
+          "the session lives",
+          name, natural, now.shape);
+    }
+    return now.bytes;
+  };
+  const Variable variable = impl_->add_variable(name, dtype, shape, options.trainable);
+  return impl_->add(detail::VariableBinding(variable, std::move(memory), layout));
 }
 
-TRAINHOOK_DECL Variable LoopSession::add(detail::VariableBinding binding) {
-  detail::VariableBinding& added = bound_.add(std::move(binding));
-  values_.set_leaf(added.variable().handle.node(), [&added] { return added.read(); });
+TRAINHOOK_DECL Variable LoopSession::Impl::add(detail::VariableBinding binding) {
+  detail::VariableBinding& added = bound.add(std::move(binding));
+  values.set_leaf(added.variable().handle.node(), [&added] { return added.read(); });
   return added.variable();
 }
 
 TRAINHOOK_DECL Output LoopSession::add_value(std::string_view name, const OutputSpec& spec,
                                              std::function<Tensor()> give) {
-  const Output output = placeholder(graph_, spec.dtype, spec.shape, whole_name(name));
-  values_.set_leaf(output.node(), std::move(give));
+  const Output output = placeholder(impl_->graph, spec.dtype, spec.shape, impl_->whole_name(name));
+  impl_->values.set_leaf(output.node(), std::move(give));
   return output;
 }
 
-TRAINHOOK_DECL void LoopSession::run_step(const RunRequest& request) {
-  const bool traced =
-      request.metadata != nullptr && request.options != nullptr && request.options->trace_level != TraceLevel::None;
+TRAINHOOK_DECL void LoopSession::Impl::run_step(const RunRequest& request) {
+  const bool traced = request.is_traced();
   const double start = traced ? system_clock().wall_seconds() : 0;
   request.step();
-  ++step_;
+  ++step;
   if (!traced) return;
   const auto micros = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e6); };
   request.metadata->node_stats = {{.node_name = "step",
@@ -180,29 +238,29 @@ TRAINHOOK_DECL void LoopSession::run_step(const RunRequest& request) {
                                    .end_micros = micros(system_clock().wall_seconds())}};
 }
 
-TRAINHOOK_DECL void LoopSession::run_operation(const Node& node) {
+TRAINHOOK_DECL void LoopSession::Impl::run_operation(const Node& node) {
   if (node.type() == "NoOp") {
     for (const Operation& input : node.control_inputs()) run_operation(input.node());
-  } else if (&node == &global_step_.initializer.node()) {
-    initialize();
+  } else if (&node == &global_step.initializer.node()) {
+    run_initializer();
   } else if (!node.outputs().empty()) {
-    (void)values_.get(Output(const_cast<Node*>(&node), 0));
+    (void)values.get(Output(const_cast<Node*>(&node), 0));
   } else {
     throw UnimplementedError("LoopSession cannot run '{}' ({}): do it in the step", node.name(), node.type());
   }
 }
 
-TRAINHOOK_DECL void LoopSession::initialize() {
-  const std::string* lost = bound_.uninitialized();
-  if (lost != nullptr && !initialize_) {
+TRAINHOOK_DECL void LoopSession::Impl::run_initializer() {
+  const std::string* lost = bound.uninitialized();
+  if (lost != nullptr && !initialize) {
     throw FailedPreconditionError(
         "the loop's last session is gone and there is no checkpoint to go on from, so '{}' has no known value; "
         "register initial values with init(), or give a checkpoint_dir",
         *lost);
   }
-  if (initialize_) initialize_();
-  bound_.set_initialized();
-  step_ = 0;
+  if (initialize) initialize();
+  bound.set_initialized();
+  step = 0;
 }
 
 }  // namespace trainhook

@@ -5,9 +5,31 @@
 
 #include <trainhook/loop/memory_layout.hpp>
 
+#include <algorithm>
+#include <cstring>
+
 #include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {
+
+// `to` becomes the transpose of `from`, which has `rows` rows of `columns` elements. In tiles, so that both sides stay
+// in the cache.
+template <std::size_t ElementSize>
+void transpose(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns) noexcept {
+  constexpr std::size_t kTile = 32;
+  for (std::size_t top = 0; top < rows; top += kTile) {
+    const std::size_t bottom = (std::min)(top + kTile, rows);
+    for (std::size_t left = 0; left < columns; left += kTile) {
+      const std::size_t right = (std::min)(left + kTile, columns);
+      for (std::size_t row = top; row < bottom; ++row) {
+        for (std::size_t column = left; column < right; ++column) {
+          std::memcpy(to + (column * rows + row) * ElementSize, from + (row * columns + column) * ElementSize,
+                      ElementSize);
+        }
+      }
+    }
+  }
+}
 
 TRAINHOOK_DECL void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows,
                               std::size_t columns) {

@@ -12,7 +12,9 @@
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -26,12 +28,14 @@ TRAINHOOK_DECL ChiefSessionCreator::ChiefSessionCreator(Graph& graph, SessionMan
   if (options_.scaffold == nullptr) options_.scaffold = std::make_shared<Scaffold>();
 }
 
+TRAINHOOK_DECL ChiefSessionCreator::~ChiefSessionCreator() = default;
+
 TRAINHOOK_DECL OwnedSession ChiefSessionCreator::create_session() {
   if (options_.master != nullptr) options_.master->withdraw();
   Scaffold& scaffold = *options_.scaffold;
   scaffold.finalize(*graph_);
   scaffold.saver()->use(file_system(), options_.clock != nullptr ? *options_.clock : system_clock());
-  if (!manager_) manager_.emplace(manager_options());
+  if (!manager_) manager_ = std::make_unique<SessionManager>(manager_options());
   InitOptions init{.init_op = scaffold.init_op(), .init_feed_dict = scaffold.init_feed_dict()};
   if (scaffold.has_init_fn()) init.init_fn = [&scaffold](SessionRef session) { scaffold.init_fn(session); };
   OwnedSession ready =

@@ -12,7 +12,7 @@
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hooks,
                                                       HookServices& services, Duration stop_grace_period_secs)
@@ -72,4 +72,4 @@ TRAINHOOK_DECL void CoordinatedSession::close_quietly() noexcept {
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

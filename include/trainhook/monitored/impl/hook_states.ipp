@@ -41,16 +41,12 @@ TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook) {
   return short_type_name(std::string(status == 0 ? demangled.get() : typeid(hook).name()));
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks) {
   std::map<std::string, int> unnamed;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     std::string name = hook->name();
     if (name.empty()) {
-      name = detail::short_type_name(*hook);
+      name = short_type_name(*hook);
       if (const int earlier = unnamed[name]++; earlier > 0) name = fmt::format("{}_{}", name, earlier);
     }
     if (name.find('/') != std::string::npos) throw InvalidArgumentError("hook name '{}' must not contain '/'", name);
@@ -100,4 +96,4 @@ TRAINHOOK_DECL void HookStates::add(StateValues& all, const std::string& name, c
   for (const NamedTensor& entry : state.entries()) all.set(fmt::format("{}/{}", name, entry.name), entry.tensor);
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

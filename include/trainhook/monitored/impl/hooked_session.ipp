@@ -16,7 +16,7 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services)
     : session_(session), hooks_(&hooks), services_(&services), global_step_(get_global_step(session.graph())) {
@@ -123,4 +123,4 @@ TRAINHOOK_DECL void HookedSession::release_results() noexcept {
   feeds_.clear();
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

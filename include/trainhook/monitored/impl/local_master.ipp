@@ -5,37 +5,75 @@
 
 #include <trainhook/monitored/local_master.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
+#include <mutex>
+#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
+struct LocalMaster::Shared {
+  explicit Shared(OwnedSession ready) : session(std::move(ready)) {}
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared() { close(); }
+
+  void give_up() noexcept {
+    lost = true;
+    close();
+  }
+  void close() noexcept {
+    try {
+      session.close();
+    } catch (...) { log_error("closing the shared session failed: {}", describe(std::current_exception())); }
+  }
+
+  OwnedSession session;
+  std::atomic<bool> lost = false;
+};
+
+struct LocalMaster::State {
+  Clock* clock;
+  std::mutex mutex{};
+  std::condition_variable published{};
+  std::weak_ptr<Shared> current{};
+};
+
+TRAINHOOK_DECL LocalMaster::LocalMaster(Clock& clock) : state_(new State{&clock}) {}
+
+TRAINHOOK_DECL LocalMaster::~LocalMaster() = default;
+
 TRAINHOOK_DECL OwnedSession LocalMaster::publish(OwnedSession ready) {
   const auto shared = std::make_shared<Shared>(std::move(ready));
   {
-    const std::scoped_lock lock(mutex_);
-    current_ = shared;
+    const std::scoped_lock lock(state_->mutex);
+    state_->current = shared;
   }
-  published_.notify_all();
+  state_->published.notify_all();
   return share(shared);
 }
 
 TRAINHOOK_DECL void LocalMaster::withdraw() noexcept {
-  const std::scoped_lock lock(mutex_);
-  if (const std::shared_ptr<Shared> shared = std::exchange(current_, {}).lock()) shared->give_up();
+  const std::scoped_lock lock(state_->mutex);
+  if (const std::shared_ptr<Shared> shared = std::exchange(state_->current, {}).lock()) shared->give_up();
 }
 
 TRAINHOOK_DECL OwnedSession LocalMaster::wait_for_session(Duration max_wait) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(state_->mutex);
   std::shared_ptr<Shared> shared;
-  const bool is_there = clock_->wait_until(lock, published_, deadline_after(*clock_, max_wait), [&] {
-    shared = current_.lock();
-    return shared != nullptr;
-  });
+  const bool is_there =
+      state_->clock->wait_until(lock, state_->published, deadline_after(*state_->clock, max_wait), [&] {
+        shared = state_->current.lock();
+        return shared != nullptr;
+      });
   if (!is_there) {
     throw DeadlineExceededError(
         "Session was not ready after waiting {} secs: the chief has not made one; give workers a longer max_wait_secs, "
@@ -43,12 +81,6 @@ TRAINHOOK_DECL OwnedSession LocalMaster::wait_for_session(Duration max_wait) {
         std::chrono::duration<double>(max_wait).count());
   }
   return share(shared);
-}
-
-TRAINHOOK_DECL void LocalMaster::Shared::close() noexcept {
-  try {
-    session.close();
-  } catch (...) { log_error("closing the shared session failed: {}", describe(std::current_exception())); }
 }
 
 TRAINHOOK_DECL OwnedSession LocalMaster::share(const std::shared_ptr<Shared>& shared) {

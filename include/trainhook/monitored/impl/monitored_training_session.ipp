@@ -7,12 +7,17 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/local_master.hpp>
+#include <trainhook/monitored/worker_session_creator.hpp>
 
 namespace trainhook::detail {
 
@@ -35,7 +40,9 @@ TRAINHOOK_DECL void require_one_period(std::string_view option, bool secs, bool 
   });
 }
 
-TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& options) {
+// In TensorFlow's order: the chief's own, step counter, summaries, checkpoints, then the user's.
+TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& options,
+                                       const std::shared_ptr<Scaffold>& scaffold) {
   if (!options.is_chief) return options.hooks;
   HookList hooks = options.chief_only_hooks;
   const std::string& summary_dir = options.summary_dir.empty() ? options.checkpoint_dir : options.summary_dir;
@@ -47,10 +54,8 @@ TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& op
   if (!options.save_summaries_secs && !options.save_summaries_steps) summary_steps = 100;
   require_one_period("save_summaries", summary_secs.has_value(), summary_steps.has_value());
   if (!summary_dir.empty() && (summary_secs || summary_steps)) {
-    hooks.emplace_back(SummarySaverHook({.save_steps = summary_steps,
-                                         .save_secs = summary_secs,
-                                         .output_dir = summary_dir,
-                                         .scaffold = options.scaffold}));
+    hooks.emplace_back(SummarySaverHook(
+        {.save_steps = summary_steps, .save_secs = summary_secs, .output_dir = summary_dir, .scaffold = scaffold}));
   }
   auto checkpoint_secs = if_positive(options.save_checkpoint_secs);
   const auto checkpoint_steps = if_positive(options.save_checkpoint_steps);
@@ -62,29 +67,53 @@ TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& op
     hooks.emplace_back(CheckpointSaverHook({.checkpoint_dir = options.checkpoint_dir,
                                             .save_secs = checkpoint_secs,
                                             .save_steps = checkpoint_steps,
-                                            .scaffold = options.scaffold,
+                                            .scaffold = scaffold,
                                             .save_graph_def = options.save_graph_def}));
   }
   hooks.insert(hooks.end(), options.hooks.begin(), options.hooks.end());
   return hooks;
 }
 
+TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
+                                               const MonitoredTrainingSessionOptions& options) {
+  const std::shared_ptr<Scaffold> scaffold =
+      options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
+  std::shared_ptr<SessionCreator> creator;
+  if (options.is_chief) {
+    creator = std::make_shared<ChiefSessionCreator>(graph, std::move(open),
+                                                    ChiefSessionCreatorOptions{.scaffold = scaffold,
+                                                                               .checkpoint_dir = options.checkpoint_dir,
+                                                                               .master = options.master,
+                                                                               .file_system = options.file_system,
+                                                                               .clock = options.clock});
+  } else {
+    creator = std::make_shared<WorkerSessionCreator>(
+        WorkerSessionCreatorOptions{.master = options.master, .max_wait_secs = options.max_wait_secs});
+  }
+  return {std::move(creator),
+          {.hooks = training_hooks(options, scaffold),
+           .stop_grace_period_secs = options.stop_grace_period_secs,
+           .retry = options.retry,
+           .file_system = options.file_system,
+           .clock = options.clock}};
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL MonitoredSession<LoopSession> monitored_training_session(LoopSession& loop,
-                                                                        MonitoredTrainingSessionOptions options) {
+TRAINHOOK_DECL MonitoredSession<LoopSession> monitored_training_session(
+    LoopSession& loop, const MonitoredTrainingSessionOptions& options) {
   if (!options.is_chief || options.master != nullptr)
     throw UnimplementedError(
         "monitored_training_session: chief and workers cannot share a LoopSession; leave is_chief and master alone");
-  return detail::training_session<LoopSession>(
+  return MonitoredSession<LoopSession>(detail::start_training(
       loop.graph(),
       [&loop] {
         loop.open();
         return OwnedSession{.owner = {}, .session = loop};
       },
-      std::move(options));
+      options));
 }
 
 }  // namespace trainhook

@@ -17,7 +17,7 @@
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_context.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL RecoverableSession::RecoverableSession(SessionCreator& creator, const Hooks& hooks,
                                                       HookServices& services, Duration stop_grace_period_secs,
@@ -32,11 +32,11 @@ TRAINHOOK_DECL RecoverableSession::RecoverableSession(SessionCreator& creator, c
 }
 
 TRAINHOOK_DECL void RecoverableSession::run(const RunRequest& request, std::span<Tensor> results) {
-  attempt(gives_results(request) ? IfOver::Throw : IfOver::Return, [&] { session_->run(request, results); });
+  attempt(gives_results(request), [&] { session_->run(request, results); });
 }
 
-TRAINHOOK_DECL void RecoverableSession::run_with(FunctionRef<void(CoordinatedSession&)> body, IfOver if_over) {
-  attempt(if_over, [&] { session_->guarded([&] { body(*session_); }); });
+TRAINHOOK_DECL void RecoverableSession::run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result) {
+  attempt(gives_result, [&] { session_->guarded([&] { body(*session_); }); });
 }
 
 TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
@@ -51,7 +51,7 @@ TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
     return false;
   } catch (...) {
     loss_ = std::current_exception();
-    log_error("the session could not be made anew: {}", describe(loss_));
+    log_error("the session could not be recreated: {}", describe(loss_));
     session_.reset();
     return true;
   }
@@ -128,7 +128,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
   while (!recent_.empty() && now - recent_.front() > policy_.window) recent_.pop_front();
   if (static_cast<std::int64_t>(recent_.size()) >= policy_.max_attempts) {
     log_error(
-        "the session is lost and not made anew: {} recoveries within the window of the retry policy, which allows {}",
+        "the session is lost and not recreated: {} recoveries within the window of the retry policy, which allows {}",
         recent_.size(), policy_.max_attempts);
     std::rethrow_exception(error);
   }
@@ -138,7 +138,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
   }
   recent_.push_back(now);
   pending_->attempt = static_cast<std::int64_t>(recent_.size());
-  log_warning("the session is lost and made anew, attempt {}: {}", pending_->attempt, describe(error));
+  log_warning("the session is lost and recreated, attempt {}: {}", pending_->attempt, describe(error));
   back_off(recent_.size());
 }
 
@@ -177,4 +177,4 @@ TRAINHOOK_DECL std::optional<std::int64_t> RecoverableSession::step_of(SessionRe
   return std::nullopt;
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -6,47 +6,182 @@
 #include <trainhook/monitored/session_lifecycle.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/events/file_writer.hpp>
+#include <trainhook/events/file_writers.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/monitored/coordinated_session.hpp>
+#include <trainhook/monitored/hook_states.hpp>
+#include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/recoverable_session.hpp>
+#include <trainhook/monitored/session_creator.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
+
+TRAINHOOK_DECL SessionRef StepAttempt::session() const noexcept { return session_->session(); }
+
+TRAINHOOK_DECL void StepAttempt::run(const RunRequest& request, std::span<Tensor> results) const {
+  session_->run(request, results);
+}
+
+struct SessionLifecycle::Impl {
+  TRAINHOOK_DECL Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options);
+
+  TRAINHOOK_DECL static std::shared_ptr<SessionCreator> checked(std::shared_ptr<SessionCreator> creator,
+                                                                const MonitoredSessionOptions& options);
+  TRAINHOOK_DECL static Hooks in_phases(const HookList& entries);
+  TRAINHOOK_DECL void begin();
+  TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
+  TRAINHOOK_DECL void leave_graph() noexcept;
+  TRAINHOOK_DECL std::optional<std::string> ask_for_veto() const;
+  TRAINHOOK_DECL void expect_open() const;
+
+  template <class Body>
+  void recording_errors(Body body) {
+    try {
+      body();
+    } catch (...) {
+      last_error = std::current_exception();
+      throw;
+    }
+    if (last_error != nullptr) last_error = nullptr;  // a later run succeeded
+  }
+
+  std::shared_ptr<SessionCreator> creator;
+  FileSystem& file_system;
+  Clock& clock;
+  FileWriters writers;
+  HookServices services;
+  Hooks hooks;
+  std::shared_ptr<HookStates> states;
+  bool was_finalized;
+  int exceptions_at_start;
+  Graph* graph = nullptr;  // null until the hooks begin
+  std::size_t begun = 0;
+  bool closed = false;
+  std::exception_ptr last_error;
+  std::vector<std::exception_ptr> errors;
+  std::optional<RecoverableSession> session;
+};
+
+TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator,
+                                            const MonitoredSessionOptions& options)
+    : creator(checked(std::move(session_creator), options)),
+      file_system(options.file_system != nullptr ? *options.file_system : posix_file_system()),
+      clock(options.clock != nullptr ? *options.clock : system_clock()),
+      writers({.file_system = &file_system, .clock = &clock}),
+      services(file_system, clock, writers),
+      hooks(in_phases(options.hooks)),
+      was_finalized(!creator->is_chief() || creator->graph().is_finalized()),
+      exceptions_at_start(std::uncaught_exceptions()) {
+  services.set_save_veto([this] { return ask_for_veto(); });
+}
+
+TRAINHOOK_DECL std::shared_ptr<SessionCreator> SessionLifecycle::Impl::checked(std::shared_ptr<SessionCreator> creator,
+                                                                               const MonitoredSessionOptions& options) {
+  if (creator == nullptr)
+    throw InvalidArgumentError("MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
+  check_grace_period("MonitoredSession", options.stop_grace_period_secs);
+  return creator;
+}
+
+TRAINHOOK_DECL Hooks SessionLifecycle::Impl::in_phases(const HookList& entries) {
+  Hooks hooks;
+  for (const HookEntry& entry : entries) {
+    if (std::ranges::find(hooks, entry.get()) != hooks.end())
+      throw InvalidArgumentError("the same hook is twice in the list of hooks");
+    hooks.push_back(entry.get());
+  }
+  std::ranges::stable_sort(hooks, {}, [](const std::shared_ptr<SessionRunHook>& hook) { return hook->phase(); });
+  return hooks;
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
+  graph = &creator->graph();
+  if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
+  if (creator->is_chief()) {
+    states = std::make_shared<HookStates>(hooks);
+    graph->add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states));
+  }
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    hook->attach(services);
+    hook->begin(*graph);
+    ++begun;
+  }
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
+  closed = true;
+  if (error != nullptr) errors.push_back(error);
+  for (std::size_t i = begun; i > 0; --i) hooks[i - 1]->abort(error);
+  const auto attempt = [](const char* what, auto&& action) {
+    try {
+      action();
+    } catch (...) { log_error("while {}: {}", what, describe(std::current_exception())); }
+  };
+  attempt("the failed session was closed", [&] {
+    if (!session) return;
+    for (const std::exception_ptr& further : session->close()) {
+      if (further != error) errors.push_back(further);
+    }
+  });
+  attempt("the event writers were closed", [&] { writers.close(); });
+  leave_graph();
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::leave_graph() noexcept {
+  if (graph == nullptr) return;  // a worker whose chief never came
+  if (states != nullptr) graph->remove_from_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states));
+  if (!was_finalized) graph->unfinalize();
+}
+
+TRAINHOOK_DECL std::optional<std::string> SessionLifecycle::Impl::ask_for_veto() const {
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    if (std::optional<std::string> reason = hook->veto_save()) return reason;
+  }
+  return std::nullopt;
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::expect_open() const {
+  if (closed) throw FailedPreconditionError("Session is already closed; make a new one to go on");
+}
 
 TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator,
-                                                  MonitoredSessionOptions options)
-    : creator_(checked(std::move(creator), options)),
-      file_system_(options.file_system != nullptr ? *options.file_system : posix_file_system()),
-      clock_(options.clock != nullptr ? *options.clock : system_clock()),
-      writers_({.file_system = &file_system_, .clock = &clock_}),
-      services_(file_system_, clock_, writers_),
-      hooks_(in_phases(options.hooks)),
-      was_finalized_(!creator_->is_chief() || creator_->graph().is_finalized()),
-      exceptions_at_start_(std::uncaught_exceptions()) {
-  services_.set_save_veto([this] { return ask_for_veto(); });
+                                                  const MonitoredSessionOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(creator), options)) {
   try {
-    begin();
-    session_.emplace(*creator_, hooks_, services_, options.stop_grace_period_secs, std::move(options.retry));
+    impl_->begin();
+    impl_->session.emplace(*impl_->creator, impl_->hooks, impl_->services, options.stop_grace_period_secs,
+                           options.retry);
   } catch (...) {
-    end_by(std::current_exception());
+    impl_->end_by(std::current_exception());
     throw;
   }
 }
 
+TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(SessionLifecycle&& other) noexcept = default;
+
 TRAINHOOK_DECL SessionLifecycle::~SessionLifecycle() {
-  if (closed_) return;
-  const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
-  if (unwinding && !is_end_of_input(last_error_)) {
-    end_by(last_error_);
+  if (impl_ == nullptr || impl_->closed) return;
+  const bool unwinding = std::uncaught_exceptions() > impl_->exceptions_at_start;
+  if (unwinding && !is_end_of_input(impl_->last_error)) {
+    impl_->end_by(impl_->last_error);
     return;
   }
   try {
@@ -54,20 +189,27 @@ TRAINHOOK_DECL SessionLifecycle::~SessionLifecycle() {
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
+TRAINHOOK_DECL Graph& SessionLifecycle::graph() const { return impl_->creator->graph(); }
+
+TRAINHOOK_DECL bool SessionLifecycle::should_stop() noexcept { return impl_->closed || impl_->session->should_stop(); }
+
 TRAINHOOK_DECL void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {
-  expect_open();
-  recording_errors([&] { session_->run(request, results); });
+  impl_->expect_open();
+  impl_->recording_errors([&] { impl_->session->run(request, results); });
 }
 
-TRAINHOOK_DECL void SessionLifecycle::run_with(FunctionRef<void(CoordinatedSession&)> body, IfOver if_over) {
-  expect_open();
-  recording_errors([&] { session_->run_with(body, if_over); });
+TRAINHOOK_DECL void SessionLifecycle::run_with(FunctionRef<void(StepAttempt)> body, bool gives_result) {
+  impl_->expect_open();
+  impl_->recording_errors([&] {
+    impl_->session->run_with([&](CoordinatedSession& session) { body(StepAttempt(session)); }, gives_result);
+  });
 }
 
 TRAINHOOK_DECL SessionRef SessionLifecycle::session() const {
-  expect_open();
-  if (session_->session() == nullptr) throw FailedPreconditionError("the session was lost and could not be made anew");
-  return session_->session()->session();
+  impl_->expect_open();
+  const CoordinatedSession* live = impl_->session->session();
+  if (live == nullptr) throw FailedPreconditionError("the session was lost and could not be recreated");
+  return live->session();
 }
 
 TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
@@ -80,110 +222,48 @@ TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
 }
 
 TRAINHOOK_DECL void SessionLifecycle::close() {
-  if (closed_) return;
-  CoordinatedSession* live = session_->session();
+  if (impl_->closed) return;
+  CoordinatedSession* live = impl_->session->session();
   if (live == nullptr) {
-    const std::exception_ptr unheard = session_->loss();
-    end_by(unheard != nullptr ? unheard : last_error_);
+    const std::exception_ptr unheard = impl_->session->loss();
+    impl_->end_by(unheard != nullptr ? unheard : impl_->last_error);
     if (unheard != nullptr) std::rethrow_exception(unheard);
     return;
   }
-  closed_ = true;
+  impl_->closed = true;
+  std::vector<std::exception_ptr>& errors = impl_->errors;
   const auto attempt = [&](auto&& action) {
     try {
       action();
-    } catch (...) { errors_.push_back(std::current_exception()); }
+    } catch (...) { errors.push_back(std::current_exception()); }
   };
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks_) attempt([&] { hook->end(live->session()); });
-  attempt([&] { std::ranges::copy(session_->close(), std::back_inserter(errors_)); });
-  attempt([&] { writers_.close(); });
-  leave_graph();
-  for (std::size_t i = 1; i < errors_.size(); ++i)
-    log_error("a further error while the session was closed: {}", describe(errors_[i]));
-  if (!errors_.empty()) std::rethrow_exception(errors_.front());
+  for (const std::shared_ptr<SessionRunHook>& hook : impl_->hooks) attempt([&] { hook->end(live->session()); });
+  attempt([&] { std::ranges::copy(impl_->session->close(), std::back_inserter(errors)); });
+  attempt([&] { impl_->writers.close(); });
+  impl_->leave_graph();
+  for (std::size_t i = 1; i < errors.size(); ++i)
+    log_error("a further error while the session was closed: {}", describe(errors[i]));
+  if (!errors.empty()) std::rethrow_exception(errors.front());
 }
 
 TRAINHOOK_DECL std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
-  if (closed_) return error;
-  const std::vector<std::exception_ptr> reported = session_->errors();
+  if (impl_->closed) return error;
+  const std::vector<std::exception_ptr> reported = impl_->session->errors();
   const std::exception_ptr first = reported.empty() ? error : reported.front();
-  end_by(first);
-  if (error != nullptr && std::ranges::find(errors_, error) == errors_.end()) {
+  impl_->end_by(first);
+  if (error != nullptr && std::ranges::find(impl_->errors, error) == impl_->errors.end()) {
     log_error("a further error when the session ended: {}", describe(error));
-    errors_.push_back(error);
+    impl_->errors.push_back(error);
   }
   return first;
 }
 
-TRAINHOOK_DECL std::shared_ptr<SessionCreator> SessionLifecycle::checked(std::shared_ptr<SessionCreator> creator,
-                                                                         const MonitoredSessionOptions& options) {
-  if (creator == nullptr)
-    throw InvalidArgumentError("MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
-  check_grace_period("MonitoredSession", options.stop_grace_period_secs);
-  return creator;
+TRAINHOOK_DECL const std::vector<std::exception_ptr>& SessionLifecycle::errors() const noexcept {
+  return impl_->errors;
 }
 
-TRAINHOOK_DECL void SessionLifecycle::end_by(const std::exception_ptr& error) noexcept {
-  closed_ = true;
-  if (error != nullptr) errors_.push_back(error);
-  for (std::size_t i = begun_; i > 0; --i) hooks_[i - 1]->abort(error);
-  const auto attempt = [](const char* what, auto&& action) {
-    try {
-      action();
-    } catch (...) { log_error("while {}: {}", what, describe(std::current_exception())); }
-  };
-  attempt("the failed session was closed", [&] {
-    if (!session_) return;
-    for (const std::exception_ptr& further : session_->close()) {
-      if (further != error) errors_.push_back(further);
-    }
-  });
-  attempt("the event writers were closed", [&] { writers_.close(); });
-  leave_graph();
+TRAINHOOK_DECL bool SessionLifecycle::has_thrown(const std::exception_ptr& error) const noexcept {
+  return error != nullptr && error == impl_->last_error;
 }
 
-TRAINHOOK_DECL Hooks SessionLifecycle::in_phases(const HookList& entries) {
-  Hooks hooks;
-  for (const HookEntry& entry : entries) {
-    if (std::ranges::find(hooks, entry.get()) != hooks.end())
-      throw InvalidArgumentError("the same hook stands twice in the list of hooks");
-    hooks.push_back(entry.get());
-  }
-  std::ranges::stable_sort(hooks, {}, [](const std::shared_ptr<SessionRunHook>& hook) { return hook->phase(); });
-  return hooks;
-}
-
-TRAINHOOK_DECL void SessionLifecycle::begin() {
-  graph_ = &creator_->graph();
-  Graph& graph = *graph_;
-  if (!graph.is_finalized() && get_global_step(graph)) (void)get_or_create_global_step_read(graph);
-  if (creator_->is_chief()) {
-    states_ = std::make_shared<HookStates>(hooks_);
-    graph.add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
-  }
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
-    hook->attach(services_);
-    hook->begin(graph);
-    ++begun_;
-  }
-}
-
-TRAINHOOK_DECL void SessionLifecycle::leave_graph() noexcept {
-  if (graph_ == nullptr) return;  // a worker whose chief never came
-  if (states_ != nullptr)
-    graph_->remove_from_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
-  if (!was_finalized_) graph_->unfinalize();
-}
-
-TRAINHOOK_DECL std::optional<std::string> SessionLifecycle::ask_for_veto() const {
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
-    if (std::optional<std::string> reason = hook->veto_save()) return reason;
-  }
-  return std::nullopt;
-}
-
-TRAINHOOK_DECL void SessionLifecycle::expect_open() const {
-  if (closed_) throw FailedPreconditionError("Session is already closed; make a new one to go on");
-}
-
-}  // namespace trainhook
+}  // namespace trainhook::detail

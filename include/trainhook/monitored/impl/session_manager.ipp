@@ -15,6 +15,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -61,6 +62,29 @@ TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_
 }  // namespace trainhook::detail
 
 namespace trainhook {
+
+template <class Then>
+OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from, Then then) {
+  if (!from.checkpoint_dir.empty() && !from.checkpoint_filename_with_path.empty()) {
+    throw InvalidArgumentError("checkpoint_dir '{}' and checkpoint_filename_with_path '{}' cannot both be given",
+                               from.checkpoint_dir, from.checkpoint_filename_with_path);
+  }
+  report_ = {};
+  OwnedSession owned = open();
+  try {
+    restore(owned.session, from);
+    owned.restored_from = report_.prefix;
+    then(owned.session, !report_.prefix.empty());
+  } catch (...) {
+    close_quietly(owned);
+    throw;
+  }
+  return owned;
+}
+
+TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not_ready(SessionRef session) const {
+  return why_not(session, options_.ready_op, true);
+}
 
 TRAINHOOK_DECL SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {
   if (options_.ready_for_local_init_op.has_value() && !options_.local_init_op.has_value()) {
@@ -144,7 +168,7 @@ TRAINHOOK_DECL bool SessionManager::pause(Duration begin, std::optional<Duration
     if (waited >= *max_wait) return false;
     wait = (std::min)(wait, *max_wait - waited);
   }
-  wait_for_stop(std::stop_token(), clock(), deadline_after(clock(), wait));
+  detail::wait_for_stop(std::stop_token(), clock(), deadline_after(clock(), wait));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -23,6 +24,10 @@ TRAINHOOK_DECL WorkerSessionCreator::WorkerSessionCreator(WorkerSessionCreatorOp
     throw InvalidArgumentError("WorkerSessionCreator: max_wait_secs is {}; it must not be negative",
                                std::chrono::duration<double>(options_.max_wait_secs).count());
   }
+}
+
+TRAINHOOK_DECL OwnedSession WorkerSessionCreator::create_session() {
+  return options_.master->wait_for_session(options_.max_wait_secs);
 }
 
 TRAINHOOK_DECL Graph& WorkerSessionCreator::graph() {

@@ -6,24 +6,48 @@
 #include <trainhook/session/coordinator.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 
 namespace trainhook {
 
-TRAINHOOK_DECL void check_grace_period(std::string_view whose, Duration period) {
-  if (period < Duration::zero()) {
-    throw InvalidArgumentError(
-        "{}: stop_grace_period_secs is {} ms; it must not be negative, and 0 waits for no thread", whose,
-        std::chrono::duration_cast<std::chrono::milliseconds>(period).count());
-  }
-}
+struct Coordinator::State {
+  explicit State(IsCleanStop clean) : is_clean_stop(clean) {}
 
-TRAINHOOK_DECL bool wait_for_stop(const std::stop_token& stop, Clock& clock, Duration deadline) {
+  const IsCleanStop is_clean_stop;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<bool> stop_requested = false;  // written under the mutex, so that waiters miss nothing
+  bool joined = false;
+  std::vector<std::exception_ptr> errors;
+};
+
+struct Coordinator::Threads {
+  struct Thread {
+    std::thread thread;
+    std::shared_ptr<bool> done;
+  };
+
+  [[nodiscard]] std::size_t count_running() const noexcept {
+    return static_cast<std::size_t>(std::ranges::count_if(all, [](const Thread& thread) { return !*thread.done; }));
+  }
+
+  std::stop_source stop_source;  // this and the threads are guarded by State::mutex
+  std::vector<Thread> all;
+};
+
+TRAINHOOK_DECL bool detail::wait_for_stop(const std::stop_token& stop, Clock& clock, Duration deadline) {
   std::mutex mutex;
   std::condition_variable stopped;
   const std::stop_callback wake(stop, [&] {
@@ -35,14 +59,21 @@ TRAINHOOK_DECL bool wait_for_stop(const std::stop_token& stop, Clock& clock, Dur
 }
 
 TRAINHOOK_DECL Coordinator::Coordinator(Clock& clock, IsCleanStop is_clean_stop)
-    : clock_(&clock), state_(std::make_shared<State>(is_clean_stop)) {}
+    : clock_(&clock), state_(std::make_shared<State>(is_clean_stop)), threads_(std::make_unique<Threads>()) {}
+
+TRAINHOOK_DECL Coordinator::~Coordinator() {
+  request_stop();
+  abandon_threads();
+}
+
+TRAINHOOK_DECL bool Coordinator::should_stop() const noexcept { return state_->stop_requested; }
 
 TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
   const bool counts = error != nullptr && !state_->is_clean_stop(error);
   std::stop_source source(std::nostopstate);
   {
     const std::scoped_lock lock(state_->mutex);
-    source = stop_source_;
+    source = threads_->stop_source;
     if (!state_->joined) {
       state_->stop_requested = true;
       if (counts) {
@@ -90,26 +121,27 @@ TRAINHOOK_DECL void Coordinator::start_thread(std::function<void(std::stop_token
   auto done = std::make_shared<bool>(false);
   const std::scoped_lock lock(state_->mutex);
   state_->joined = false;
-  threads_.push_back({std::thread([state = state_, done, body = std::move(body), source = stop_source_]() mutable {
-                        std::exception_ptr failure;
-                        try {
-                          body(source.get_token());
-                        } catch (...) { failure = std::current_exception(); }
-                        if (failure != nullptr) source.request_stop();
-                        finish_thread(state, *done, failure);
-                      }),
-                      done});
+  threads_->all.push_back(
+      {std::thread([state = state_, done, body = std::move(body), source = threads_->stop_source]() mutable {
+         std::exception_ptr failure;
+         try {
+           body(source.get_token());
+         } catch (...) { failure = std::current_exception(); }
+         if (failure != nullptr) source.request_stop();
+         finish_thread(*state, *done, failure);
+       }),
+       done});
 }
 
 TRAINHOOK_DECL void Coordinator::join(Duration grace_period, bool ignore_live_threads) {
-  check_grace_period("Coordinator::join", grace_period);
+  detail::check_grace_period("Coordinator::join", grace_period);
   std::size_t alive = 0;
   {
     std::unique_lock lock(state_->mutex);
-    const auto all_done = [this] { return live_threads() == 0; };
+    const auto all_done = [this] { return threads_->count_running() == 0; };
     state_->changed.wait(lock, [&] { return should_stop() || all_done(); });
     clock_->wait_until(lock, state_->changed, deadline_after(*clock_, grace_period), all_done);
-    alive = live_threads();
+    alive = threads_->count_running();
     state_->joined = true;
   }
   abandon_threads();
@@ -128,34 +160,29 @@ TRAINHOOK_DECL void Coordinator::clear_stop() {
   state_->stop_requested = false;
   state_->joined = false;
   state_->errors.clear();
-  stop_source_ = std::stop_source();
+  threads_->stop_source = std::stop_source();
 }
 
-TRAINHOOK_DECL void Coordinator::finish_thread(const std::shared_ptr<State>& state, bool& done,
-                                               const std::exception_ptr& failure) noexcept {
-  const std::scoped_lock lock(state->mutex);
+TRAINHOOK_DECL void Coordinator::finish_thread(State& state, bool& done, const std::exception_ptr& failure) noexcept {
+  const std::scoped_lock lock(state.mutex);
   if (failure != nullptr) {
-    state->stop_requested = true;
-    if (!state->is_clean_stop(failure)) {
+    state.stop_requested = true;
+    if (!state.is_clean_stop(failure)) {
       log_error("a thread failed: {}", describe(failure));
-      if (!state->joined) state->errors.push_back(failure);
+      if (!state.joined) state.errors.push_back(failure);
     }
   }
   done = true;
-  state->changed.notify_all();
-}
-
-TRAINHOOK_DECL std::size_t Coordinator::live_threads() const noexcept {
-  return static_cast<std::size_t>(std::ranges::count_if(threads_, [](const Thread& thread) { return !*thread.done; }));
+  state.changed.notify_all();
 }
 
 TRAINHOOK_DECL void Coordinator::abandon_threads() noexcept {
-  std::vector<Thread> threads;
+  std::vector<Threads::Thread> threads;
   {
     const std::scoped_lock lock(state_->mutex);
-    threads.swap(threads_);
+    threads.swap(threads_->all);
   }
-  for (Thread& thread : threads) {
+  for (Threads::Thread& thread : threads) {
     bool done = false;
     {
       const std::scoped_lock lock(state_->mutex);

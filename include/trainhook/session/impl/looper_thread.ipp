@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/session/coordinator.hpp>
 
 namespace trainhook {
 
@@ -30,7 +31,7 @@ TRAINHOOK_DECL void LooperThread::start() const {
       options.target();
       if (!options.timer_interval_secs) continue;
       next += *options.timer_interval_secs;
-      wait_for_stop(stop, clock, next);
+      detail::wait_for_stop(stop, clock, next);
     }
     if (options.stop_loop) options.stop_loop();
   });

@@ -14,6 +14,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Which objects can be variables of a LoopSession, and how their memory becomes a tensor.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/loop/memory_layout.hpp>
+
+namespace trainhook {
+
+/// How memory is to be seen as a variable.
+struct MemoryOptions {
+  PartialShape
+      shape{};  ///< default: `{size}`, `{}` of a single value, `{rows, cols}` of a matrix type; one dimension may be -1
+  std::optional<Layout> layout{};  ///< default: as a matrix type says, else row-major; checkpoints hold row-major
+  bool trainable = true;           ///< whether it also stands in the collection of trainable variables
+};
+
+/// A variable whose memory is not the host's, or not in one piece. Both functions see all elements in row-major order.
+struct ExternalVariable {
+  DType dtype = DType::Invalid;
+  Shape shape{};
+  std::function<void(std::span<std::byte>)> read{};         ///< fills the span with the present values
+  std::function<void(std::span<const std::byte>)> write{};  ///< takes the span's values over
+  bool trainable = true;
+};
+
+namespace detail {
+
+template <class M>
+using PointedElement = std::remove_pointer_t<decltype(std::data(std::declval<M&>()))>;
+
+/// One object that holds its elements in one piece: vectors, arrays, dense matrices.
+template <class M>
+concept DenseContainer = requires(M& memory) {
+  std::data(memory);
+  std::size(memory);
+  requires TensorElement<PointedElement<M>>;
+  requires !std::same_as<PointedElement<M>, std::string>;
+};
+
+/// A matrix type in the manner of Eigen's.
+template <class M>
+concept DenseMatrix = DenseContainer<M> && requires(const M& memory) {
+  memory.rows();
+  memory.cols();
+  static_cast<bool>(M::IsRowMajor);
+};
+
+template <class T>
+concept SingleValue = TensorElement<T> && !std::same_as<T, std::string>;
+
+/// What memory of type `M` consists of.
+template <class M>
+struct ElementOf {
+  using Type = M;
+};
+template <DenseContainer M>
+struct ElementOf<M> {
+  using Type = PointedElement<M>;
+};
+template <class M>
+using MemoryElement = typename ElementOf<M>::Type;
+
+template <class T>
+inline constexpr bool kIsSpan = false;
+template <class T, std::size_t Extent>
+inline constexpr bool kIsSpan<std::span<T, Extent>> = true;
+
+template <class M>
+Shape natural_shape(const M& memory) {
+  if constexpr (SingleValue<M>) {
+    return {};
+  } else if constexpr (DenseMatrix<M>) {
+    if constexpr (requires { requires static_cast<bool>(M::IsVectorAtCompileTime); })
+      return {static_cast<std::int64_t>(memory.size())};
+    return {static_cast<std::int64_t>(memory.rows()), static_cast<std::int64_t>(memory.cols())};
+  } else {
+    return {static_cast<std::int64_t>(std::size(memory))};
+  }
+}
+
+template <class M>
+std::span<std::byte> bytes_of(M& memory) noexcept {
+  if constexpr (SingleValue<M>) {
+    return std::as_writable_bytes(std::span(&memory, 1));
+  } else {
+    return std::as_writable_bytes(std::span(std::data(memory), static_cast<std::size_t>(std::size(memory))));
+  }
+}
+
+/// @throws InvalidArgumentError: the variable is a view of a part of a matrix, with gaps between its columns.
+[[noreturn]] TRAINHOOK_DECL void throw_memory_has_gaps(std::string_view name);
+
+template <class M>
+void check_in_one_piece(std::string_view name, const M& memory) {
+  if constexpr (DenseMatrix<M> && requires {
+                  memory.innerStride();
+                  memory.outerStride();
+                  memory.innerSize();
+                }) {
+    if (memory.size() > 0 && (memory.innerStride() != 1 || memory.outerStride() != memory.innerSize()))
+      throw_memory_has_gaps(name);
+  }
+}
+
+/// The present place and shape of memory.
+struct MemoryView {
+  std::span<std::byte> bytes{};
+  Shape shape{};
+};
+
+/// Looks at a container again at each call: a vector may have got other memory in the meantime.
+template <class M>
+[[nodiscard]] std::function<MemoryView()> memory_viewer(M& memory) {
+  return [&memory] { return MemoryView{bytes_of(memory), natural_shape(memory)}; };
+}
+
+template <class M>
+[[nodiscard]] Layout natural_layout() noexcept {
+  if constexpr (DenseMatrix<M>) {
+    if constexpr (!static_cast<bool>(M::IsRowMajor)) return Layout::ColumnMajor;
+  }
+  return Layout::RowMajor;
+}
+
+}  // namespace detail
+
+/// Memory that can be a variable: a number, a truth value, or an object that holds such in one piece, as vectors,
+/// arrays and dense matrices do.
+template <class M>
+concept VariableMemory =
+    !std::is_const_v<M> && !detail::kIsSpan<M> && (detail::SingleValue<M> || detail::DenseContainer<M>);
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/loop/impl/variable_memory.ipp>
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of singular_monitored_session.hpp.
+#pragma once
+
+#include <trainhook/monitored/singular_monitored_session.hpp>
+
+#include <utility>
+
+#include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL SessionLifecycle start_singular(Graph& graph, SessionOpener open,
+                                               const SingularMonitoredSessionOptions& options) {
+  return {std::make_shared<ChiefSessionCreator>(
+              graph, std::move(open),
+              ChiefSessionCreatorOptions{.scaffold = options.scaffold,
+                                         .checkpoint_dir = options.checkpoint_dir,
+                                         .checkpoint_filename_with_path = options.checkpoint_filename_with_path,
+                                         .file_system = options.file_system,
+                                         .clock = options.clock}),
+          {.hooks = options.hooks,
+           .stop_grace_period_secs = options.stop_grace_period_secs,
+           .retry = {.max_attempts = 0},
+           .file_system = options.file_system,
+           .clock = options.clock}};
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// How a monitored session is set up: its hooks, and when it recovers a lost session.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+
+#include <trainhook/core/clock.hpp>
+#include <trainhook/session/clean_stop.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+class FileSystem;
+
+/// The report of one recovery.
+struct Recovery {
+  std::exception_ptr cause{};                ///< the error that the session was lost to
+  std::int64_t attempt = 0;                  ///< 1 for the first within the policy's window
+  std::optional<std::int64_t> lost_at{};     ///< global step when the session was lost, if it could be read
+  std::optional<std::int64_t> resumed_at{};  ///< global step of the new session
+};
+
+/// When a lost session is recreated. The defaults recover from AbortedError and UnavailableError, up to ten times in
+/// ten minutes.
+struct RetryPolicy {
+  int max_attempts = 10;                            ///< recoveries within `window`; 0: never recover
+  Duration window = std::chrono::minutes(10);       ///< older recoveries are forgotten
+  Duration initial_backoff = Duration::zero();      ///< wait before the second attempt in a row; doubles, with jitter
+  Duration max_backoff = std::chrono::seconds(30);  ///< the longest such wait
+  bool require_checkpoint = false;                  ///< do not recover if training would restart from initial values
+  std::function<bool(const std::exception_ptr&)> is_transient{};  ///< further errors that count as a loss
+  std::function<void(const Recovery&)> on_recovery{};             ///< called after every recovery
+};
+
+struct MonitoredSessionOptions {
+  HookList hooks{};
+  Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
+  RetryPolicy retry{};
+  FileSystem* file_system = nullptr;  ///< null: the machine's own
+  Clock* clock = nullptr;             ///< null: the machine's own
+};
+
+}  // namespace trainhook
