@@ -3,13 +3,7 @@
 /// How the processor treats denormal floats, the ones too small for a full mantissa.
 #pragma once
 
-#include <xmmintrin.h>
-
 #include <trainhook/core/linkage.hpp>
-
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
 
 namespace trainhook {
 namespace detail {
