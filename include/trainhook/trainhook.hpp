@@ -153,7 +153,7 @@
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/feed_fn_hook.hpp>
-#include <trainhook/hooks/fetch_ref.hpp>
+#include <trainhook/hooks/fetch_refs.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/global_step_waiter_hook.hpp>
 #include <trainhook/hooks/graph_export.hpp>

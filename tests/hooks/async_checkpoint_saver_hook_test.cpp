@@ -25,6 +25,9 @@
 namespace trainhook {
 namespace {
 
+using detail::checkpoint_claims;
+using detail::CheckpointCompanion;
+
 using Lines = std::vector<std::string>;
 using Options = AsyncCheckpointSaverHook::Options;
 
@@ -83,7 +86,9 @@ struct Training : support::Process {
     run(times);
     hook->wait_until_written();
   }
-  [[nodiscard]] std::int64_t saved(std::int64_t step) { return support::saved_step(disk, fmt::format("run/model.ckpt-{}", step)); }
+  [[nodiscard]] std::int64_t saved(std::int64_t step) {
+    return support::saved_step(disk, fmt::format("run/model.ckpt-{}", step));
+  }
   [[nodiscard]] Lines checkpoints() { return checkpoints_on_disk(disk, "run"); }
 
   support::LogLines log;
@@ -169,7 +174,8 @@ struct Changing {
   LoopSession session;
 };
 
-MonitoredSession<LoopSession> train(Changing& loop, support::Outside& outside, std::shared_ptr<AsyncCheckpointSaverHook> hook) {
+MonitoredSession<LoopSession> train(Changing& loop, support::Outside& outside,
+                                    std::shared_ptr<AsyncCheckpointSaverHook> hook) {
   return monitored_training_session(loop.session, {.checkpoint_dir = "run",
                                                    .save_summaries_steps = 0,
                                                    .log_step_count_steps = 0,
@@ -180,7 +186,9 @@ MonitoredSession<LoopSession> train(Changing& loop, support::Outside& outside, s
 
 TEST(AsyncCheckpointSaverHook, S28_EveryByteOfTheFilesIsThatOfTheStepInTheirName) {
   const std::int64_t last = 4;
-  const auto make_hook = [&] { return std::make_shared<AsyncCheckpointSaverHook>(Options{.checkpoint_dir = "run", .save_steps = last}); };
+  const auto make_hook = [&] {
+    return std::make_shared<AsyncCheckpointSaverHook>(Options{.checkpoint_dir = "run", .save_steps = last});
+  };
   support::LogLines log;
   support::Outside quiet;
   {
@@ -254,11 +262,12 @@ TEST(AsyncCheckpointSaverHook, TellsTheWholeStoryInOrder) {
   for (int i = 0; i < 5; ++i) training.run_and_wait();
   training.end();
   EXPECT_EQ(training.told->lines(),
-            "a.begin\na.before_save 0\na.after_save 0\na.before_save 2\na.after_save 2\na.before_save 4\na.after_save 4\na.before_save "
+            "a.begin\na.before_save 0\na.after_save 0\na.before_save 2\na.after_save 2\na.before_save 4\na.after_save "
+            "4\na.before_save "
             "5\na.after_save 5\na.end 5\n");
   EXPECT_EQ(support::event_lines(training, "run"),
-            (Lines{"graph", "meta_graph", "0 CHECKPOINT run/model.ckpt-0", "2 CHECKPOINT run/model.ckpt-2", "4 CHECKPOINT run/model.ckpt-4",
-                   "5 CHECKPOINT run/model.ckpt-5"}));
+            (Lines{"graph", "meta_graph", "0 CHECKPOINT run/model.ckpt-0", "2 CHECKPOINT run/model.ckpt-2",
+                   "4 CHECKPOINT run/model.ckpt-4", "5 CHECKPOINT run/model.ckpt-5"}));
 }
 
 TEST(AsyncCheckpointSaverHook, X55_S28_SkipsASaveWhileOneIsRunningAndMakesItAsSoonAsThatIsDone) {
@@ -321,9 +330,10 @@ TEST(AsyncCheckpointSaverHook, ReplacesASaveThatWaitsByANewerOneWhereToldTo) {
   EXPECT_EQ(training.checkpoints(), (Lines{"run/model.ckpt-0", "run/model.ckpt-1", "run/model.ckpt-4"}));
   EXPECT_EQ(training.saved(4), 4);
   training.end();
-  EXPECT_EQ(training.told->lines(),
-            "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.before_save 2\na.before_save 3\na.save_failed 2: "
-            "Cancelled\na.before_save 4\na.save_failed 3: Cancelled\na.after_save 1\na.after_save 4\na.end 4\n");
+  EXPECT_EQ(
+      training.told->lines(),
+      "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.before_save 2\na.before_save 3\na.save_failed 2: "
+      "Cancelled\na.before_save 4\na.save_failed 3: Cancelled\na.after_save 1\na.after_save 4\na.end 4\n");
 }
 
 TEST(AsyncCheckpointSaverHook, X56_S28_AFailedSaveReachesTheNextRun) {
@@ -426,8 +436,8 @@ TEST(AsyncCheckpointSaverHook, S7_AbortFinishesTheSaveThatIsRunningAndNeverThrow
 TEST(AsyncCheckpointSaverHook, FinishesTheSaveThatIsRunningBeforeItIsDestroyed) {
   support::LogLines log;
   support::Process training;
-  auto hook =
-      std::make_shared<AsyncCheckpointSaverHook>(Options{.checkpoint_dir = "run", .save_steps = 1, .saver = std::make_shared<Saver>()});
+  auto hook = std::make_shared<AsyncCheckpointSaverHook>(
+      Options{.checkpoint_dir = "run", .save_steps = 1, .saver = std::make_shared<Saver>()});
   hook->attach(training.services);
   hook->begin(training.graph);
   Coordinator coordinator;

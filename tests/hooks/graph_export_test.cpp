@@ -11,6 +11,8 @@
 namespace trainhook {
 namespace {
 
+using detail::export_meta_graph_for;
+
 TEST(GraphExport, SaysWhatTheSaverDoes) {
   Graph graph;
   make_variable("w", zeros(graph, {2}));
@@ -18,7 +20,8 @@ TEST(GraphExport, SaysWhatTheSaverDoes) {
   EXPECT_FALSE(plain.sharded);
   EXPECT_EQ(plain.max_to_keep, 5);
   const SaverDef other =
-      parse_meta_graph(export_meta_graph_for(graph, {.sharded = true, .max_to_keep = 3, .keep_checkpoint_every_n_hours = 2}))
+      parse_meta_graph(
+          export_meta_graph_for(graph, {.sharded = true, .max_to_keep = 3, .keep_checkpoint_every_n_hours = 2}))
           .saver_def.value();
   EXPECT_TRUE(other.sharded);
   EXPECT_EQ(other.max_to_keep, 3);

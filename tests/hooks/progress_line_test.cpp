@@ -11,6 +11,10 @@
 namespace trainhook {
 namespace {
 
+using detail::duration_text;
+using detail::ProgressLine;
+using detail::ProgressSink;
+
 using namespace std::chrono_literals;
 
 struct Screen {

@@ -58,7 +58,8 @@ TEST_F(TracedRun, PutsNodesThatOverlapIntoLanes) {
 
 TEST_F(TracedRun, TakesNamesThatNoGraphHas) {
   executed("a \"quoted\" \\ name\n", "My\tOp", 7, 9);
-  EXPECT_NE(generate_chrome_trace_format(run, graph).find(R"("args":{"name":"a \"quoted\" \\ name\u000a","op":"My\u0009Op"})"),
+  EXPECT_NE(generate_chrome_trace_format(run, graph)
+                .find(R"("args":{"name":"a \"quoted\" \\ name\u000a","op":"My\u0009Op"})"),
             std::string::npos);
 }
 
@@ -72,13 +73,13 @@ TEST_F(TracedRun, IsRunMetadataByteForByte) {
   const std::string node = "\x0a\x03sum\x10\x01\x20\x03\x28\x03\x42\x11sum = AddV2(a, b)\x48\x01";
   const std::string device = "\x0a\x0d/device:CPU:0\x12" + std::string(1, static_cast<char>(node.size())) + node;
   const std::string stats = "\x0a" + std::string(1, static_cast<char>(device.size())) + device;
-  EXPECT_EQ(as_run_metadata(run, graph), "\x0a" + std::string(1, static_cast<char>(stats.size())) + stats);
+  EXPECT_EQ(detail::as_run_metadata(run, graph), "\x0a" + std::string(1, static_cast<char>(stats.size())) + stats);
 }
 
 TEST_F(TracedRun, RunMetadataSaysInWhichLaneANodeRan) {
   executed("a", "Const", 0, 10);
   executed("b", "Const", 5, 6);
-  EXPECT_TRUE(as_run_metadata(run, graph).ends_with("b = Const()\x48\x05\x50\x01"));
+  EXPECT_TRUE(detail::as_run_metadata(run, graph).ends_with("b = Const()\x48\x05\x50\x01"));
 }
 
 }  // namespace

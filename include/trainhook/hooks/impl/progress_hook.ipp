@@ -5,21 +5,30 @@
 
 #include <trainhook/hooks/progress_hook.hpp>
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/progress_line.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
+TRAINHOOK_DECL ProgressHook::ProgressHook() : ProgressHook(Options{}) {}
+
+TRAINHOOK_DECL ProgressHook::ProgressHook(ProgressHook&& other) noexcept = default;
+
+TRAINHOOK_DECL ProgressHook::~ProgressHook() = default;
+
 TRAINHOOK_DECL ProgressHook::ProgressHook(Options options)
     : options_(std::move(options)),
-      on_terminal_(options_.on_terminal.value_or(!options_.sink && is_terminal(file()))),
+      on_terminal_(options_.on_terminal.value_or(!options_.sink && detail::is_terminal(file()))),
       timer_({.every_secs = options_.every_secs.value_or(on_terminal_ ? std::chrono::milliseconds(200)
                                                                       : std::chrono::seconds(10))},
              "ProgressHook") {
@@ -35,8 +44,8 @@ TRAINHOOK_DECL ProgressHook::ProgressHook(Options options)
 TRAINHOOK_DECL void ProgressHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "ProgressHook");
   fetches_ = options_.tensors.resolve_outputs(graph, "ProgressHook");
-  line_ =
-      std::make_unique<ProgressLine>(options_.sink ? options_.sink : progress_to(file()), on_terminal_, options_.width);
+  line_ = std::make_unique<detail::ProgressLine>(options_.sink ? options_.sink : detail::progress_to(file()),
+                                                 on_terminal_, options_.width);
   timer_.reset();
   runs_ = 0;
   values_.clear();
@@ -66,7 +75,7 @@ TRAINHOOK_DECL void ProgressHook::after_run(SessionRunContext& context, const Se
   values_.clear();
   values_step_ = step_;
   for (std::size_t i = 0; i < values.results.size(); ++i) {
-    values_ += ", " + options_.tensors.entries()[i].tag + " = " + tensor_text(values.results[i]);
+    values_ += ", " + options_.tensors.entries()[i].tag + " = " + detail::tensor_text(values.results[i]);
   }
   if (step_ == options_.last_step) return;  // the end shows it
   std::string text = position_text();
@@ -129,7 +138,8 @@ TRAINHOOK_DECL std::string ProgressHook::time_left() const {
   if (!options_.last_step || *rate_ <= 0 || step_ >= *options_.last_step) return {};
   const double seconds = static_cast<double>(*options_.last_step - step_) / *rate_;
   if (seconds > 1e8) return {};
-  return ", " + duration_text(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))) + " left";
+  return ", " + detail::duration_text(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))) +
+         " left";
 }
 
 TRAINHOOK_DECL void ProgressHook::finish(const std::string& reason) {
@@ -139,7 +149,7 @@ TRAINHOOK_DECL void ProgressHook::finish(const std::string& reason) {
     if (took > Duration::zero() && step_ > first_step_) {
       text += rate_text(static_cast<double>(step_ - first_step_) / std::chrono::duration<double>(took).count());
     }
-    text += " in " + duration_text(took);
+    text += " in " + detail::duration_text(took);
   }
   if (values_step_ == step_) text += values_;
   line_->finish(text + ": " + reason);

@@ -5,11 +5,14 @@
 
 #include <trainhook/hooks/progress_line.hpp>
 
+#include <chrono>
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file) {
   return [file](std::string_view text) {
@@ -17,6 +20,8 @@ TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file) {
     std::fflush(file);
   };
 }
+
+TRAINHOOK_DECL bool is_terminal(std::FILE* file) noexcept { return isatty(fileno(file)) != 0; }
 
 TRAINHOOK_DECL ProgressLine::ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width)
     : sink_(std::move(sink)), on_terminal_(on_terminal), width_(width) {}
@@ -59,4 +64,4 @@ TRAINHOOK_DECL std::string duration_text(Duration duration) {
   return text;
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
