@@ -22,11 +22,11 @@
 #include <trainhook/engine/kernels/reduction.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/training.hpp>
-#include <trainhook/graph/conv_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/conv.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/state_ops.hpp>
 
 #include "record.hpp"
 

@@ -25,8 +25,8 @@
 #include <trainhook/engine/kernels/training.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/state_ops.hpp>
 
 #include "record.hpp"
 

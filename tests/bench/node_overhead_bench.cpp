@@ -9,8 +9,8 @@
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
 
 #include "record.hpp"
 

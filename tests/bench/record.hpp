@@ -43,7 +43,7 @@ inline void report(const Record& record) {
        << R"(", "ratio": )" << ratio << R"(, "goal": )" << record.goal << R"(, "holds": )" << (holds ? "true" : "false")
        << "}";
   std::cout << json.str() << std::endl;
-  std::cerr << std::left << std::setw(28) << record.name << std::right << std::setprecision(4);
+  std::cerr << std::left << std::setw(30) << record.name << std::right << std::setprecision(4);
   std::cerr << std::setw(10) << record.ours << std::setw(10) << record.peer << ' ' << std::left;
   std::cerr << std::setw(12) << record.unit << std::setw(22) << record.peer_name << std::right << std::setw(10)
             << ratio;
@@ -82,7 +82,7 @@ class TensorFlow {
     record.peer_name = "TensorFlow 2.15";
     record.peer = median(figures_);
     if (!figures_.empty()) return bench::report(record);
-    std::cerr << std::left << std::setw(28) << record.name << std::right << std::setprecision(4) << std::setw(10)
+    std::cerr << std::left << std::setw(30) << record.name << std::right << std::setprecision(4) << std::setw(10)
               << record.ours;
     std::cerr << std::setw(10) << "missing" << ' ' << std::left << std::setw(12) << record.unit << record.peer_name
               << std::endl;

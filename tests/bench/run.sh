@@ -20,50 +20,59 @@ for source in "$root"/tests/bench/*_bench.cpp; do
   name=$(basename "$source" _bench.cpp)
   if [ -z "$only" ] || [ "$only" = "$name" ]; then programs+=("$name"); fi
 done
-if [ ${#programs[@]} = 0 ]; then
-  echo "run.sh: no benchmark is called '$only'; there are $(cd "$root/tests/bench" && echo *_bench.cpp | sed 's/_bench\.cpp//g')" >&2
+compile=no
+if [ -z "$only" ] || [ "$only" = compile ]; then compile=yes; fi
+if [ ${#programs[@]} = 0 ] && [ $compile = no ]; then
+  echo "run.sh: no benchmark is called '$only'; there are compile $(cd "$root/tests/bench" && echo *_bench.cpp | sed 's/_bench\.cpp//g')" >&2
   exit 2
 fi
 
-{
-  "$root/.ci/packages" bench data interop
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRAINHOOK_COMPILE_OPTIONS=-march=native \
-    -DTRAINHOOK_BUILD_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=OFF -DTRAINHOOK_BUILD_BENCHMARKS=ON
-  cmake --build "$build" --target "${programs[@]/%/_bench}"
-} >&2
+"$root/.ci/packages" bench data interop >&2
+mkdir -p "$build"
+records=$build/records.jsonl
+: >"$records"
+table_head() { printf '%-30s%10s%10s %-12s%-22s%10s  %s\n' name ours peer unit "peer's name" ratio goal >&2; }
 
-# TensorFlow waits in a process of its own for what the benchmarks ask, through two named pipes.
-export TRAINHOOK_BENCH_DIR=${TRAINHOOK_BENCH_DIR:-$build}
-peers=$(mktemp -d)
-tensorflow=""
-trap '[ -z "$tensorflow" ] || kill "$tensorflow" 2>/dev/null; rm -rf "$peers"' EXIT
-mkfifo "$peers/questions" "$peers/answers"
-python=${TRAINHOOK_TENSORFLOW_PYTHON:-}
-if [ -z "$python" ] && environment=$("$root/.ci/tensorflow" "$root/build/interop/venv"); then python=$environment/bin/python; fi
-if [ -n "$python" ]; then
-  "$python" "$root/tests/bench/tensorflow_peers.py" "$peers" 2>"$build/tensorflow.log" &
-  tensorflow=$!
-  # The first answer comes when TensorFlow is loaded, and never where that failed.
-  if timeout 180 bash -c 'echo ready >"$1/questions" && read -r _ <"$1/answers"' _ "$peers"; then
-    export TRAINHOOK_BENCH_PEERS=$peers
-  else
-    tail -n 3 "$build/tensorflow.log" >&2
-    kill "$tensorflow" 2>/dev/null || true
+if [ ${#programs[@]} != 0 ]; then
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRAINHOOK_COMPILE_OPTIONS=-march=native \
+    -DTRAINHOOK_BUILD_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=OFF -DTRAINHOOK_BUILD_BENCHMARKS=ON >&2
+  cmake --build "$build" --target "${programs[@]/%/_bench}" >&2
+
+  # TensorFlow waits in a process of its own for what the benchmarks ask, through two named pipes.
+  export TRAINHOOK_BENCH_DIR=${TRAINHOOK_BENCH_DIR:-$build}
+  peers=$(mktemp -d)
+  tensorflow=""
+  trap '[ -z "$tensorflow" ] || kill "$tensorflow" 2>/dev/null; rm -rf "$peers"' EXIT
+  mkfifo "$peers/questions" "$peers/answers"
+  python=${TRAINHOOK_TENSORFLOW_PYTHON:-}
+  if [ -z "$python" ] && environment=$("$root/.ci/tensorflow" "$root/build/interop/venv"); then python=$environment/bin/python; fi
+  if [ -n "$python" ]; then
+    "$python" "$root/tests/bench/tensorflow_peers.py" "$peers" 2>"$build/tensorflow.log" &
+    tensorflow=$!
+    # The first answer comes when TensorFlow is loaded, and never where that failed.
+    if timeout 180 bash -c 'echo ready >"$1/questions" && read -r _ <"$1/answers"' _ "$peers"; then
+      export TRAINHOOK_BENCH_PEERS=$peers
+    else
+      tail -n 3 "$build/tensorflow.log" >&2
+      kill "$tensorflow" 2>/dev/null || true
+      tensorflow=""
+    fi
+  fi
+  [ -n "${TRAINHOOK_BENCH_PEERS:-}" ] || echo "run.sh: TensorFlow 2.15 is missing, and with it the rows beside it" >&2
+
+  table_head
+  for name in "${programs[@]}"; do
+    "$build/tests/bench/${name}_bench" >>"$records"
+  done
+  if [ -n "$tensorflow" ]; then
+    echo quit >"$peers/questions"
+    wait "$tensorflow" || true
     tensorflow=""
   fi
 fi
-[ -n "${TRAINHOOK_BENCH_PEERS:-}" ] || echo "run.sh: TensorFlow 2.15 is missing, and with it the rows beside it" >&2
-
-records=$build/records.jsonl
-: >"$records"
-printf '%-28s%10s%10s %-12s%-22s%10s  %s\n' name ours peer unit "peer's name" ratio goal >&2
-for name in "${programs[@]}"; do
-  "$build/tests/bench/${name}_bench" >>"$records"
-done
-if [ -n "$tensorflow" ]; then
-  echo quit >"$peers/questions"
-  wait "$tensorflow" || true
-  tensorflow=""
+if [ $compile = yes ]; then
+  table_head
+  python3 "$root/tests/bench/compile_bench.py" "$root" "$build/compile" >>"$records"
 fi
 
 if [ -n "$json" ]; then

@@ -108,7 +108,8 @@ TEST(BundleReaderOfTensorFlow, ReadsAnObjectBasedCheckpointByFullNames) {
   EXPECT_NEAR(read("beta1_power").scalar<float>(), 0.81, 1e-6);
 }
 
-/// Damages each file of a checkpoint in turn; all of its tensors, the slices of partitioned ones and the full names are read each time.
+/// Damages each file of a checkpoint in turn; all of its tensors, the slices of partitioned ones and the full names are
+/// read each time.
 void damage(const std::string& name) {
   const std::string prefix = "run/" + name;
   const BundleReader sound = open(name);
@@ -117,7 +118,8 @@ void damage(const std::string& name) {
   for (const std::string& path : posix_file_system().list_directory(data_file(""))) {
     if (path.starts_with(name + ".data")) suffixes.push_back(path.substr(name.size()));
   }
-  for (const std::string& suffix : suffixes) disk.write_file(prefix + suffix, read_file(posix_file_system(), data_file(name + suffix)));
+  for (const std::string& suffix : suffixes)
+    disk.write_file(prefix + suffix, read_file(posix_file_system(), data_file(name + suffix)));
   for (const std::string& suffix : suffixes) {
     const std::string contents = disk.contents(prefix + suffix);
     testing::expect_refused_or_same(contents, prefix, [&](const std::string& damaged) {
@@ -140,10 +142,13 @@ TEST(BundleReaderOfTensorFlow, NeverTakesDamageForDataInPartitionedVariables) { 
 TEST(BundleReaderOfTensorFlow, NeverTakesDamageForDataInShards) { damage("sharded"); }
 TEST(BundleReaderOfTensorFlow, NeverTakesDamageForDataInAnObjectBasedCheckpoint) { damage("object_based"); }
 
-/// A table with the same entries but one, whose value is given: the checksums fit, so that only what the value says can give it away.
+/// A table with the same entries but one, whose value is given: the checksums fit, so that only what the value says can
+/// give it away.
 std::string with_value(const std::string& index, const std::string& key, const std::string& value) {
-  TableWriter table;
-  TableReader(index, "whole").for_each([&](std::string_view name, std::string_view old) { table.add(name, name == key ? value : old); });
+  detail::TableWriter table;
+  detail::TableReader(index, "whole").for_each([&](std::string_view name, std::string_view old) {
+    table.add(name, name == key ? value : old);
+  });
   return table.finish();
 }
 
@@ -151,11 +156,12 @@ TEST(BundleReaderOfTensorFlow, AnyEntryWithAFlippedBitIsAnErrorOrIsReadThoughAll
   for (const char* name : {"every_dtype", "partitioned", "sharded"}) {
     testing::MemoryFileSystem disk;
     for (const std::string& path : posix_file_system().list_directory(data_file(""))) {
-      if (path.starts_with(std::string(name) + ".")) disk.write_file("run/" + path, read_file(posix_file_system(), data_file(path)));
+      if (path.starts_with(std::string(name) + "."))
+        disk.write_file("run/" + path, read_file(posix_file_system(), data_file(path)));
     }
     const std::string prefix = std::string("run/") + name;
     const std::string index = disk.contents(prefix + ".index");
-    TableReader(index, "whole").for_each([&](std::string_view key, std::string_view value) {
+    detail::TableReader(index, "whole").for_each([&](std::string_view key, std::string_view value) {
       testing::expect_refused_or_read(std::string(value), prefix, [&](const std::string& damaged) {
         disk.write_file(prefix + ".index", with_value(index, std::string(key), damaged));
         const BundleReader reader(prefix, {.file_system = &disk});

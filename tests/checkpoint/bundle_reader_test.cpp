@@ -58,7 +58,7 @@ void write(MemoryFileSystem& disk, const std::vector<NamedTensor>& tensors, cons
 /// A bundle made by hand: entries as given, data as given, all checksums of the table right.
 void write_by_hand(MemoryFileSystem& disk, const std::vector<std::pair<std::string, std::string>>& entries,
                    const std::vector<std::string>& shards) {
-  TableWriter table;
+  detail::TableWriter table;
   table.add("", detail::encode_bundle_header(static_cast<std::uint32_t>(shards.size())));
   for (const auto& [name, entry] : entries) table.add(name, entry);
   disk.write_file(kIndex, table.finish());
@@ -73,9 +73,7 @@ template <class ErrorType, class Action>
 std::string message_of(Action&& action) {
   try {
     action();
-  } catch (const ErrorType& error) {
-    return error.what();
-  } catch (const Error& error) {
+  } catch (const ErrorType& error) { return error.what(); } catch (const Error& error) {
     return fmt::format("another error: {}", error.what());
   }
   return "no error";
@@ -98,11 +96,13 @@ TEST(BundleReader, GivesBackEveryDtype) {
 TEST(BundleReader, ReadsAnIndexOfManyBlocks) {
   MemoryFileSystem disk;
   std::vector<NamedTensor> tensors;
-  for (int i = 0; i < 6000; ++i) tensors.push_back({fmt::format("layer_{}/kernel/slot_of_an_optimizer_with_a_long_name", i), Tensor(i)});
+  for (int i = 0; i < 6000; ++i)
+    tensors.push_back({fmt::format("layer_{}/kernel/slot_of_an_optimizer_with_a_long_name", i), Tensor(i)});
   write(disk, tensors);
   EXPECT_GT(disk.contents(kIndex).size(), 256u * 1024);
   const BundleReader reader = open(disk);
-  for (int i = 0; i < 6000; i += 37) EXPECT_EQ(reader.get_tensor(tensors[static_cast<std::size_t>(i)].name).scalar<std::int32_t>(), i);
+  for (int i = 0; i < 6000; i += 37)
+    EXPECT_EQ(reader.get_tensor(tensors[static_cast<std::size_t>(i)].name).scalar<std::int32_t>(), i);
 }
 
 TEST(BundleReader, ReadsTwoShards) {
@@ -130,7 +130,9 @@ TEST(BundleReader, AnUnknownTensorIsNotFoundAndOthersAreNamed) {
   MemoryFileSystem disk;
   write(disk, {{"dense/kernel", 1.0f}, {"dense/bias", 1.0f}});
   const BundleReader reader = open(disk);
-  const auto ask = [&](const char* name) { return message_of<NotFoundError>([&] { static_cast<void>(reader.get_tensor(name)); }); };
+  const auto ask = [&](const char* name) {
+    return message_of<NotFoundError>([&] { static_cast<void>(reader.get_tensor(name)); });
+  };
   EXPECT_NE(ask("hidden/kernel").find("names like it are: dense/kernel"), std::string::npos);
   EXPECT_NE(ask("x").find("it holds: dense/bias, dense/kernel"), std::string::npos);
 }
@@ -180,7 +182,8 @@ TEST(BundleReader, EveryFlippedBitOfTheDataFailsItsTensorOnly) {
       const BundleEntry& entry = item.second;
       const bool hit = bit / 8 >= entry.offset && bit / 8 < entry.offset + entry.size;
       const std::string message = message_of<DataLossError>([&] { static_cast<void>(reader.get_tensor(name)); });
-      const bool named = message.find(kData) != std::string::npos && message.find("tensor " + name) != std::string::npos;
+      const bool named =
+          message.find(kData) != std::string::npos && message.find("tensor " + name) != std::string::npos;
       EXPECT_EQ(named, hit) << bit << ": " << message;
     }
   }
@@ -193,7 +196,8 @@ TEST(BundleReader, RefusesStringsWhoseLengthsDoNotFitThoughTheChecksumDoes) {
     detail::append_fixed32(data, crc32c::mask(crc_of_lengths));
     const std::uint32_t crc = crc32c::extend(crc_of_lengths, data.substr(lengths.size()) + characters);
     data += characters;
-    const BundleEntry entry{.dtype = DType::String, .shape = Shape{1}, .size = data.size(), .crc32c = crc32c::mask(crc)};
+    const BundleEntry entry{
+        .dtype = DType::String, .shape = Shape{1}, .size = data.size(), .crc32c = crc32c::mask(crc)};
     write_by_hand(disk, {{"s", detail::encode_bundle_entry(entry)}}, {data});
   };
   store("\x02", detail::extend_over_length(0, 2), "ab");
@@ -224,24 +228,28 @@ TEST(BundleReader, RefusesOffsetsBeyondAnyFile) {
 TEST(BundleReader, WantsAHeader) {
   MemoryFileSystem disk;
   disk.write_file(kData, "");
-  TableWriter headless;
+  detail::TableWriter headless;
   headless.add("w", detail::encode_bundle_entry({.dtype = DType::Float, .shape = Shape{0}}));
   disk.write_file(kIndex, headless.finish());
   EXPECT_THROW(open(disk), DataLossError);
-  disk.write_file(kIndex, TableWriter().finish());
+  disk.write_file(kIndex, detail::TableWriter().finish());
   EXPECT_THROW(open(disk), DataLossError);
 }
 
 TEST(BundleReader, SaysOfForeignTensorsThatTheyCannotBeReadAndReadsTheRest) {
   MemoryFileSystem disk;
   const std::string data(12, '\0');
-  const std::string entry = detail::encode_bundle_entry(
-      {.dtype = DType::Float, .shape = Shape{3}, .size = 12, .crc32c = crc32c::mask(crc32c::value(std::string_view(data)))});
+  const std::string entry =
+      detail::encode_bundle_entry({.dtype = DType::Float,
+                                   .shape = Shape{3},
+                                   .size = 12,
+                                   .crc32c = crc32c::mask(crc32c::value(std::string_view(data)))});
   const std::string variant = std::string("\x08\x15\x12\x00\x28\x01", 6);
   write_by_hand(disk, {{"iterator", variant}, {"w", entry}}, {data});
   const BundleReader reader = open(disk);
   EXPECT_EQ(reader.entries().size(), 2u);
-  EXPECT_NE(message_of<UnimplementedError>([&] { static_cast<void>(reader.get_tensor("iterator")); }).find("21"), std::string::npos);
+  EXPECT_NE(message_of<UnimplementedError>([&] { static_cast<void>(reader.get_tensor("iterator")); }).find("21"),
+            std::string::npos);
   EXPECT_NO_THROW(reader.verify());
 }
 
@@ -330,26 +338,35 @@ TEST(BundleReader, SaysWhichElementsOfAPartitionedVariableWereNotSaved) {
   const std::string data(24, '\1');
   const std::uint32_t crc = crc32c::mask(crc32c::value(std::string_view(data)));
   const TensorSlice slice{{3, 2}, {}};
-  const std::string piece = detail::encode_bundle_entry({.dtype = DType::Float, .shape = Shape{2, 3}, .size = 24, .crc32c = crc});
-  const std::string summary = detail::encode_bundle_entry({.dtype = DType::Float, .shape = Shape{7, 3}, .slices = {slice}});
+  const std::string piece =
+      detail::encode_bundle_entry({.dtype = DType::Float, .shape = Shape{2, 3}, .size = 24, .crc32c = crc});
+  const std::string summary =
+      detail::encode_bundle_entry({.dtype = DType::Float, .shape = Shape{7, 3}, .slices = {slice}});
   write_by_hand(disk, {{detail::slice_key("p", slice), piece}, {"p", summary}}, {data});
   const BundleReader reader = open(disk);
   EXPECT_NO_THROW(reader.verify());
   EXPECT_EQ(reader.get_tensor("p", {{4, 1}, {}}).shape(), (Shape{1, 3}));
   EXPECT_EQ(message_of<NotFoundError>([&] { static_cast<void>(reader.get_tensor("p")); }),
-            "checkpoint run/m holds 6 of the 21 elements of tensor p[7,3] slice -:-; it was saved without some of its 1 slices "
+            "checkpoint run/m holds 6 of the 21 elements of tensor p[7,3] slice -:-; it was saved without some of its "
+            "1 slices "
             "(the first is 3,2:-): save them all, or read a region that they have");
-  EXPECT_NE(message_of<NotFoundError>([&] { static_cast<void>(reader.get_tensor("p", {{4, 2}, {}})); }).find("holds 3 of the 6"),
+  EXPECT_NE(message_of<NotFoundError>([&] {
+              static_cast<void>(reader.get_tensor("p", {{4, 2}, {}}));
+            }).find("holds 3 of the 6"),
             std::string::npos);
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] { static_cast<void>(reader.get_tensor("p", {{6, 2}, {}})); }),
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] {
+              static_cast<void>(reader.get_tensor("p", {{6, 2}, {}}));
+            }),
             "tensor p of checkpoint run/m: slice \"6,2:-\" reaches past a tensor of shape [7,3]");
 }
 
 TEST(BundleReader, RefusesSlicesThatContradictTheirTensor) {
-  const auto complaint = [](const std::vector<TensorSlice>& slices, const std::vector<std::pair<TensorSlice, BundleEntry>>& pieces) {
+  const auto complaint = [](const std::vector<TensorSlice>& slices,
+                            const std::vector<std::pair<TensorSlice, BundleEntry>>& pieces) {
     MemoryFileSystem disk;
     std::map<std::string, std::string> entries;
-    for (const auto& [slice, piece] : pieces) entries[detail::slice_key("p", slice)] = detail::encode_bundle_entry(piece);
+    for (const auto& [slice, piece] : pieces)
+      entries[detail::slice_key("p", slice)] = detail::encode_bundle_entry(piece);
     entries["p"] = detail::encode_bundle_entry({.dtype = DType::UInt8, .shape = Shape{4}, .slices = slices});
     write_by_hand(disk, {entries.begin(), entries.end()}, {"abcd"});
     const std::string message = message_of<DataLossError>([&] { open(disk); });
@@ -361,11 +378,15 @@ TEST(BundleReader, RefusesSlicesThatContradictTheirTensor) {
   const TensorSlice middle{{1, 2}};
   EXPECT_NE(complaint({first, middle}, {{first, two}, {middle, two}}).find("overlap: 0,2 and 1,2"), std::string::npos);
   EXPECT_NE(complaint({first, first}, {{first, two}}).find("overlap: 0,2 and 0,2"), std::string::npos);
-  EXPECT_NE(complaint({first, {{2, 2}}}, {{first, two}, {{{2, 2}}, two}}).find("lie in the same bytes"), std::string::npos);
+  EXPECT_NE(complaint({first, {{2, 2}}}, {{first, two}, {{{2, 2}}, two}}).find("lie in the same bytes"),
+            std::string::npos);
   EXPECT_NE(complaint({first, {{2, 2}}}, {{first, two}}).find("no entry for its slice 2,2"), std::string::npos);
-  EXPECT_NE(complaint({{{0, 3}}}, {{{{0, 3}}, two}}).find("another dtype or shape for its slice 0,3"), std::string::npos);
-  EXPECT_NE(complaint({first}, {{first, {.dtype = DType::Int8, .shape = Shape{2}, .size = 2}}}).find("another dtype"), std::string::npos);
-  EXPECT_NE(complaint({first}, {{first, {.dtype = DType::UInt8, .shape = Shape{2}, .slices = {{{0, 1}}}}}}).find("another dtype"),
+  EXPECT_NE(complaint({{{0, 3}}}, {{{{0, 3}}, two}}).find("another dtype or shape for its slice 0,3"),
+            std::string::npos);
+  EXPECT_NE(complaint({first}, {{first, {.dtype = DType::Int8, .shape = Shape{2}, .size = 2}}}).find("another dtype"),
+            std::string::npos);
+  EXPECT_NE(complaint({first}, {{first, {.dtype = DType::UInt8, .shape = Shape{2}, .slices = {{{0, 1}}}}}})
+                .find("another dtype"),
             std::string::npos);
 }
 
@@ -374,7 +395,9 @@ TEST(BundleReader, AFlippedBitOfASliceFailsThatSliceByName) {
   write_in_three_slices(disk);
   disk.write_file(kData, flipped(disk.contents(kData), 8 * 80));
   const BundleReader reader = open(disk);
-  EXPECT_NE(message_of<DataLossError>([&] { static_cast<void>(reader.get_tensor("p")); }).find("tensor p slice 3,2:0,3 at byte 72"),
+  EXPECT_NE(message_of<DataLossError>([&] {
+              static_cast<void>(reader.get_tensor("p"));
+            }).find("tensor p slice 3,2:0,3 at byte 72"),
             std::string::npos);
   EXPECT_THROW(reader.verify(), DataLossError);
   EXPECT_EQ(reader.get_tensor("p", {{0, 3}, {}}), matrix(0, 3));

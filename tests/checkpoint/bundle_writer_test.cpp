@@ -70,12 +70,14 @@ TEST(BundleWriter, WritesTensorFlowsBytesForSeveralDtypes) {
   writer.finish();
   EXPECT_EQ(disk.contents("run/m.data-00000-of-00001"),
             bytes("0500000000000000 0000803f000000400000404000008040 020003 1b428bca 6162 78797a 0100 003c 803f"));
-  EXPECT_EQ(disk.contents("run/m.index"),
-            bytes("00000608011a02080100041162663136080e12041202080120282802357db3ff93000411666c6167080a12041202080220242802355f"
-                  "b0ce81000b0b676c6f62616c5f7374657008091200280835eab2043e00041168616c66081312041202080120262802355b04ea850005"
-                  "116e616d657308071204120208032018280c3510adc43f0001157708011208120208021202080220082810354c289874000000000100"
-                  "00000091a2e516000000000100000000c0f2a1b00001037800a4010000000001000000006e40d0eda90108b6010f" +
-                  std::string(68, '0') + "57fb808b247547db"));
+  EXPECT_EQ(
+      disk.contents("run/m.index"),
+      bytes(
+          "00000608011a02080100041162663136080e12041202080120282802357db3ff93000411666c6167080a12041202080220242802355f"
+          "b0ce81000b0b676c6f62616c5f7374657008091200280835eab2043e00041168616c66081312041202080120262802355b04ea850005"
+          "116e616d657308071204120208032018280c3510adc43f0001157708011208120208021202080220082810354c289874000000000100"
+          "00000091a2e516000000000100000000c0f2a1b00001037800a4010000000001000000006e40d0eda90108b6010f" +
+          std::string(68, '0') + "57fb808b247547db"));
 }
 
 TEST(BundleWriter, WritesTheIndexOfTwoScalarsThatTensorFlowWrote) {
@@ -87,7 +89,8 @@ TEST(BundleWriter, WritesTheIndexOfTwoScalarsThatTensorFlowWrote) {
   writer.finish();
   EXPECT_EQ(disk.contents("m.data-00000-of-00001"), data);
   EXPECT_EQ(disk.contents("m.index"),
-            bytes("000006 08011a020801 00010b57 080112002804 3574ed716f 00010d62 08011200 2004 2804 35f4bd5083 00000000 01000000"
+            bytes("000006 08011a020801 00010b57 080112002804 3574ed716f 00010d62 08011200 2004 2804 35f4bd5083 "
+                  "00000000 01000000"
                   "00 bc6c4d28 00000000 01000000 00 c0f2a1b0 00 01 02 63 00 31 00000000 01000000 00 54f2762d 3608430e" +
                   std::string(72, '0') + "57fb808b247547db"));
 }
@@ -98,7 +101,7 @@ TEST(BundleWriter, WritesSlicesUnderTensorFlowsKeys) {
   writer.add_slice("p", Shape{5, 5}, {{0, 3}, {0, 5}}, Tensor(DType::Float, Shape{3, 5}));
   writer.add_slice("p", Shape{5, 5}, {{3, 2}, {}}, Tensor(DType::Float, Shape{2, 5}));
   writer.finish();
-  const TableReader table(disk.contents("m.index"), "m.index");
+  const detail::TableReader table(disk.contents("m.index"), "m.index");
   std::vector<std::string> keys;
   std::string last;
   table.for_each([&](std::string_view key, std::string_view value) {
@@ -130,8 +133,9 @@ TEST(BundleWriter, RefusesSlicesThatMakeNoTensorAndGoesOn) {
     } catch (const InvalidArgumentError& error) { return error.what(); }
     return "none";
   };
-  EXPECT_EQ(complaint(Shape{5}, {{4, 2}}, two),
-            "slice 4,2 of tensor p[5] of checkpoint m cannot be stored: slice \"4,2\" reaches past a tensor of shape [5]");
+  EXPECT_EQ(
+      complaint(Shape{5}, {{4, 2}}, two),
+      "slice 4,2 of tensor p[5] of checkpoint m cannot be stored: slice \"4,2\" reaches past a tensor of shape [5]");
   EXPECT_NE(complaint(Shape{5}, {{0, 2}, {}}, two).find("has 2 dimensions"), std::string::npos);
   EXPECT_NE(complaint(Shape{5}, {{0, 3}}, two).find("has shape [3], not [2]"), std::string::npos);
   EXPECT_EQ(complaint(Shape{5}, {{0, 2}}, two), "none");
@@ -145,7 +149,9 @@ TEST(BundleWriter, RefusesSlicesThatMakeNoTensorAndGoesOn) {
     writer.finish();
     ADD_FAILURE() << "no error";
   } catch (const FailedPreconditionError& error) {
-    EXPECT_STREQ(error.what(), "the 1 slices of tensor p[5] of checkpoint m hold 2 of its 5 elements; add the others before finish()");
+    EXPECT_STREQ(
+        error.what(),
+        "the 1 slices of tensor p[5] of checkpoint m hold 2 of its 5 elements; add the others before finish()");
   }
   EXPECT_EQ(complaint(Shape{5}, {{2, 3}}, Tensor::of<float>({3, 4, 5})), "none");
   writer.finish();
@@ -174,7 +180,8 @@ TEST(BundleWriter, CommitsInTheOrderThatIsSafe) {
             "sync run/m-1.data-00000-of-00001~\nclose run/m-1.data-00000-of-00001~\n"
             "create_writable run/m-1.meta~\nappend run/m-1.meta~\nsync run/m-1.meta~\nclose run/m-1.meta~\n"
             "create_writable run/m-1.index~\nappend run/m-1.index~\nsync run/m-1.index~\nclose run/m-1.index~\n"
-            "rename run/m-1.data-00000-of-00001\nrename run/m-1.meta\nsync_directory run\nrename run/m-1.index\nsync_directory run\n");
+            "rename run/m-1.data-00000-of-00001\nrename run/m-1.meta\nsync_directory run\nrename "
+            "run/m-1.index\nsync_directory run\n");
 }
 
 TEST(BundleWriter, LargeAndSmallTensorsMixed) {
@@ -200,10 +207,12 @@ TEST(BundleWriter, AFullShardIsFollowedByAnother) {
   writer.add("wide", Tensor::of<double>({1, 2, 3}));
   EXPECT_EQ(writer.bytes_added(), 44U);
   writer.finish();
-  EXPECT_EQ(disk.files(), (std::vector<std::string>{"m.data-00000-of-00003", "m.data-00001-of-00003", "m.data-00002-of-00003", "m.index"}));
+  EXPECT_EQ(disk.files(), (std::vector<std::string>{"m.data-00000-of-00003", "m.data-00001-of-00003",
+                                                    "m.data-00002-of-00003", "m.index"}));
   EXPECT_EQ(disk.contents("m.data-00002-of-00003").size(), 28U) << "one that is not full takes what comes";
   const BundleReader reader("m", {.file_system = &disk});
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(reader.get_tensor("t" + std::to_string(i)).data<float>()[0], static_cast<float>(i));
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(reader.get_tensor("t" + std::to_string(i)).data<float>()[0], static_cast<float>(i));
   EXPECT_EQ(reader.get_tensor("wide"), Tensor::of<double>({1, 2, 3}));
 }
 
@@ -351,7 +360,8 @@ TEST(BundleWriter, WhereTheIndexCannotBeTakenBackItsDataStays) {
   FaultyFileSystem faulty(disk);
   int syncs = 0;
   faulty.set_callback([&](FileOperation operation, const std::string&) {
-    if (operation == FileOperation::SyncDirectory && ++syncs == 2) throw DataLossError("the second sync of the directory fails");
+    if (operation == FileOperation::SyncDirectory && ++syncs == 2)
+      throw DataLossError("the second sync of the directory fails");
     if (operation == FileOperation::RemoveFile) throw DataLossError("nothing can be removed any more");
   });
   EXPECT_THROW(save(faulty, 1, false), DataLossError);

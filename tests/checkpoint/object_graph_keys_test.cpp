@@ -25,11 +25,13 @@ const std::string kGraph = "_CHECKPOINTABLE_OBJECT_GRAPH";
 /// A graph of the objects with one node for each variable, given as full name and key.
 std::string object_graph(const Variables& variables) {
   std::string text;
-  WireWriter writer(text);
-  add_wire_message(writer, 1, [](WireWriter& root) { add_wire_message(root, 1, [](WireWriter& child) { child.add_int32(1, 1); }); });
+  detail::WireWriter writer(text);
+  detail::add_wire_message(writer, 1, [](detail::WireWriter& root) {
+    detail::add_wire_message(root, 1, [](detail::WireWriter& child) { child.add_int32(1, 1); });
+  });
   for (const auto& variable : variables) {
-    add_wire_message(writer, 1, [&](WireWriter& node) {
-      add_wire_message(node, 2, [&](WireWriter& attribute) {
+    detail::add_wire_message(writer, 1, [&](detail::WireWriter& node) {
+      detail::add_wire_message(node, 2, [&](detail::WireWriter& attribute) {
         attribute.add_string(1, "VARIABLE_VALUE");
         attribute.add_string(2, variable.first);
         attribute.add_string(3, variable.second);
@@ -48,7 +50,8 @@ ObjectGraphKeys keys_of(const Tensor& graph) {
 }
 
 TEST(ObjectGraphKeys, FindsVariablesAndSlotsByFullName) {
-  const ObjectGraphKeys keys = keys_of(object_graph({{"w", "model/w/V"}, {"w/Adam", "model/w/.OPTIMIZER_SLOT/o/m/V"}, {"", "counter"}}));
+  const ObjectGraphKeys keys =
+      keys_of(object_graph({{"w", "model/w/V"}, {"w/Adam", "model/w/.OPTIMIZER_SLOT/o/m/V"}, {"", "counter"}}));
   EXPECT_EQ(keys.keys(), (ObjectGraphKeys::Keys{{"w", "model/w/V"}, {"w/Adam", "model/w/.OPTIMIZER_SLOT/o/m/V"}}));
   EXPECT_EQ(keys.key("w/Adam"), "model/w/.OPTIMIZER_SLOT/o/m/V");
 }
@@ -59,7 +62,8 @@ TEST(ObjectGraphKeys, NamesWhatIsThereInsteadOfAMissingName) {
     static_cast<void>(keys.key("hidden/kernel"));
     ADD_FAILURE() << "no error";
   } catch (const NotFoundError& error) {
-    EXPECT_STREQ(error.what(), "object-based checkpoint run/c has no variable hidden/kernel; names like it are: dense/kernel");
+    EXPECT_STREQ(error.what(),
+                 "object-based checkpoint run/c has no variable hidden/kernel; names like it are: dense/kernel");
   }
 }
 
@@ -70,7 +74,8 @@ TEST(ObjectGraphKeys, RefusesAFullNameThatTwoVariablesHave) {
     static_cast<void>(keys.key("w"));
     ADD_FAILURE() << "no error";
   } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("several variables called w: a/w and b/w"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("several variables called w: a/w and b/w"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -95,7 +100,8 @@ TEST(ObjectGraphKeys, EveryTruncationOfTheGraphIsAnErrorOrGivesFewerNames) {
       const ObjectGraphKeys keys = keys_of(graph.substr(0, size));
       for (const auto& name : keys.keys()) EXPECT_TRUE(whole.contains(name.first)) << size;
     } catch (const DataLossError& error) {
-      EXPECT_NE(std::string(error.what()).find("the object graph of checkpoint run/c"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("the object graph of checkpoint run/c"), std::string::npos)
+          << error.what();
     }
   }
 }

@@ -26,8 +26,10 @@ class RetentionTest : public ::testing::Test {
     writer.finish();
     return prefix;
   }
-  Retention open(RetentionPolicy policy) { return Retention(disk, "run/model.ckpt", "checkpoint", policy); }
-  void save(Retention& retention, std::int64_t step, double time) { retention.add(write(step), time); }
+  detail::Retention open(detail::RetentionPolicy policy) {
+    return detail::Retention(disk, "run/model.ckpt", "checkpoint", policy);
+  }
+  void save(detail::Retention& retention, std::int64_t step, double time) { retention.add(write(step), time); }
   Prefixes on_disk() { return checkpoints_on_disk(disk, "run"); }
   Prefixes listed() { return get_checkpoint_state(disk, "run")->all_model_checkpoint_paths; }
 
@@ -35,7 +37,7 @@ class RetentionTest : public ::testing::Test {
 };
 
 TEST_F(RetentionTest, KeepsTheNewestAndRemovesTheRest) {
-  Retention retention = open({.max_to_keep = 2});
+  detail::Retention retention = open({.max_to_keep = 2});
   for (std::int64_t step : {1, 2, 3, 4}) save(retention, step, 100.0 + static_cast<double>(step));
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-3", "run/model.ckpt-4"}));
   EXPECT_EQ(listed(), (Prefixes{"run/model.ckpt-3", "run/model.ckpt-4"}));
@@ -43,7 +45,7 @@ TEST_F(RetentionTest, KeepsTheNewestAndRemovesTheRest) {
 }
 
 TEST_F(RetentionTest, ZeroKeepsAllAndListsTheNewest) {
-  Retention retention = open({.max_to_keep = 0});
+  detail::Retention retention = open({.max_to_keep = 0});
   for (std::int64_t step = 1; step <= 9; ++step) save(retention, step, 0);
   EXPECT_EQ(on_disk().size(), 9U);
   EXPECT_EQ(listed(), Prefixes{"run/model.ckpt-9"});
@@ -52,48 +54,49 @@ TEST_F(RetentionTest, ZeroKeepsAllAndListsTheNewest) {
 
 TEST_F(RetentionTest, KnowsAfterARestartWhatAnEarlierProcessSaved) {
   {
-    Retention earlier = open({.max_to_keep = 5});
+    detail::Retention earlier = open({.max_to_keep = 5});
     for (std::int64_t step : {1, 2, 3, 4, 5}) save(earlier, step, 0);
   }
-  Retention retention = open({.max_to_keep = 5});
+  detail::Retention retention = open({.max_to_keep = 5});
   save(retention, 6, 0);
-  EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-2", "run/model.ckpt-3", "run/model.ckpt-4", "run/model.ckpt-5", "run/model.ckpt-6"}));
+  EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-2", "run/model.ckpt-3", "run/model.ckpt-4", "run/model.ckpt-5",
+                                 "run/model.ckpt-6"}));
 }
 
 TEST_F(RetentionTest, S31_AReducedNumberShrinksTheDirectoryInOneSweep) {
   {
-    Retention earlier = open({.max_to_keep = 5});
+    detail::Retention earlier = open({.max_to_keep = 5});
     for (std::int64_t step : {1, 2, 3, 4, 5}) save(earlier, step, 0);
   }
-  Retention retention = open({.max_to_keep = 2});
+  detail::Retention retention = open({.max_to_keep = 2});
   save(retention, 6, 0);
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-5", "run/model.ckpt-6"}));
 }
 
 TEST_F(RetentionTest, FindsWhatACrashBetweenStateFileAndRemovalLeft) {
   {
-    Retention earlier = open({.max_to_keep = 2});
+    detail::Retention earlier = open({.max_to_keep = 2});
     for (std::int64_t step : {2, 3}) save(earlier, step, 0);
     write(1);  // dropped from the list, not yet removed
   }
-  Retention retention = open({.max_to_keep = 2});
+  detail::Retention retention = open({.max_to_keep = 2});
   save(retention, 4, 0);
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-3", "run/model.ckpt-4"}));
 }
 
 TEST_F(RetentionTest, LeavesNewerUnlistedOnesAlone) {
   {
-    Retention earlier = open({.max_to_keep = 2});
+    detail::Retention earlier = open({.max_to_keep = 2});
     save(earlier, 10, 0);
     write(50);
   }
-  Retention retention = open({.max_to_keep = 1});
+  detail::Retention retention = open({.max_to_keep = 1});
   save(retention, 11, 0);
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-11", "run/model.ckpt-50"}));
 }
 
 TEST_F(RetentionTest, KeepsOneEverySoManyHoursForEver) {
-  Retention retention = open({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2});
+  detail::Retention retention = open({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2});
   for (std::int64_t hour : {0, 1, 2, 3, 4, 5}) save(retention, hour, static_cast<double>(hour) * 3600);
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-2", "run/model.ckpt-4", "run/model.ckpt-5"}));
   EXPECT_EQ(listed(), (Prefixes{"run/model.ckpt-5"}));
@@ -101,7 +104,7 @@ TEST_F(RetentionTest, KeepsOneEverySoManyHoursForEver) {
 
 TEST_F(RetentionTest, S31_KeepsOneEverySoManyHoursOverARestartToo) {
   for (std::int64_t hour : {0, 1, 2, 3, 4, 5}) {
-    Retention retention = open({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2});
+    detail::Retention retention = open({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2});
     save(retention, hour, static_cast<double>(hour) * 3600);
   }
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-2", "run/model.ckpt-4", "run/model.ckpt-5"}));
@@ -110,7 +113,7 @@ TEST_F(RetentionTest, S31_KeepsOneEverySoManyHoursOverARestartToo) {
 TEST_F(RetentionTest, S31_WithoutATimeInTheStateFileAgesAreThoseOfTheFiles) {
   disk.set_time(3 * 3600);
   update_checkpoint_state(disk, "run", {.model_checkpoint_path = write(1), .last_preserved_timestamp = 0.0});
-  Retention retention = open({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2});
+  detail::Retention retention = open({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2});
   save(retention, 2, 4 * 3600);
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-1", "run/model.ckpt-2"})) << "the first stays for ever";
   EXPECT_EQ(get_checkpoint_state(disk, "run")->last_preserved_timestamp, 3 * 3600);
@@ -120,7 +123,7 @@ TEST_F(RetentionTest, S31_ARemovalThatFailsIsLoggedAndTriedAgainAtTheNextSave) {
   std::string log;
   const LogSink before = set_log_sink([&](LogLevel, std::string_view line) { log += line; });
   testing::FaultyFileSystem faulty(disk);
-  Retention retention(faulty, "run/model.ckpt", "checkpoint", {.max_to_keep = 1});
+  detail::Retention retention(faulty, "run/model.ckpt", "checkpoint", {.max_to_keep = 1});
   retention.add(write(1), 1);
   faulty.fail_at(testing::FileOperation::RemoveFile, 1, ErrorCode::PermissionDenied);
   retention.add(write(2), 2);
@@ -133,7 +136,7 @@ TEST_F(RetentionTest, S31_ARemovalThatFailsIsLoggedAndTriedAgainAtTheNextSave) {
 }
 
 TEST_F(RetentionTest, SavingTheSamePrefixAgainMovesItToTheEnd) {
-  Retention retention = open({.max_to_keep = 3});
+  detail::Retention retention = open({.max_to_keep = 3});
   for (std::int64_t step : {1, 2, 3}) save(retention, step, 0);
   retention.add("run/model.ckpt-1", 9);
   EXPECT_EQ(listed(), (Prefixes{"run/model.ckpt-2", "run/model.ckpt-3", "run/model.ckpt-1"}));
@@ -141,7 +144,7 @@ TEST_F(RetentionTest, SavingTheSamePrefixAgainMovesItToTheEnd) {
 
 TEST_F(RetentionTest, ReplaceTakesOnlyWhatIsOnDisk) {
   for (std::int64_t step : {1, 3}) write(step);
-  Retention retention = open({.max_to_keep = 5});
+  detail::Retention retention = open({.max_to_keep = 5});
   retention.replace({"run/model.ckpt-1", "run/model.ckpt-2", "run/model.ckpt-3"});
   EXPECT_EQ(retention.prefixes(), (Prefixes{"run/model.ckpt-1", "run/model.ckpt-3"}));
 }

@@ -82,7 +82,8 @@ TEST_F(SaverTest, RestoresWhatItSaved) {
 
 TEST_F(SaverTest, PadsTheStepWhereAsked) {
   ScriptedSession session(script);
-  EXPECT_EQ(Saver(on_disk({.pad_step_number = true})).save(session, {.save_path = "run/m", .global_step = 42}), "run/m-00000042");
+  EXPECT_EQ(Saver(on_disk({.pad_step_number = true})).save(session, {.save_path = "run/m", .global_step = 42}),
+            "run/m-00000042");
 }
 
 TEST_F(SaverTest, ASnapshotIsNotChangedByLaterSteps) {
@@ -91,7 +92,8 @@ TEST_F(SaverTest, ASnapshotIsNotChangedByLaterSteps) {
   const Snapshot snapshot = saver.snapshot(session);
   set(session, "weights", Tensor::of<float>({9, 9, 9}));
   saver.write(snapshot, {.save_path = "run/model.ckpt", .global_step = 1});
-  EXPECT_EQ(BundleReader("run/model.ckpt-1", {.file_system = &disk}).get_tensor("weights"), Tensor::of<float>({1, 2, 3}));
+  EXPECT_EQ(BundleReader("run/model.ckpt-1", {.file_system = &disk}).get_tensor("weights"),
+            Tensor::of<float>({1, 2, 3}));
 }
 
 TEST_F(SaverTest, SavesOnlyTheVariablesOfItsList) {
@@ -114,7 +116,8 @@ TEST_F(SaverTest, AShapeThatDiffersNamesBothAndChangesNothing) {
     Saver(on_disk()).restore(session, "run/model.ckpt");
     FAIL();
   } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("float32[3] in the model and float32[2]"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("float32[3] in the model and float32[2]"), std::string::npos)
+        << error.what();
   }
   EXPECT_EQ(session.variable("weights"), Tensor::of<float>({1, 2, 3}));
 }
@@ -144,10 +147,11 @@ TEST_F(SaverTest, RestoresAnObjectBasedCheckpointByFullNames) {
   ScriptedSession session(script);
   const auto write = [&](const std::string& full_name) {
     std::string graph;
-    WireWriter nodes(graph);
-    for (const auto& variable : {std::pair<std::string, std::string>{full_name, "model/w"}, {"global_step", "step/value"}}) {
-      add_wire_message(nodes, 1, [&](WireWriter& node) {
-        add_wire_message(node, 2, [&](WireWriter& attribute) {
+    detail::WireWriter nodes(graph);
+    for (const auto& variable :
+         {std::pair<std::string, std::string>{full_name, "model/w"}, {"global_step", "step/value"}}) {
+      detail::add_wire_message(nodes, 1, [&](detail::WireWriter& node) {
+        detail::add_wire_message(node, 2, [&](detail::WireWriter& attribute) {
           attribute.add_string(2, variable.first);
           attribute.add_string(3, variable.second);
         });
@@ -168,7 +172,9 @@ TEST_F(SaverTest, RestoresAnObjectBasedCheckpointByFullNames) {
     Saver(on_disk()).restore(session, "run/m");
     FAIL();
   } catch (const NotFoundError& error) {
-    EXPECT_NE(std::string(error.what()).find("no variable weights; names like it are: layer/weights"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("no variable weights; names like it are: layer/weights"),
+              std::string::npos)
+        << error.what();
   }
 }
 
@@ -242,7 +248,8 @@ TEST_F(SaverTest, K02_TheLatestOfARelativeDirectoryIsRestored) {
 TEST_F(SaverTest, K07_StoresRelativePathsUnlessToldNotTo) {
   ScriptedSession session(script);
   const auto stored = [&](bool save_relative_paths) {
-    Saver(on_disk({.save_relative_paths = save_relative_paths})).save(session, {.save_path = "/abs/m", .global_step = 1});
+    Saver(on_disk({.save_relative_paths = save_relative_paths}))
+        .save(session, {.save_path = "/abs/m", .global_step = 1});
     EXPECT_EQ(latest_checkpoint(disk, "/abs"), "/abs/m-1");
     return disk.contents("/abs/checkpoint");
   };
@@ -365,7 +372,8 @@ TEST_F(SaverTest, SeveralThreadsMayWriteAtOnce) {
   Saver saver(on_disk({.max_to_keep = 2}));
   const Snapshot snapshot = saver.snapshot(session);
   const auto write_ten = [&](const std::string& directory) {
-    for (std::int64_t step = 1; step <= 10; ++step) saver.write(snapshot, {.save_path = directory + "/m", .global_step = step});
+    for (std::int64_t step = 1; step <= 10; ++step)
+      saver.write(snapshot, {.save_path = directory + "/m", .global_step = step});
   };
   {
     const std::jthread other([&] { write_ten("other"); });

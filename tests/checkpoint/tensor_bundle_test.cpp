@@ -48,11 +48,12 @@ TEST(TensorBundle, ReadsTheEndOfATensorOfFiveGibibytesOfWhichMostIsAHole) {
                                         .size = static_cast<std::uint64_t>(shape.num_elements()),
                                         .crc32c = crc32c::mask(crc32c::value(bytes))});
   };
-  TableWriter table;
+  detail::TableWriter table;
   table.add("", detail::encode_bundle_header(1));
   table.add(detail::slice_key("huge", hole), entry(Shape{kSize - 4}, 0, ""));
   table.add(detail::slice_key("huge", tail), entry(Shape{4}, kSize - 4, "tail"));
-  table.add("huge", detail::encode_bundle_entry({.dtype = DType::UInt8, .shape = Shape{kSize}, .slices = {hole, tail}}));
+  table.add("huge",
+            detail::encode_bundle_entry({.dtype = DType::UInt8, .shape = Shape{kSize}, .slices = {hole, tail}}));
   table.add("small", entry(Shape{2}, kSize - 3, "ai"));
   std::ofstream(detail::bundle_index_path(prefix)) << table.finish();
   const BundleReader reader(prefix);

@@ -7,31 +7,54 @@ export CXX=$4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-given=(-DCONSUME="$way")
+fail() {
+  echo "$way: $*"
+  exit 1
+}
+
+# -O0: what is compiled here is run once.
+given=(-DCONSUME="$way" -DTRAINHOOK_COMPILE_OPTIONS=-O0)
 if [ "$way" = find_package ]; then
   cmake --install "$build" --prefix "$folder/installed" >"$folder/installed.txt"
   given+=(-DCMAKE_PREFIX_PATH="$folder/installed")
   # What is installed must do without the source, so it is used from a place that does not know where that is.
-  if grep -rlF "$root" "$folder/installed"; then echo "the installed files above name the source folder"; exit 1; fi
+  if grep -rlF "$root" "$folder/installed"; then fail "the installed files above name the source folder"; fi
 else
   given+=(-DTRAINHOOK_SOURCE="$root")
 fi
 
 cp -r "$root/tests/consumer/program" "$folder/program"
-cmake -S "$folder/program" -B "$folder/build" -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "${given[@]}" >"$folder/configured.txt" ||
-  { cat "$folder/configured.txt"; exit 1; }
-cmake --build "$folder/build"
-"$folder/build/sub/program"
+configure() { cmake -S "$folder/program" -B "$folder/$1" -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "${given[@]}" "${@:2}" >"$folder/configured.txt" 2>&1; }
+configure build || { cat "$folder/configured.txt"; exit 1; }
+if [ "$way" = find_package ]; then
+  # The programs of both folders, and one file of the engine.
+  cmake --build "$folder/build"
+  compiled_file=$(cd "$folder/build" && ninja -t targets all | sed -n 's/^\(.*engine_kernels_data_\.cpp\.o\):.*/\1/p')
+  cmake --build "$folder/build" --target "$compiled_file"
+  for program in one/header_only one/header_only_modules one/compiled two/counter two/static_counter; do
+    "$folder/build/$program" || fail "$program failed"
+  done
+  cmake --install "$folder/build" --prefix "$folder/users" >"$folder/users.txt"
+  if grep -r trainhook:: "$folder/users" --include='*.cmake'; then fail "the user's export names a target of ours that others do not have"; fi
 
-# All the compiler was told: warnings, definitions and optimisation are the user's own business.
-commands=$folder/build/compile_commands.json
-leaked=$(grep '"command"' "$commands" | tr ' ' '\n' | grep -E '^-(W|D|O|f|m|pedantic)' || true)
-if [ -n "$leaked" ]; then
-  echo "flags that the consumer never asked for:" $leaked
-  exit 1
+  if configure nonsense -DCOMPONENT=nonsense; then fail "a component called nonsense was found"; fi
+  tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -qF "no component 'nonsense'. The components are: engine, media." ||
+    fail "nobody said which components there are: $(cat "$folder/configured.txt")"
+else
+  # The whole compiled library was built as a package's; here only the one file of it that the program needs.
+  cmake --build "$folder/build" --target header_only header_only_modules
+  "$folder/build/one/header_only" && "$folder/build/one/header_only_modules" || fail "the header-only programs failed"
+  mapfile -t objects < <(cd "$folder/build" && ninja -t targets all | sed -nE 's#^(one/CMakeFiles/compiled\.dir/.*\.o|.*/trainhook_compiled/core\.cpp\.o):.*#\1#p')
+  cmake --build "$folder/build" --target "${objects[@]}"
+  (cd "$folder/build" && "$CXX" -o compiled "${objects[@]}" -lfmt && ./compiled) || fail "the compiled program failed"
 fi
+
+# All the compiler was told for the user's files: warnings, definitions and optimisation are his own business. FMT_SHARED is fmt's.
+flags() { sed -n 's/^ *"command": //p' "$folder/build/compile_commands.json" | grep -v 'CMakeFiles/trainhook_' | grep -E "$1" | tr ' ' '\n' |
+  grep -E '^-(W|D|O|f|m|pedantic|std)' | grep -vE '^-(DFMT_SHARED|std=gnu\+\+20|Dcount_EXPORTS)$' | sort -u | tr '\n' ' '; }
+[ -z "$(flags 'header_only(_modules)?\.dir')" ] || fail "flags that header-only programs never asked for: $(flags header_only)"
+[ "$(flags 'compiled(_modules)?\.dir')" = "-DTRAINHOOK_SEPARATE_COMPILATION " ] || fail "flags of compiled programs: $(flags compiled)"
+[ "$(flags 'static_count\.dir')" = "-DTRAINHOOK_SEPARATE_COMPILATION " ] || fail "flags of a static library: $(flags static_count)"
+
 # Tests, examples and benchmarks of ours are not part of somebody else's project.
-if find "$folder/build" -name '*_test*' -o -name quickstart | grep .; then
-  echo "the consumer built programs of ours"
-  exit 1
-fi
+if find "$folder/build" -name '*_test*' -o -name quickstart | grep .; then fail "the consumer built programs of ours"; fi

@@ -2,6 +2,7 @@
 /// @file
 /// Counted buffers and the pool that keeps large ones.
 #include <trainhook/core/buffer.hpp>
+#include <trainhook/core/buffer_pool.hpp>
 
 #include <cstdint>
 #include <limits>

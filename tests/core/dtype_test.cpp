@@ -3,8 +3,10 @@
 /// Element types: numbers and names that stand in files.
 #include <trainhook/core/dtype.hpp>
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -35,8 +37,9 @@ TEST(DType, HasTensorFlowsNames) {
 
 template <class T>
 class DTypeOf : public ::testing::Test {};
-using Elements = ::testing::Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                                  std::uint32_t, std::uint64_t, bool, Half, BFloat16, std::complex<float>, std::complex<double>>;
+using Elements =
+    ::testing::Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                     std::uint32_t, std::uint64_t, bool, Half, BFloat16, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(DTypeOf, Elements);
 
 TYPED_TEST(DTypeOf, SizeInFilesIsTheSizeInMemory) { EXPECT_EQ(dtype_size(dtype_of<TypeParam>), sizeof(TypeParam)); }
@@ -60,6 +63,16 @@ TEST(DType, KnowsFloatingFromInteger) {
 }
 
 static_assert(TensorElement<float> && TensorElement<long long> && !TensorElement<char> && !TensorElement<void*>);
+
+TEST(DType, HalvesHaveTheirNumbers) {
+  EXPECT_EQ(to_float(Half{0x3c00}), 1);
+  EXPECT_EQ(to_float(Half{0x0001}), 0x1p-24F);
+  EXPECT_EQ(to_float(Half{0x7bff}), 65504);
+  EXPECT_EQ(to_float(Half{0xfc00}), -std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(to_float(Half{0x7c01})));
+  EXPECT_EQ(to_float(BFloat16{0x4049}), 3.140625F);
+  EXPECT_EQ(fmt::format("{} {}", Half{0xc500}, BFloat16{0x4049}), "-5 3.140625");
+}
 
 }  // namespace
 }  // namespace trainhook

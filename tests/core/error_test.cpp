@@ -29,9 +29,7 @@ TEST(Error, IsCaughtByItsOwnTypeByTheFamilyAndAsARuntimeError) {
 TEST(Error, OfOneCodeIsNotCaughtAsAnother) {
   try {
     throw AbortedError("preempted");
-  } catch (const UnavailableError&) {
-    FAIL() << "caught as unavailable";
-  } catch (const Error& error) {
+  } catch (const UnavailableError&) { FAIL() << "caught as unavailable"; } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Aborted);
   }
 }
@@ -39,6 +37,12 @@ TEST(Error, OfOneCodeIsNotCaughtAsAnother) {
 TEST(Error, MessageIsMadeFromAFormatString) {
   const DataLossError error("bad checksum in {} at byte {}", "model.ckpt-3", 17);
   EXPECT_STREQ(error.what(), "bad checksum in model.ckpt-3 at byte 17");
+}
+
+TEST(Error, PrintsCodeAndMessage) {
+  EXPECT_EQ(fmt::format("{}", DataLossError("bad checksum")), "DataLoss: bad checksum");
+  const NotFoundError error("no file");
+  EXPECT_EQ(fmt::format("{}", static_cast<const Error&>(error)), "NotFound: no file");
 }
 
 TEST(Error, CodesHaveTensorFlowsNumbers) {

@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,7 +34,7 @@ TEST(Tensor, OfADTypeAndShapeIsZero) {
   const Tensor zeros(DType::Int32, {2, 3});
   EXPECT_EQ(zeros, Tensor::of<std::int32_t>({0, 0, 0, 0, 0, 0}, {2, 3}));
   EXPECT_EQ(zeros.byte_size(), 24u);
-  EXPECT_EQ(zeros.to_string(), "int32[2,3]");
+  EXPECT_EQ(zeros.to_string(), "int32[2,3] [[0 0 0] [0 0 0]]");
   EXPECT_THROW(Tensor(DType::Invalid, {2}), InvalidArgumentError);
 }
 
@@ -110,7 +111,8 @@ TEST(Tensor, ASnapshotReadOnAnotherThreadNeverSeesLaterWrites) {
   for (std::int64_t round = 1; round <= 50; ++round) {
     std::ranges::fill(weights.mutable_data<std::int64_t>(), round);
     std::jthread saver([snapshot = weights, round] {
-      EXPECT_TRUE(std::ranges::all_of(snapshot.data<std::int64_t>(), [round](std::int64_t value) { return value == round; }));
+      EXPECT_TRUE(
+          std::ranges::all_of(snapshot.data<std::int64_t>(), [round](std::int64_t value) { return value == round; }));
     });
     for (std::int64_t& value : weights.mutable_data<std::int64_t>()) value = -1;
   }
@@ -217,6 +219,41 @@ TEST(Tensor, AnUpdateReadsTheOldElementsAlsoWhenTheOtherHandleGoes) {
   other = Tensor();
   for (std::size_t i = 0; i < update.to.size(); ++i) update.to[i] = update.from[i] + 1;
   EXPECT_EQ(tensor, Tensor::of<float>({2, 3, 4, 5, 6}));
+}
+
+TEST(TensorText, HasDtypeShapeAndElements) {
+  EXPECT_EQ(fmt::format("{}", Tensor::of<float>({1, 2, 3, 4}, {2, 2})), "float32[2,2] [[1 2] [3 4]]");
+  EXPECT_EQ(fmt::format("{}", Tensor(std::int64_t{7})), "int64[] 7");
+  EXPECT_EQ(fmt::format("{}", Tensor(DType::Float, {2, 0})), "float32[2,0] [[] []]");
+  EXPECT_EQ(fmt::format("{}", Tensor()), "no value");
+}
+
+TEST(TensorText, NumbersAreTheirShortestDigits) {
+  EXPECT_EQ(Tensor(-0.024F).to_string(), "float32[] -0.024");
+  EXPECT_EQ(Tensor(-0.024).to_string(), "float64[] -0.024");
+  EXPECT_EQ(Tensor(std::uint8_t{200}).to_string(), "uint8[] 200");
+  EXPECT_EQ(Tensor(std::int8_t{65}).to_string(), "int8[] 65");
+  EXPECT_EQ(Tensor(true).to_string(), "bool[] true");
+  EXPECT_EQ(Tensor(Half{0xc500}).to_string(), "float16[] -5");
+  EXPECT_EQ(Tensor(BFloat16{0x4049}).to_string(), "bfloat16[] 3.140625");
+  EXPECT_EQ(Tensor(std::complex<float>(1, -2)).to_string(), "complex64[] 1-2j");
+  EXPECT_EQ(Tensor(std::complex<double>(1, 2)).to_string(), "complex128[] 1+2j");
+}
+
+TEST(TensorText, StringsAreQuotedEscapedAndCut) {
+  EXPECT_EQ(Tensor::of<std::string>({"a", "b\n"}).to_string(), "string[2] [\"a\" \"b\\n\"]");
+  EXPECT_EQ(Tensor(std::string(41, 'x')).to_string(), "string[] \"" + std::string(40, 'x') + "\"...");
+}
+
+TEST(TensorText, LargeTensorsAreElidedInTheMiddle) {
+  Tensor vector(DType::Int32, {1000});
+  std::iota(vector.mutable_data<std::int32_t>().begin(), vector.mutable_data<std::int32_t>().end(), 0);
+  EXPECT_EQ(vector.to_string(), "int32[1000] [0 1 2 ... 997 998 999]");
+  EXPECT_EQ(vector.reshaped({100, 10}).to_string(),
+            "int32[100,10] [[0 1 ... 8 9] [10 11 ... 18 19] ... [980 981 ... 988 989] [990 991 ... 998 999]]");
+  EXPECT_EQ(vector.reshaped({2, 500}).to_string(), "int32[2,500] [[0 1 ... 498 499] [500 501 ... 998 999]]");
+  EXPECT_EQ(vector.reshaped({10, 10, 10}).to_string(),
+            "int32[10,10,10] [[[0 ... 9] ... [90 ... 99]] ... [[900 ... 909] ... [990 ... 999]]]");
 }
 
 TEST(Tensor, AnUpdateOfAScalarIsInPlace) {

@@ -82,7 +82,7 @@ TEST_P(DatasetOver, MapsToWhatTheSpecSays) {
     (void)pipelines::all(count_to(3).map(to_text));
     FAIL();
   } catch (const th::InvalidArgumentError& error) {
-    EXPECT_STREQ(error.what(), "map gave an element (string[], int64[]) where its element_spec says (int64[])");
+    EXPECT_STREQ(error.what(), "map gave an element (string[], int64[]) but its element_spec is (int64[])");
   }
 }
 

@@ -12,8 +12,8 @@
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
 
 namespace trainhook {
 namespace {
@@ -79,10 +79,11 @@ TEST_F(ScopedDenormals, AreBackAfterARunThatFailed) {
 }
 
 TEST_F(ScopedDenormals, AreKeptInInputPipelinesWhicheverThreadRunsThem) {
-  const Dataset halves = Dataset::from_tensor_slices({Tensor::of<float>({kSmallest, kSmallest})}).map([](Element element) {
-    element[0] = Tensor(halved(element[0].scalar<float>()));
-    return element;
-  });
+  const Dataset halves =
+      Dataset::from_tensor_slices({Tensor::of<float>({kSmallest, kSmallest})}).map([](Element element) {
+        element[0] = Tensor(halved(element[0].scalar<float>()));
+        return element;
+      });
   for (const Dataset& dataset : {halves, halves.prefetch(2)}) {
     Graph graph;
     const Output next = make_iterator(graph, dataset).get_next<1>()[0];

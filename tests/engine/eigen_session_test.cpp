@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <allocations.hpp>
-#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/data/dataset.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/state_ops.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -135,7 +135,9 @@ TEST(EigenSession, TakesElementsFromItsIteratorAndResumesIt) {
 
 TEST(EigenSession, UsesAKernelOfOnesOwn) {
   static constexpr std::array kMine{KernelDef{.type = "Relu", .make = [](const Node&) -> Kernel {
-                                                return [](KernelContext& context) { context.set_output(0, Tensor(42.0F)); };
+                                                return [](KernelContext& context) {
+                                                  context.set_output(0, Tensor(42.0F));
+                                                };
                                               }}};
   Graph graph;
   const Output x = placeholder(graph, DType::Float, Shape{});

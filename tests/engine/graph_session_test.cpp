@@ -21,10 +21,10 @@
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/random.hpp>
 #include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/random_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -37,7 +37,10 @@ class SteppingClock final : public Clock {
  public:
   Duration monotonic_now() override { return now_ += std::chrono::seconds(1); }
   double wall_seconds() override { return std::chrono::duration<double>(now_ += std::chrono::seconds(1)).count(); }
-  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration, FunctionRef<bool()> ready) override { return ready(); }
+  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration,
+                  FunctionRef<bool()> ready) override {
+    return ready();
+  }
 
  private:
   Duration now_{};
@@ -82,9 +85,7 @@ template <class ErrorType, class Code>
 std::string message_of(Code code) {
   try {
     code();
-  } catch (const ErrorType& error) {
-    return error.what();
-  }
+  } catch (const ErrorType& error) { return error.what(); }
   return "no such error";
 }
 
@@ -187,7 +188,8 @@ TEST_F(GraphSessionTest, NamesAVariableWithoutValue) {
   const Output twice = v + v;
   GraphSession session(graph_, all_kernels());
   for (const Output fetch : {v.read, update, twice, v.ref()}) {
-    EXPECT_TRUE(contains(message_of<FailedPreconditionError>([&] { session.run(fetch); }), "Attempting to use uninitialized value v"))
+    EXPECT_TRUE(contains(message_of<FailedPreconditionError>([&] { session.run(fetch); }),
+                         "Attempting to use uninitialized value v"))
         << fetch.name();
   }
   const Output ready = is_variable_initialized(v);
@@ -200,12 +202,15 @@ TEST_F(GraphSessionTest, SaysWhatIsWrongWithAFeed) {
   const Output x = placeholder(graph_, DType::Float, {kUnknownDim, 2}, "x");
   const Output sum = x + x;
   GraphSession session(graph_, all_kernels());
-  EXPECT_TRUE(contains(message_of<InvalidArgumentError>([&] { session.run(sum); }), "You must feed a value for placeholder 'x'"));
+  EXPECT_TRUE(contains(message_of<InvalidArgumentError>([&] { session.run(sum); }),
+                       "You must feed a value for placeholder 'x'"));
   EXPECT_TRUE(contains(message_of<InvalidArgumentError>([&] {
                          session.run(sum, {{x, Tensor(std::int32_t{1})}});
                        }),
                        "'x:0' takes float32 and was fed int32[]"));
-  EXPECT_TRUE(contains(message_of<InvalidArgumentError>([&] { session.run(sum, {{x, Tensor::of<float>({1, 2, 3})}}); }),
+  EXPECT_TRUE(contains(message_of<InvalidArgumentError>([&] {
+                         session.run(sum, {{x, Tensor::of<float>({1, 2, 3})}});
+                       }),
                        "Cannot feed value of shape [3] for 'x:0', which has shape [?,2]"));
   EXPECT_EQ(session.run(sum, {{x, Tensor::of<float>({1, 2}, {1, 2})}}), Tensor::of<float>({2, 4}, {1, 2}));
 }
@@ -223,12 +228,16 @@ TEST_F(GraphSessionTest, PutsNodeTypeAndShapesBeforeAKernelsError) {
   const Output x = placeholder(graph_, DType::Float, {}, "x");
   const Output sum = add(x, vector({1, 2}), "sum");
   GraphSession session(graph_, all_kernels());
-  EXPECT_TRUE(contains(message_of<InvalidArgumentError>([&] { session.run(sum, {{x, Tensor::of<float>({1, 2, 3})}}); }),
+  EXPECT_TRUE(contains(message_of<InvalidArgumentError>([&] {
+                         session.run(sum, {{x, Tensor::of<float>({1, 2, 3})}});
+                       }),
                        "sum (AddV2) of float32[3], float32[2]: Incompatible shapes"));
 }
 
 TEST_F(GraphSessionTest, SaysWhatAKernelOfOnesOwnDoesWrong) {
-  const auto op = [&](const char* type) { return graph_.add({.type = type, .outputs = {{DType::Float, Shape{1}}}}).output(); };
+  const auto op = [&](const char* type) {
+    return graph_.add({.type = type, .outputs = {{DType::Float, Shape{1}}}}).output();
+  };
   const Output nothing = op("Nothing");
   const Output twice = op("Double");
   const Output second = op("Second");
@@ -243,7 +252,8 @@ TEST_F(GraphSessionTest, SaysWhatAKernelOfOnesOwnDoesWrong) {
 
 TEST_F(GraphSessionTest, SaysWhatANodeMadeByHandLacks) {
   const auto op = [&](const char* type, std::vector<Output> inputs, std::vector<OutputSpec> outputs) {
-    return graph_.add({.type = type, .inputs = std::move(inputs), .attrs = {{"T", DType::Float}}, .outputs = std::move(outputs)});
+    return graph_.add(
+        {.type = type, .inputs = std::move(inputs), .attrs = {{"T", DType::Float}}, .outputs = std::move(outputs)});
   };
   const OutputSpec scalar{DType::Float, Shape{}};
   const Operation add = op("AddV2", {vector({1})}, {scalar});
@@ -256,9 +266,12 @@ TEST_F(GraphSessionTest, SaysWhatANodeMadeByHandLacks) {
             "AddV2 (AddV2) of float32[1]: the kernel asks for input 1, and the node has 1 of them");
   EXPECT_EQ(message_of<InvalidArgumentError>([&] { session.run(no_output); }),
             "Neg (Neg) of float32[1]: the kernel asks for output 0, and the node has 0 of them");
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] { session.run(identity); }), "node 'Identity' (Identity) cannot have 0 inputs");
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] { session.run(assign); }), "node 'Assign' (Assign) cannot have 0 inputs");
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] { session.run(variable); }), "node 'VariableV2' (VariableV2) cannot have 0 outputs");
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] { session.run(identity); }),
+            "node 'Identity' (Identity) cannot have 0 inputs");
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] { session.run(assign); }),
+            "node 'Assign' (Assign) cannot have 0 inputs");
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] { session.run(variable); }),
+            "node 'VariableV2' (VariableV2) cannot have 0 outputs");
 }
 
 TEST_F(GraphSessionTest, KeepsTheTypeOfAnError) {

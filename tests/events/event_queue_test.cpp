@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/events/event_message.hpp>
 #include <trainhook/core/error.hpp>
 
 namespace trainhook {
@@ -22,7 +23,7 @@ std::string records_of(const detail::EventBatch& batch) {
 
 std::string record_of(const std::string& event) {
   std::string record;
-  append_record(record, event);
+  detail::append_record(record, event);
   return record;
 }
 
@@ -34,7 +35,10 @@ TEST(EventBatch, FramesEncodedEventsAndHistogramsInOrder) {
   EXPECT_EQ(batch.size(), 3U);
   EXPECT_EQ(batch.byte_size(), 5U + 8U + 4U);
   std::string histogram;
-  append_summary_event(histogram, 1.5, 3, histogram_summary("w", std::span<const float>(std::vector<float>{1, 2})));
+  detail::append_event(histogram,
+                       {.wall_time = 1.5,
+                        .step = 3,
+                        .summary = histogram_summary("w", std::span<const float>(std::vector<float>{1, 2}))});
   EXPECT_EQ(records_of(batch), record_of("first") + record_of(histogram) + record_of("last"));
 }
 

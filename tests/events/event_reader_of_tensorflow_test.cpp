@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/record_reader.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -20,17 +21,21 @@ namespace {
 
 /// An event in one line, bytes by their number.
 std::string line_of(const Event& event) {
-  std::string line = fmt::format("{} {}{}{}", event.step, event.file_version, event.source_writer.empty() ? "" : " by ", event.source_writer);
+  std::string line = fmt::format("{} {}{}{}", event.step, event.file_version, event.source_writer.empty() ? "" : " by ",
+                                 event.source_writer);
   if (!event.graph_def.empty()) line += " graph";
   if (!event.meta_graph_def.empty()) line += " meta graph";
   for (const SummaryValue& value : event.values) {
     line += fmt::format(" {}({})", value.tag, value.plugin);
     if (value.scalar) line += fmt::format("={}", *value.scalar);
-    if (value.histogram) line += fmt::format("={}..{}/{}", value.histogram->min, value.histogram->max, value.histogram->num);
+    if (value.histogram)
+      line += fmt::format("={}..{}/{}", value.histogram->min, value.histogram->max, value.histogram->num);
     for (const SummaryImage& image : value.images) line += fmt::format("={}x{}", image.width, image.height);
     if (value.text) line += "=" + *value.text;
   }
-  if (event.session_log) line += fmt::format(" status {} {}", static_cast<int>(event.session_log->status), event.session_log->checkpoint_path);
+  if (event.session_log)
+    line +=
+        fmt::format(" status {} {}", static_cast<int>(event.session_log->status), event.session_log->checkpoint_path);
   if (event.run_metadata) line += " run metadata " + event.run_metadata->tag;
   return line;
 }
@@ -44,7 +49,8 @@ std::vector<std::string> lines_of(FileSystem& file_system, const std::string& pa
 }
 
 TEST(EventReaderOfTensorFlow, ReadsEachKindOfEventOfTensorFlow1) {
-  const std::string summaries = "  loss()=0.25 weights()=-1..2/4 picture/image/0()=5x4 picture/image/1()=5x4 sound/audio/0()";
+  const std::string summaries =
+      "  loss()=0.25 weights()=-1..2/4 picture/image/0()=5x4 picture/image/1()=5x4 sound/audio/0()";
   const std::vector<std::string> expected = {"0 brain.Event:2 by tensorflow.core.util.events_writer",
                                              "0  graph",
                                              "0  meta graph",
@@ -79,7 +85,8 @@ void damage(const char* name) {
         disk.write_file("run/x.tfevents", damaged);
         const EventFileContents contents = read_events(disk, "run/x.tfevents");
         ASSERT_LE(contents.events.size(), sound.size()) << damage;
-        for (std::size_t i = 0; i < contents.events.size(); ++i) EXPECT_EQ(line_of(contents.events[i]), lines[i]) << damage;
+        for (std::size_t i = 0; i < contents.events.size(); ++i)
+          EXPECT_EQ(line_of(contents.events[i]), lines[i]) << damage;
         if (!damage.is_cut || contents.dropped_bytes > 0) {
           ASSERT_EQ(contents.problems.size(), 1U) << damage;
           EXPECT_NE(contents.problems[0].find("run/x.tfevents"), std::string::npos) << contents.problems[0];
@@ -93,10 +100,11 @@ TEST(EventReaderOfTensorFlow, NeverTakesDamageForEventsOfTensorFlow2) { damage("
 
 TEST(EventReaderOfTensorFlow, AnyEventWithAFlippedBitIsAnErrorOrIsReadThoughTheChecksumsFit) {
   for (const char* name : {"events_1.tfevents", "events_2.tfevents"}) {
-    RecordReader records(posix_file_system().open_readable(testing::data_file(name)));
+    detail::RecordReader records(posix_file_system().open_readable(testing::data_file(name)));
     for (std::string record; records.next(record);) {
       testing::expect_refused_or_read(
-          record, "run/x.tfevents", [](const std::string& damaged) { return parse_event(damaged, "run/x.tfevents"); }, 4'000);
+          record, "run/x.tfevents", [](const std::string& damaged) { return parse_event(damaged, "run/x.tfevents"); },
+          4'000);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/events/event_message.hpp>
 #include <trainhook/io/record_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -28,17 +29,18 @@ struct SmallFile {
 
   SmallFile() {
     std::string event;
-    append_version_event(event, 1700000000.0, "writer");
+    detail::append_version_event(event, 1700000000.0, "writer");
     add(event);
     for (const std::int64_t step : {1, 2}) {
       event.clear();
-      append_summary_event(event, kTime, step, scalar_summary("loss", static_cast<float>(step) / 2));
+      detail::append_event(
+          event, {.wall_time = kTime, .step = step, .summary = scalar_summary("loss", static_cast<float>(step) / 2)});
       add(event);
     }
   }
 
   void add(std::string_view event) {
-    append_record(bytes, event);
+    detail::append_record(bytes, event);
     ends.push_back(bytes.size());
   }
 };
@@ -59,12 +61,25 @@ TEST(EventReader, GivesBackEveryKindOfEvent) {
   const Histogram histogram = histogram_of("w", Tensor::of<float>({-1, 0, 0.5F, 2}));
   const EncodedImage image{.height = 2, .width = 3, .channels = 4, .bytes = "png"};
   add([&](std::string& bytes) {
-    append_summary_event(bytes, kTime, 3, histogram_summary("w", histogram) + image_summary("i", image) + text_summary("t", "*x*"));
+    detail::append_event(
+        bytes, {.wall_time = kTime,
+                .step = 3,
+                .summary = histogram_summary("w", histogram) + image_summary("i", image) + text_summary("t", "*x*")});
   });
-  add([](std::string& bytes) { append_session_log_event(bytes, kTime, 4, {SessionLog::Checkpoint, "run/model.ckpt", "saved"}); });
-  add([](std::string& bytes) { append_graph_event(bytes, kTime, 5, "graph"); });
-  add([](std::string& bytes) { append_meta_graph_event(bytes, kTime, 6, "meta"); });
-  add([](std::string& bytes) { append_run_metadata_event(bytes, kTime, -7, "step_7", "metadata"); });
+  add([](std::string& bytes) {
+    detail::append_event(
+        bytes,
+        {.wall_time = kTime, .step = 4, .session_log = SessionLog{SessionLog::Checkpoint, "run/model.ckpt", "saved"}});
+  });
+  add([](std::string& bytes) { detail::append_event(bytes, {.wall_time = kTime, .step = 5, .graph_def = "graph"}); });
+  add([](std::string& bytes) {
+    detail::append_event(bytes, {.wall_time = kTime, .step = 6, .meta_graph_def = "meta"});
+  });
+  add([](std::string& bytes) {
+    detail::append_event(bytes, {.wall_time = kTime,
+                                 .step = -7,
+                                 .tagged_run_metadata = detail::TaggedRunMetadataMessage{"step_7", "metadata"}});
+  });
 
   const EventFileContents contents = read_bytes(file.bytes);
   EXPECT_TRUE(contents.problems.empty());
@@ -95,7 +110,8 @@ TEST(EventReader, GivesBackEveryKindOfEvent) {
 }
 
 TEST(EventReader, ReadsScalarsAsTensorFlow2WritesThem) {
-  const std::string_view value("\x0a\x1f\x0a\x04loss\x42\x0a\x08\x01\x12\x00\x22\x04\x00\x00\x80\x3e\x4a\x0b\x0a\x09\x0a\x07scalars", 33);
+  const std::string_view value(
+      "\x0a\x1f\x0a\x04loss\x42\x0a\x08\x01\x12\x00\x22\x04\x00\x00\x80\x3e\x4a\x0b\x0a\x09\x0a\x07scalars", 33);
   const std::vector<SummaryValue> values = parse_summary(value);
   ASSERT_EQ(values.size(), 1U);
   EXPECT_EQ(values[0].scalar, 0.25F);
@@ -123,7 +139,8 @@ TEST(EventReader, StopsBeforeARecordWithAFlippedBitAndSaysWhere) {
     EXPECT_EQ(contents.dropped_bytes, file.bytes.size() - file.ends[0]) << bit;
     ASSERT_EQ(contents.problems.size(), 1U) << bit;
     EXPECT_NE(contents.problems[0].find("run/events.out.tfevents.1"), std::string::npos) << contents.problems[0];
-    EXPECT_NE(contents.problems[0].find("byte " + std::to_string(file.ends[0])), std::string::npos) << contents.problems[0];
+    EXPECT_NE(contents.problems[0].find("byte " + std::to_string(file.ends[0])), std::string::npos)
+        << contents.problems[0];
   }
 }
 
@@ -141,7 +158,8 @@ TEST(EventReader, SkipsAWholeRecordThatIsNoEvent) {
 TEST(EventReader, SurvivesAnyChangedByteOfAnEvent) {
   const Histogram histogram = histogram_of("w", Tensor::of<float>({-1, 2}));
   std::string event;
-  append_summary_event(event, kTime, 3, histogram_summary("w", histogram) + text_summary("t", "x"));
+  detail::append_event(
+      event, {.wall_time = kTime, .step = 3, .summary = histogram_summary("w", histogram) + text_summary("t", "x")});
   for (std::size_t i = 0; i < event.size(); ++i) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = event;
@@ -156,10 +174,12 @@ TEST(EventReader, SurvivesAnyChangedByteOfAnEvent) {
 
 TEST(EventReader, ListsEventFilesInOrder) {
   testing::MemoryFileSystem disk;
-  for (const char* name : {"run/events.out.tfevents.2", "run/checkpoint", "run/events.out.tfevents.1", "run/eval/x.tfevents.3"}) {
+  for (const char* name :
+       {"run/events.out.tfevents.2", "run/checkpoint", "run/events.out.tfevents.1", "run/eval/x.tfevents.3"}) {
     disk.write_file(name, "");
   }
-  EXPECT_EQ(list_event_files(disk, "run"), (std::vector<std::string>{"run/events.out.tfevents.1", "run/events.out.tfevents.2"}));
+  EXPECT_EQ(list_event_files(disk, "run"),
+            (std::vector<std::string>{"run/events.out.tfevents.1", "run/events.out.tfevents.2"}));
   EXPECT_TRUE(list_event_files(disk, "nowhere").empty());
   EXPECT_THROW(static_cast<void>(read_events(disk, "run/none")), NotFoundError);
 }

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/events/histogram_buckets.hpp>
+
 namespace trainhook {
 namespace {
 
@@ -50,7 +52,8 @@ TEST(Histogram, FindsTheSameBucketAsASearchAroundEveryLimit) {
       ASSERT_EQ(table.bucket_of(value), bucket_by_search(value)) << value;
     }
   }
-  for (const double value : {0.0, -0.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, kMax, -kMax, 0x1p-40, 0x1p67, -0x1p67, 1e20}) {
+  for (const double value :
+       {0.0, -0.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, kMax, -kMax, 0x1p-40, 0x1p67, -0x1p67, 1e20}) {
     EXPECT_EQ(table.bucket_of(value), bucket_by_search(value)) << value;
   }
 }
@@ -60,7 +63,8 @@ TEST(Histogram, FindsTheSameBucketAsASearchForValuesOfEveryMagnitude) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> exponent(-310, 308);
   for (int i = 0; i < 200'000; ++i) {
-    const double value = (i % 2 == 0 ? 1.0 : -1.0) * std::pow(10.0, i % 4 < 2 ? exponent(random) : exponent(random) / 15);
+    const double value =
+        (i % 2 == 0 ? 1.0 : -1.0) * std::pow(10.0, i % 4 < 2 ? exponent(random) : exponent(random) / 15);
     ASSERT_EQ(table.bucket_of(value), bucket_by_search(value)) << value;
   }
 }

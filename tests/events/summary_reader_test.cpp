@@ -10,27 +10,34 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include <trainhook/events/tensor_summary.hpp>
+#include <trainhook/events/summary_message.hpp>
 
 namespace trainhook {
 namespace {
 
+SummaryValue tensor_value(std::string_view plugin, detail::SummaryTensorMessage tensor) {
+  const std::string summary =
+      detail::summary_of({.tag = "t",
+                          .tensor = std::move(tensor),
+                          .metadata = detail::SummaryMetadataMessage{.plugin_data = {.plugin_name = plugin}}});
+  return parse_summary(summary).at(0);
+}
+
 /// A summary whose tensor holds these doubles under these dims.
 SummaryValue histogram_like(const std::vector<std::int64_t>& dims, const std::vector<double>& numbers) {
-  const std::string summary = detail::tensor_summary("t", "histograms", DType::Double, dims, [&](WireWriter& tensor) {
-    tensor.add_packed_double(detail::TensorProtoField::kDoubleVal, numbers.begin(), numbers.end());
-  });
-  return parse_summary(summary).at(0);
+  return tensor_value("histograms", {.dtype = static_cast<std::uint64_t>(DType::Double),
+                                     .tensor_shape = detail::shape_message(dims),
+                                     .double_val = numbers});
 }
 
 SummaryValue image_like(const std::vector<std::string>& strings) {
   const std::array dims{static_cast<std::int64_t>(strings.size())};
-  const std::string summary = detail::tensor_summary("t", "images", DType::String, dims, [&](WireWriter& tensor) {
-    for (const std::string& string : strings) tensor.add_bytes(detail::TensorProtoField::kStringVal, string);
-  });
-  return parse_summary(summary).at(0);
+  return tensor_value("images", {.dtype = static_cast<std::uint64_t>(DType::String),
+                                 .tensor_shape = detail::shape_message(dims),
+                                 .string_val = {strings.begin(), strings.end()}});
 }
 
 TEST(SummaryReader, TakesAHistogramOfNumbersThatStandOneByOne) {
@@ -52,7 +59,8 @@ TEST(SummaryReader, LeavesTensorsAloneWhoseShapeIsNotTheirContents) {
 
 TEST(SummaryReader, LeavesImagesAloneWhoseSizeIsNoNumber) {
   EXPECT_EQ(image_like({"3", "2", "png"}).images.size(), 1U);
-  for (const std::vector<std::string>& strings : std::vector<std::vector<std::string>>{{"3"}, {"3x", "2", "png"}, {"3", "", "png"}, {}}) {
+  for (const std::vector<std::string>& strings :
+       std::vector<std::vector<std::string>>{{"3"}, {"3x", "2", "png"}, {"3", "", "png"}, {}}) {
     const SummaryValue value = image_like(strings);
     EXPECT_TRUE(value.images.empty());
     EXPECT_FALSE(value.text.has_value());

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/variable.hpp>
 
 #include "expect_error.hpp"

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/slice_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/slice.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 #include "expect_error.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 
 #include "expect_error.hpp"
 
@@ -28,8 +28,8 @@ TEST(Variable, StandsInTheCollectionsThatItsOptionsName) {
   Graph graph;
   const Variable w = make_variable("w", zeros(graph, {2}));
   const Variable fixed = make_variable("fixed", zeros(graph, {2}), {.trainable = false});
-  const Variable local =
-      make_variable("local", zeros(graph, {2}), {.trainable = false, .collections = {std::string(graph_keys::kLocalVariables)}});
+  const Variable local = make_variable("local", zeros(graph, {2}),
+                                       {.trainable = false, .collections = {std::string(graph_keys::kLocalVariables)}});
   EXPECT_EQ(global_variables(graph), (std::vector<Variable>{w, fixed}));
   EXPECT_EQ(trainable_variables(graph), (std::vector<Variable>{w}));
   EXPECT_EQ(local_variables(graph), (std::vector<Variable>{local}));
@@ -37,7 +37,9 @@ TEST(Variable, StandsInTheCollectionsThatItsOptionsName) {
 
 TEST(Variable, NeedsAKnownShape) {
   Graph graph;
-  testing::expect_error({"variable w", "[?,3]"}, [&] { make_variable("w", placeholder(graph, DType::Float, {-1, 3})); });
+  testing::expect_error({"variable w", "[?,3]"}, [&] {
+    make_variable("w", placeholder(graph, DType::Float, {-1, 3}));
+  });
   testing::expect_error({"variable w", "empty"}, [] { make_variable("w", Output()); });
 }
 

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/control_flow_ops.hpp>
-#include <trainhook/graph/matrix_ops.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 /// The fields of a message that are messages or strings, by number.
 std::vector<std::string> fields(std::string_view bytes, std::uint32_t wanted) {
   std::vector<std::string> found;
-  WireReader reader(bytes, "message");
+  detail::WireReader reader(bytes, "message");
   while (reader.next()) {
     if (reader.tag() == wanted) {
       found.push_back(reader.get_string());
@@ -109,7 +109,8 @@ TEST(GraphDefWriter, BytesHoldTheSameNodesInTheSameOrder) {
 TEST(GraphDefWriter, NamesLaterOutputsByNumberAndPutsControlInputsLast) {
   Graph graph;
   const Operation gate = no_op(graph, "gate");
-  const Operation two = graph.add({.type = "Two", .name = "two", .outputs = {{DType::Float, Shape{}}, {DType::Float, Shape{}}}});
+  const Operation two =
+      graph.add({.type = "Two", .name = "two", .outputs = {{DType::Float, Shape{}}, {DType::Float, Shape{}}}});
   const Graph::Scope after = graph.control_dependencies({gate});
   add(two.output(1), two.output(0), "sum");
   const NodeDef def = node_def_of(graph.operation("sum").node());
@@ -139,8 +140,9 @@ TEST(GraphDefWriter, WritesEveryKindOfAttribute) {
                        {"none", std::vector<std::int64_t>{}},
                        {"t", Tensor(1.0F)}}});
   const std::string text = as_graph_def_text(graph);
-  for (const std::string_view part : {"f: 0.0\n", "i: 0\n", "s: \"\"\n", "      i: 1\n        i: 2\n", "f: 0.5\n", "s: \"b\"\n",
-                                      "type: DT_INT64\n", "unknown_rank: true\n", "list {\n      }\n", "tensor {\n"}) {
+  for (const std::string_view part :
+       {"f: 0.0\n", "i: 0\n", "s: \"\"\n", "      i: 1\n        i: 2\n", "f: 0.5\n", "s: \"b\"\n", "type: DT_INT64\n",
+        "unknown_rank: true\n", "list {\n      }\n", "tensor {\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

@@ -15,10 +15,11 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/queue.hpp>
+#include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/queue_ops.hpp>
-#include <trainhook/graph/random_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -41,7 +42,8 @@ void add_model(Graph& graph) {
   summary::histogram("logits", logits);
   summary::image("image", image);
   AdamOptimizer({.learning_rate = 0.01}).minimize(loss, get_or_create_global_step(graph));
-  const Output joined = concat({slice(logits, {0, 0}, {-1, 1}), pad(slice(logits, {0, 1}, {-1, 1}), {{0, 0}, {1, 0}})}, 1);
+  const Output joined =
+      concat({slice(logits, {0, 0}, {-1, 1}), pad(slice(logits, {0, 1}, {-1, 1}), {{0, 0}, {1, 0}})}, 1);
   const Output chosen = where(greater(joined, zeros_like(joined)), joined, tile(joined, {1, 1}));
   group(graph,
         {transpose(stack({chosen, chosen})).operation(), argmax(chosen, 1).operation(), one_hot(label, 3).operation(),
@@ -68,7 +70,8 @@ TEST(ImportGraphDef, OfWhatWeWroteGivesTheSameBytesAgain) {
     const std::string bytes = as_graph_def(graph, {.add_shapes = add_shapes});
     Graph again;
     import_graph_def(again, parse_graph_def(bytes), {.name = ""});
-    EXPECT_EQ(as_graph_def_text(again, {.add_shapes = add_shapes}), as_graph_def_text(graph, {.add_shapes = add_shapes}));
+    EXPECT_EQ(as_graph_def_text(again, {.add_shapes = add_shapes}),
+              as_graph_def_text(graph, {.add_shapes = add_shapes}));
     EXPECT_EQ(as_graph_def(again, {.add_shapes = add_shapes}), bytes);
   }
 }
@@ -92,9 +95,10 @@ TEST(ImportGraphDef, KnowsQueuesAndWhatTheyGive) {
   Graph bare;
   import_graph_def(
       bare,
-      parse_graph_def_text(R"(node { name: "q" op: "FIFOQueueV2" attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+      parse_graph_def_text(
+          R"(node { name: "q" op: "FIFOQueueV2" attr { key: "component_types" value { list { type: DT_FLOAT } } } }
     node { name: "d" op: "QueueDequeueV2" input: "q" attr { key: "component_types" value { list { type: DT_FLOAT } } } })",
-                           "q.pbtxt"),
+          "q.pbtxt"),
       {.name = ""});
   EXPECT_EQ(bare.operation("q").node().attr<std::int64_t>("capacity"), -1);
   EXPECT_EQ(bare.operation("q").node().attr<std::string>("shared_name"), "");
@@ -122,7 +126,8 @@ TEST(ImportGraphDef, KnowsTheShapesThatTheBuildersKnew) {
     for (std::size_t k = 0; k < before.outputs().size(); ++k) {
       EXPECT_EQ(after.outputs()[k].dtype, before.outputs()[k].dtype) << before.name();
       EXPECT_TRUE(before.outputs()[k].shape.compatible_with(after.outputs()[k].shape)) << before.name();
-      if (before.type() == "Conv2D" || before.type() == "MatMul" || before.type() == "MaxPool" || before.type() == "ConcatV2") {
+      if (before.type() == "Conv2D" || before.type() == "MatMul" || before.type() == "MaxPool" ||
+          before.type() == "ConcatV2") {
         EXPECT_EQ(after.outputs()[k].shape, before.outputs()[k].shape) << before.name();
       }
     }
@@ -162,7 +167,8 @@ TEST(ImportGraphDef, PutsNodesUnderAScopeOfTheirOwn) {
 TEST(ImportGraphDef, TakesGivenOutputsInPlaceOfInputs) {
   Graph graph;
   const Output mine = constant(graph, Tensor(1.0F), "mine");
-  const GraphDef def = parse_graph_def_text(R"(node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } })");
+  const GraphDef def =
+      parse_graph_def_text(R"(node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } })");
   EXPECT_EQ(import_graph_def(graph, def, {.input_map = {{"x:0", mine}}}).front().node().inputs()[0], mine);
   EXPECT_THROW(import_graph_def(graph, def), InvalidArgumentError);
 }
@@ -195,33 +201,39 @@ TEST(ImportGraphDef, AddsAttributesThatTensorFlowLeavesOut) {
 
 TEST(ImportGraphDef, NamesAnOpTypeThatIsNotKnownAndItsNode) {
   EXPECT_EQ(error_of(R"(node { name: "deep/thing" op: "CudnnRNN" })"),
-            "model.pbtxt: op type CudnnRNN of node 'deep/thing' is not known here; leave the node out, or give its OpDef in op_defs");
+            "model.pbtxt: op type CudnnRNN of node 'deep/thing' is not known here; leave the node out, or give its "
+            "OpDef in op_defs");
   Graph graph;
-  EXPECT_THROW(import_graph_def(graph, parse_graph_def_text(std::string(kScalar) + R"(node { name: "b" op: "CudnnRNN" })")),
-               UnimplementedError);
+  EXPECT_THROW(
+      import_graph_def(graph, parse_graph_def_text(std::string(kScalar) + R"(node { name: "b" op: "CudnnRNN" })")),
+      UnimplementedError);
   EXPECT_EQ(graph.size(), 0U);
 }
 
 TEST(ImportGraphDef, TakesOpTypesOfOnesOwn) {
   Graph graph;
-  const OpDef own{"MyCube", "T -> T", detail::shape_rules::like<0>};
-  import_graph_def(graph,
-                   parse_graph_def_text(std::string(kScalar) +
-                                        R"(node { name: "c" op: "MyCube" input: "a" attr { key: "T" value { type: DT_FLOAT } } })"),
-                   {.name = "", .op_defs = {&own, 1}});
+  const OpDef own{.type = "MyCube", .signature = "T -> T", .shape = detail::shape_rules::like<0>};
+  import_graph_def(
+      graph,
+      parse_graph_def_text(std::string(kScalar) +
+                           R"(node { name: "c" op: "MyCube" input: "a" attr { key: "T" value { type: DT_FLOAT } } })"),
+      {.name = "", .op_defs = {&own, 1}});
   EXPECT_EQ(graph.output("c:0").shape(), PartialShape(Shape{}));
 }
 
 TEST(ImportGraphDef, SaysWhatIsWrongWithANode) {
   const std::string scalar(kScalar);
   const auto neg = [&](std::string_view inputs, std::string_view type = "DT_FLOAT") {
-    return fmt::format("{}node {{ name: \"n\" op: \"Neg\" {} attr {{ key: \"T\" value {{ type: {} }} }} }}", scalar, inputs, type);
+    return fmt::format("{}node {{ name: \"n\" op: \"Neg\" {} attr {{ key: \"T\" value {{ type: {} }} }} }}", scalar,
+                       inputs, type);
   };
   EXPECT_EQ(error_of(neg("input: \"b\"")), "model.pbtxt: node 'n' (Neg) has the input 'b', which is not there");
-  EXPECT_EQ(error_of(neg("input: \"a:1\"")), "model.pbtxt: node 'n' (Neg) has the input 'a:1', an output that is not there");
+  EXPECT_EQ(error_of(neg("input: \"a:1\"")),
+            "model.pbtxt: node 'n' (Neg) has the input 'a:1', an output that is not there");
   EXPECT_EQ(error_of(neg("input: \"a:x\"")), "model.pbtxt: node 'n' (Neg) has the input 'a:x', which is no name");
   EXPECT_EQ(error_of(neg("input: \"n\"")), "model.pbtxt: node 'n' (Neg) depends on itself, by way of its input 'n'");
-  EXPECT_EQ(error_of(neg("input: \"^a\" input: \"a\"")), "model.pbtxt: node 'n' (Neg) has an input after a control input");
+  EXPECT_EQ(error_of(neg("input: \"^a\" input: \"a\"")),
+            "model.pbtxt: node 'n' (Neg) has an input after a control input");
   EXPECT_THAT(error_of(neg("")), HasSubstr("(Neg) has only 0 inputs"));
   EXPECT_THAT(error_of(neg("input: \"a\" input: \"a\"")), HasSubstr("(Neg) has 2 inputs; its op type takes 1"));
   EXPECT_THAT(error_of(neg("input: \"a\"", "DT_INT32")), HasSubstr("is 'a:0' float32[], not of dtype int32"));
@@ -231,7 +243,8 @@ TEST(ImportGraphDef, SaysWhatIsWrongWithANode) {
 
 TEST(ImportGraphDef, SaysWhereTextDoesNotParse) {
   EXPECT_THAT(error_of("node {\n  name: \"a\n}"), HasSubstr("model.pbtxt"));
-  EXPECT_THAT(error_of("node { name: 5 }"), HasSubstr("model.pbtxt is damaged or of another format: 5 is no value for the field name"));
+  EXPECT_THAT(error_of("node { name: 5 }"),
+              HasSubstr("model.pbtxt is damaged or of another format: 5 is no value for the field name"));
   EXPECT_THAT(error_of("node: 3"), HasSubstr("no value for the field node"));
 }
 
@@ -263,7 +276,8 @@ void damage(bool as_text, std::size_t most) {
       small_graph(as_text), "damaged.pb",
       [&](const std::string& content) {
         Graph graph;
-        const GraphDef def = as_text ? parse_graph_def_text(content, "damaged.pb") : parse_graph_def(content, "damaged.pb");
+        const GraphDef def =
+            as_text ? parse_graph_def_text(content, "damaged.pb") : parse_graph_def(content, "damaged.pb");
         import_graph_def(graph, def, {.name = ""});
         return as_graph_def(graph, {.add_shapes = true});
       },

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/graph_def/import_graph_def.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"

@@ -13,9 +13,10 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/moving_averages.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
-#include <trainhook/graph/summary_ops.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"
@@ -31,7 +32,8 @@ struct ImportMetaGraph : ::testing::Test {
   Output loss = reduce_mean(dense(x, 2, "out"), {}, "loss");
   Variable step = get_or_create_global_step(graph);
   Operation train = MomentumOptimizer({.learning_rate = 0.1, .momentum = 0.9}).minimize(loss, step);
-  Variable local = make_variable("seen", zeros(graph, {}), {.trainable = false, .collections = {std::string(graph_keys::kLocalVariables)}});
+  Variable local = make_variable("seen", zeros(graph, {}),
+                                 {.trainable = false, .collections = {std::string(graph_keys::kLocalVariables)}});
 
   void SetUp() override {
     summary::scalar("loss", loss);
@@ -124,7 +126,8 @@ TEST(ImportMetaGraphFiles, AreReadByTheEndingOfTheirNames) {
   make_variable("w", zeros(graph, {2}));
   write_file_atomically(disk, "model.meta", export_meta_graph(graph));
   write_file_atomically(disk, "model.meta.txt", export_meta_graph_text(graph));
-  EXPECT_EQ(read_meta_graph(disk, "model.meta").graph_def.nodes.size(), read_meta_graph(disk, "model.meta.txt").graph_def.nodes.size());
+  EXPECT_EQ(read_meta_graph(disk, "model.meta").graph_def.nodes.size(),
+            read_meta_graph(disk, "model.meta.txt").graph_def.nodes.size());
 }
 
 }  // namespace

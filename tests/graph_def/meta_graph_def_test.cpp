@@ -9,10 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
+#include <trainhook/graph_def/saver_nodes.hpp>
 
 namespace trainhook {
 namespace {
@@ -27,10 +28,11 @@ struct MetaGraph : ::testing::Test {
 
 TEST_F(MetaGraph, NamesItsSaverAndHasItsNodes) {
   const std::string text = export_meta_graph_text(graph);
-  EXPECT_TRUE(
-      contains(text,
-               "saver_def {\n  filename_tensor_name: \"save/Const:0\"\n  save_tensor_name: \"save/control_dependency:0\"\n"
-               "  restore_op_name: \"save/restore_all\"\n  max_to_keep: 5\n  keep_checkpoint_every_n_hours: 10000.0\n  version: V2\n}\n"))
+  EXPECT_TRUE(contains(
+      text,
+      "saver_def {\n  filename_tensor_name: \"save/Const:0\"\n  save_tensor_name: \"save/control_dependency:0\"\n"
+      "  restore_op_name: \"save/restore_all\"\n  max_to_keep: 5\n  keep_checkpoint_every_n_hours: 10000.0\n  version: "
+      "V2\n}\n"))
       << text;
   for (const char* name : {"save/Const", "save/SaveV2", "save/RestoreV2", "save/Assign_1", "save/restore_all"}) {
     EXPECT_TRUE(contains(text, fmt::format("name: \"{}\"\n", name))) << name;
@@ -51,7 +53,8 @@ TEST_F(MetaGraph, SavesInTheOrderOfNames) {
   for (const NodeDef& node : saver.nodes) {
     if (node.op == "SaveV2") inputs = node.inputs;
   }
-  EXPECT_EQ(inputs, (std::vector<std::string>{"save/Const", "save/SaveV2/tensor_names", "save/SaveV2/shape_and_slices", "b", "w"}));
+  EXPECT_EQ(inputs, (std::vector<std::string>{"save/Const", "save/SaveV2/tensor_names", "save/SaveV2/shape_and_slices",
+                                              "b", "w"}));
 }
 
 TEST_F(MetaGraph, LeavesTheGraphAlone) {

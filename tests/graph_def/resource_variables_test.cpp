@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 
 namespace trainhook {
@@ -31,8 +32,10 @@ tensor_shape { } float_val: 1 } } } }
 struct ResourceVariables : ::testing::Test {
   /// Imports the variable and a node of op type `op`, and gives the node back.
   Operation import(const std::string& op, const std::string& fields) {
-    const std::string text = fmt::format("{}node {{ name: \"tested\" op: \"{}\" input: \"w\" {} }}", kVariable, op, fields);
-    const std::vector<Operation> all = import_graph_def(graphs.emplace_back(), parse_graph_def_text(text), {.name = ""});
+    const std::string text =
+        fmt::format("{}node {{ name: \"tested\" op: \"{}\" input: \"w\" {} }}", kVariable, op, fields);
+    const std::vector<Operation> all =
+        import_graph_def(graphs.emplace_back(), parse_graph_def_text(text), {.name = ""});
     EXPECT_EQ(all.size(), 5U);
     return all.at(4);
   }
@@ -75,8 +78,9 @@ TEST_F(ResourceVariables, OpsTakeTheDtypeThatOnlyTheVariableHas) {
 }
 
 TEST_F(ResourceVariables, GatheringNamesItsAxis) {
-  const Operation gather = import("ResourceGather", std::string("input: \"row\" input: \"^value\"") + kDtype + kIndices +
-                                                        " attr { key: \"validate_indices\" value { b: true } }");
+  const Operation gather =
+      import("ResourceGather", std::string("input: \"row\" input: \"^value\"") + kDtype + kIndices +
+                                   " attr { key: \"validate_indices\" value { b: true } }");
   EXPECT_EQ(gather.type(), "GatherV2");
   EXPECT_EQ(gather.output().shape(), PartialShape({2}));
   EXPECT_EQ(gather.node().inputs()[2].name(), "tested/axis:0");
@@ -85,14 +89,16 @@ TEST_F(ResourceVariables, GatheringNamesItsAxis) {
 
 TEST_F(ResourceVariables, EveryReplacementIsKnownHere) {
   for (const detail::ResourceOp& op : detail::kResourceOps) EXPECT_NE(find_op_def(op.reference), nullptr) << op.type;
-  EXPECT_EQ(import("ResourceScatterAdd", std::string("input: \"row\" input: \"value\"") + kDtype + kIndices).type(), "ScatterAdd");
+  EXPECT_EQ(import("ResourceScatterAdd", std::string("input: \"row\" input: \"rate\"") + kDtype + kIndices).type(),
+            "ScatterAdd");
   const Operation apply = import("ResourceApplyGradientDescent", std::string("input: \"rate\" input: \"value\"") + kT);
   EXPECT_EQ(apply.type(), "ApplyGradientDescent");
 }
 
 TEST_F(ResourceVariables, StayWhereTheProgramDefinesThem) {
-  const OpDef own[] = {{"VarHandleOp", "-> dtype", nullptr}, {"ReadVariableOp", "dtype -> dtype", nullptr}};
-  const std::string text = fmt::format("{}node {{ name: \"read\" op: \"ReadVariableOp\" input: \"w\"{} }}", kVariable, kDtype);
+  const OpDef own[] = {{"VarHandleOp", "-> dtype"}, {"ReadVariableOp", "dtype -> dtype"}};
+  const std::string text =
+      fmt::format("{}node {{ name: \"read\" op: \"ReadVariableOp\" input: \"w\"{} }}", kVariable, kDtype);
   import_graph_def(graphs.emplace_back(), parse_graph_def_text(text), {.name = "", .op_defs = own});
   EXPECT_EQ(graphs.back().operation("w").type(), "VarHandleOp");
 }

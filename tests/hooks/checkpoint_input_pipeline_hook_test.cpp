@@ -61,9 +61,9 @@ struct Fed : support::TrainingDouble {
     saver->use(services.file_system(), services.clock());
     SessionManager manager({.file_system = &services.file_system()});
     services.set_restored_from(manager
-                                      .prepare_session([this] { return OwnedSession{.session = model}; },
-                                                       {.saver = saver, .checkpoint_dir = "run"})
-                                      .restored_from);
+                                   .prepare_session([this] { return OwnedSession{.session = model}; },
+                                                    {.saver = saver, .checkpoint_dir = "run"})
+                                   .restored_from);
     report = manager.report();
   }
   void train_steps(int steps) {

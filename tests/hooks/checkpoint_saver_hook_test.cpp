@@ -500,7 +500,7 @@ TEST(CheckpointSaverHook, EventsThatCouldNotBeWrittenAreTheErrorOfTheEnd) {
   support::LogLines log;
   Alone training;
   testing::FaultyFileSystem events_disk(training.disk);
-  FileWriters writers({.file_system = &events_disk, .clock = &training.clock});
+  FileWriterCache writers({.file_system = &events_disk, .clock = &training.clock});
   training.services = HookServices(training.disk, training.clock, writers);
   training.add_saver({.save_steps = 2});
   training.start();

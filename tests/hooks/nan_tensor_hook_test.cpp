@@ -51,7 +51,8 @@ TEST(NanTensorHook, X36_FailsTheRun) {
     FAIL();
   } catch (const NanLossDuringTrainingError& error) {
     EXPECT_EQ(error.code(), ErrorCode::FailedPrecondition);
-    EXPECT_NE(std::string(error.what()).find("NaN loss during training: tensor 'loss' is NaN or infinite"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("NaN loss during training: tensor 'loss' is NaN or infinite"),
+              std::string::npos)
         << error.what();
   }
   EXPECT_TRUE(hook.veto_save().has_value());
@@ -75,8 +76,8 @@ TEST(NanTensorHook, X37_TheRunReturnsAndEndIsCalled) {
   testing::Script script;
   float loss = 1;
   NanTensorHook hook(script.value("loss", [&] { return loss; }), {.fail_on_nan_loss = false});
-  const testing::Trace trace =
-      testing::run_steps(hook, {.steps = 5, .script = &script, .before_step = [&](std::int64_t step) { loss = step == 1 ? kNan : 1; }});
+  const testing::Trace trace = testing::run_steps(
+      hook, {.steps = 5, .script = &script, .before_step = [&](std::int64_t step) { loss = step == 1 ? kNan : 1; }});
   EXPECT_EQ(trace.lines(), "begin\nafter_create_session\nbefore_run 0\nafter_run 0\nbefore_run 1\nafter_run 1\nend\n");
   EXPECT_EQ(log.count("W Model diverged with loss = NaN"), 1U);
 }
@@ -105,7 +106,8 @@ TEST(NanTensorHook, S23_SeesInfinityInAnyElementOfAnyTensor) {
     training.run();
     FAIL();
   } catch (const NanLossDuringTrainingError& error) {
-    EXPECT_NE(std::string(error.what()).find("'norms' is NaN or infinite (element 2 of float64[3])"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("'norms' is NaN or infinite (element 2 of float64[3])"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -133,7 +135,8 @@ TEST(NanTensorHook, RefusesWhatCanNeverBeNan) {
     training.start();
     FAIL();
   } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("'count:0' is int64, which is never NaN"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("'count:0' is int64, which is never NaN"), std::string::npos)
+        << error.what();
   }
 }
 

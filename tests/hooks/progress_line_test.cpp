@@ -3,7 +3,6 @@
 /// ProgressLine: always finished.
 #include <trainhook/hooks/progress_line.hpp>
 
-#include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -11,11 +10,8 @@
 namespace trainhook {
 namespace {
 
-using detail::duration_text;
 using detail::ProgressLine;
 using detail::ProgressSink;
-
-using namespace std::chrono_literals;
 
 struct Screen {
   std::string text;
@@ -56,16 +52,6 @@ TEST(ProgressLine, CutsALineThatWouldWrapButNotTheLast) {
   line.show("123456");
   line.finish("123456");
   EXPECT_EQ(screen.text, "1234\x1b[K\r123456\x1b[K\n");
-}
-
-TEST(DurationText, IsForPeople) {
-  EXPECT_EQ(duration_text(0s), "0.0 s");
-  EXPECT_EQ(duration_text(420ms), "0.4 s");
-  EXPECT_EQ(duration_text(9990ms), "10 s");
-  EXPECT_EQ(duration_text(59400ms), "59 s");
-  EXPECT_EQ(duration_text(59600ms), "1 min 00 s");
-  EXPECT_EQ(duration_text(185s), "3 min 05 s");
-  EXPECT_EQ(duration_text(7620s), "2 h 07 min");
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/monitored/session_manager.hpp>
 
 namespace trainhook {

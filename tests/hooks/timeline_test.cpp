@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
 
 namespace trainhook {
 namespace {

@@ -15,7 +15,7 @@
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/log_lines.hpp>
@@ -109,7 +109,7 @@ class TrainingDouble {
   testing::Script script;
   Graph& graph = script.graph();
   testing::ScriptedSession model{script};
-  FileWriters writers{{.file_system = &outside_->disk, .clock = &outside_->clock}};
+  FileWriterCache writers{{.file_system = &outside_->disk, .clock = &outside_->clock}};
   HookServices services{outside_->disk, outside_->clock, writers};
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<detail::HookedSession> session;

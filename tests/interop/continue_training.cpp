@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
   app.add_option("--first-step", first_step, "steps that the checkpoint has behind it");
   app.add_option("--steps", steps, "steps to train");
   app.add_option("--profile", profile, "directory for a profile of every second step");
-  app.add_option("--dtype", dtype, "of the model and of all that trains it")->check(CLI::IsMember({"float32", "float64"}));
+  app.add_option("--dtype", dtype, "of the model and of all that trains it")
+      ->check(CLI::IsMember({"float32", "float64"}));
   CLI11_PARSE(app, argc, argv);
   try {
     th::Graph graph;

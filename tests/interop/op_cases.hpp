@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace op_cases {
@@ -45,10 +46,9 @@ class Case {
 
   /// A node as its op type's definition has it, for ops without a builder.
   std::vector<th::Output> raw(std::string_view type, std::vector<th::Output> inputs, th::Attrs attrs) {
-    th::NodeSpec spec{.type = std::string(type), .inputs = std::move(inputs), .attrs = std::move(attrs)};
-    th::detail::resolve_outputs(spec, *th::find_op_def(type));
-    const std::size_t count = spec.outputs.size();
-    const th::Operation op = graph.add(std::move(spec));
+    const th::Operation op =
+        graph.add(*th::find_op_def(type), {.inputs = std::move(inputs), .attrs = std::move(attrs)});
+    const std::size_t count = op.node().outputs().size();
     std::vector<th::Output> result;
     for (std::size_t i = 0; i < count; ++i) result.push_back(op.output(i));
     return result;

@@ -187,3 +187,56 @@ def test_summaries_say_what_tensorflows_say(cases):
 
 def test_what_cannot_run_there_is_imported(cases):
     assert [case.id for case, graph, _, _ in cases("import") if graph.get_operations()]
+
+
+# What TensorFlow imports although no run can succeed, or although only its own kernels can run it; here it is refused at once.
+REFUSED_ONLY_HERE = {
+    "ArgMax": "a scalar has no axis",
+    "ArgMin": "a scalar has no axis",
+    "Cast": "strings are not cast",
+    "ConcatOffset": "shapes must have one rank",
+    "Const": "the value must be of the dtype",
+    "OneHot": "the axis must exist",
+    "QueueDequeueManyV2": "the number must be a scalar",
+    "SelectV2": "all three must broadcast",
+    "SigmoidGrad": "both must have one shape",
+    "Slice": "the slice must lie in the tensor",
+    "SoftmaxCrossEntropyWithLogits": "labels are not broadcast here",
+    "TanhGrad": "both must have one shape",
+    "Tile": "a multiple must not be negative",
+}
+# Either side knows more of these shapes than the other.
+KNOWN_ELSEWHERE = {"ConcatOffset", "DynamicStitch", "QueueDequeueManyV2", "QueueDequeueV2", "Select", "SigmoidGrad", "TanhGrad", "Transpose"}
+
+
+def dims(shape):
+    return None if shape == "<unknown>" else [None if dim == "?" else int(dim) for dim in shape.strip("[]").split(",") if dim]
+
+
+def test_static_shapes_and_refusals_are_those_of_tensorflow(programs, run, tmp_path):
+    print(run(programs / "write_shape_cases", tmp_path))
+    failures, refused, known_elsewhere, count = [], set(), set(), 0
+    for line in (tmp_path / "cases.tsv").read_text().splitlines():
+        file, op, shapes, error = line.split("\t")
+        count += 1
+        graph_def = tf1.GraphDef.FromString((tmp_path / file).read_bytes())
+        try:
+            with tf1.Graph().as_default() as graph:
+                tf1.import_graph_def(graph_def, name="")
+        except ValueError as problem:
+            if not error:
+                failures.append(f"{file}: {shapes}, but TensorFlow refuses: {str(problem)[:200]}")
+            continue
+        theirs = [output.shape for output in graph.get_operation_by_name("node").outputs]
+        if error:
+            refused.add(op)
+            if op not in REFUSED_ONLY_HERE:
+                failures.append(f"{file}: TensorFlow gives {theirs}: {error}")
+            continue
+        ours = [tf.TensorShape(dims(shape)) for shape in shapes.split()]
+        if [str(shape) for shape in ours] != [str(shape) for shape in theirs]:
+            known_elsewhere.add(op)
+            if op not in KNOWN_ELSEWHERE or not all(a.is_compatible_with(b) for a, b in zip(ours, theirs, strict=True)):
+                failures.append(f"{file}: {ours} is not {theirs}")
+    report(failures, count)
+    assert refused == set(REFUSED_ONLY_HERE) and known_elsewhere == KNOWN_ELSEWHERE  # else the lists above are out of date

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/io/coding.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -21,22 +22,22 @@ namespace {
 
 std::string three_records() {
   std::string file;
-  for (const char* payload : {"first", "", "third"}) append_record(file, payload);
+  for (const char* payload : {"first", "", "third"}) detail::append_record(file, payload);
   return file;
 }
 
 class RecordReaderTest : public ::testing::Test {
  protected:
-  RecordReader reader_of(const std::string& contents) {
+  detail::RecordReader reader_of(const std::string& contents) {
     disk_.write_file("run/records", contents);
-    return RecordReader(disk_.open_readable("run/records"));
+    return detail::RecordReader(disk_.open_readable("run/records"));
   }
 
   testing::MemoryFileSystem disk_;
 };
 
 TEST_F(RecordReaderTest, GivesRecordsUntilTheCleanEnd) {
-  RecordReader reader = reader_of(three_records());
+  detail::RecordReader reader = reader_of(three_records());
   std::vector<std::string> payloads;
   for (std::string payload; reader.next(payload);) payloads.push_back(payload);
   EXPECT_EQ(payloads, (std::vector<std::string>{"first", "", "third"}));
@@ -46,24 +47,22 @@ TEST_F(RecordReaderTest, GivesRecordsUntilTheCleanEnd) {
 TEST_F(RecordReaderTest, EveryTruncationGivesTheWholeRecordsAndSaysTruncated) {
   const std::string file = three_records();
   for (std::size_t size = 0; size < file.size(); ++size) {
-    RecordReader reader = reader_of(file.substr(0, size));
+    detail::RecordReader reader = reader_of(file.substr(0, size));
     std::string payload;
-    RecordStatus status = RecordStatus::Record;
-    while ((status = reader.try_next(payload)) == RecordStatus::Record) {
-    }
+    detail::RecordStatus status = detail::RecordStatus::Record;
+    while ((status = reader.try_next(payload)) == detail::RecordStatus::Record) {}
     const bool at_boundary = size == 0 || size == 21 || size == 37;
-    EXPECT_EQ(status, at_boundary ? RecordStatus::End : RecordStatus::Truncated) << size;
+    EXPECT_EQ(status, at_boundary ? detail::RecordStatus::End : detail::RecordStatus::Truncated) << size;
   }
 }
 
 TEST_F(RecordReaderTest, EveryFlippedBitEndsInDataLossNamingFileAndOffset) {
   const std::string file = three_records();
   for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
-    RecordReader reader = reader_of(testing::flipped(file, bit));
+    detail::RecordReader reader = reader_of(testing::flipped(file, bit));
     const std::string offset = bit / 8 < 21 ? "byte 0" : bit / 8 < 37 ? "byte 21" : "byte 37";
     try {
-      for (std::string payload; reader.next(payload);) {
-      }
+      for (std::string payload; reader.next(payload);) {}
       FAIL() << bit;
     } catch (const DataLossError& error) {
       EXPECT_NE(std::string(error.what()).find("run/records"), std::string::npos) << error.what();
@@ -77,15 +76,16 @@ TEST_F(RecordReaderTest, ReadsAFileOfTensorFlowAndNeverTakesDamageForData) {
   for (int i = 0; i < 256; ++i) all_bytes += static_cast<char>(i);
   const std::vector<std::string> expected = {"first", "", std::string(300, 'x'), all_bytes, "last"};
   const auto read = [&](const std::string& contents) {
-    RecordReader reader = reader_of(contents);
+    detail::RecordReader reader = reader_of(contents);
     std::vector<std::string> payloads;
     for (std::string payload; reader.next(payload);) payloads.push_back(payload);
-    const bool begins_as_expected = payloads.size() <= 5 && std::equal(payloads.begin(), payloads.end(), expected.begin());
+    const bool begins_as_expected =
+        payloads.size() <= 5 && std::equal(payloads.begin(), payloads.end(), expected.begin());
     EXPECT_TRUE(begins_as_expected);
     return begins_as_expected;
   };
   const std::string file = read_file(posix_file_system(), testing::data_file("records.tfrecord"));
-  RecordReader reader = reader_of(file);
+  detail::RecordReader reader = reader_of(file);
   std::string payload;
   for (const std::string& record : expected) EXPECT_TRUE(reader.next(payload) && payload == record);
   EXPECT_FALSE(reader.next(payload));
@@ -95,13 +95,13 @@ TEST_F(RecordReaderTest, ReadsAFileOfTensorFlowAndNeverTakesDamageForData) {
 TEST_F(RecordReaderTest, FollowsAFileThatGrows) {
   const std::string file = three_records();
   const auto writer = disk_.create_writable("records", WriteMode::Exclusive);
-  RecordReader reader(disk_.open_readable("records"));
+  detail::RecordReader reader(disk_.open_readable("records"));
   std::string payload;
-  EXPECT_EQ(reader.try_next(payload), RecordStatus::End);
+  EXPECT_EQ(reader.try_next(payload), detail::RecordStatus::End);
   writer->append(std::string_view(file).substr(0, 15));
-  EXPECT_EQ(reader.try_next(payload), RecordStatus::Truncated);
+  EXPECT_EQ(reader.try_next(payload), detail::RecordStatus::Truncated);
   writer->append(std::string_view(file).substr(15));
-  EXPECT_EQ(reader.try_next(payload), RecordStatus::Record);
+  EXPECT_EQ(reader.try_next(payload), detail::RecordStatus::Record);
   EXPECT_EQ(payload, "first");
 }
 
@@ -109,14 +109,14 @@ TEST_F(RecordReaderTest, AHugeLengthAllocatesNothing) {
   std::string header;
   detail::append_fixed64(header, ~0ull);
   detail::append_fixed32(header, crc32c::mask(crc32c::value(header)));
-  RecordReader reader = reader_of(header + "some bytes");
+  detail::RecordReader reader = reader_of(header + "some bytes");
   std::string payload;
-  EXPECT_EQ(reader.try_next(payload), RecordStatus::Truncated);
+  EXPECT_EQ(reader.try_next(payload), detail::RecordStatus::Truncated);
   EXPECT_LT(payload.capacity(), 100u);
 }
 
 TEST_F(RecordReaderTest, AZeroFilledTailIsNoRecord) {
-  RecordReader reader = reader_of(std::string(64, '\0'));
+  detail::RecordReader reader = reader_of(std::string(64, '\0'));
   std::string payload;
   EXPECT_THROW(static_cast<void>(reader.try_next(payload)), DataLossError);
 }

@@ -14,9 +14,12 @@ namespace trainhook {
 namespace {
 
 TEST(RecordWriter, WritesTensorFlowsBytes) {
-  const std::string payload("\x09\x00\x00\x00\x40\xfc\x54\xd9\x41\x1a\x0d" "brain.Event:2", 24);
+  const std::string payload(
+      "\x09\x00\x00\x00\x40\xfc\x54\xd9\x41\x1a\x0d"
+      "brain.Event:2",
+      24);
   testing::MemoryFileSystem disk;
-  RecordWriter writer(disk.create_writable("f", WriteMode::Exclusive));
+  detail::RecordWriter writer(disk.create_writable("f", WriteMode::Exclusive));
   writer.write(payload);
   EXPECT_EQ(writer.size(), 40u);
   EXPECT_EQ(disk.contents("f"), std::string("\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22", 12) + payload + "\xec\xed\x8f\x9d");
@@ -25,12 +28,12 @@ TEST(RecordWriter, WritesTensorFlowsBytes) {
 TEST(RecordWriter, NeedsOneWriteForARecordOrABatch) {
   testing::MemoryFileSystem disk;
   testing::FaultyFileSystem counted(disk);
-  RecordWriter writer(counted.create_writable("f", WriteMode::Exclusive));
+  detail::RecordWriter writer(counted.create_writable("f", WriteMode::Exclusive));
   writer.write("one");
   EXPECT_EQ(counted.count(testing::FileOperation::Append), 1u);
   std::string batch;
-  append_record(batch, "two");
-  append_record(batch, "");
+  detail::append_record(batch, "two");
+  detail::append_record(batch, "");
   writer.write_batch(batch);
   EXPECT_EQ(counted.count(testing::FileOperation::Append), 2u);
   EXPECT_EQ(writer.size(), 3u * 16 + 6);

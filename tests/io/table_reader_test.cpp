@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/io/coding.hpp>
 #include <trainhook/io/table_writer.hpp>
 
 #include "damage.hpp"
@@ -22,13 +23,13 @@ using Entries = std::map<std::string, std::string>;
 
 Entries read_all(const std::string& file) {
   Entries entries;
-  const TableReader reader(file, "run/x.index");
+  const detail::TableReader reader(file, "run/x.index");
   reader.for_each([&](std::string_view key, std::string_view value) { entries.emplace(key, value); });
   return entries;
 }
 
 std::string sample_table() {
-  TableWriter table(64);  // small blocks: several of them, with an index worth its name
+  detail::TableWriter table(64);  // small blocks: several of them, with an index worth its name
   for (char c = 'a'; c < 'k'; ++c) table.add(std::string("layer/") + c, std::string(10, c));
   return table.finish();
 }
@@ -102,9 +103,7 @@ TEST(TableReader, TellsATornFileFromAForeignOne) {
     try {
       read_all(file);
       return "no error";
-    } catch (const DataLossError& error) {
-      return error.what();
-    }
+    } catch (const DataLossError& error) { return error.what(); }
   };
   EXPECT_NE(message("short").find("too short to be a table"), std::string::npos);
   EXPECT_NE(message(std::string(100, 'x')).find("bad magic number"), std::string::npos);
@@ -112,12 +111,12 @@ TEST(TableReader, TellsATornFileFromAForeignOne) {
 
 TEST(TableReader, RefusesLengthsThatDoNotFitThoughTheChecksumDoes) {
   const std::string huge = "\xff\xff\xff\xff\x0f";
-  for (const std::string& entries : {std::string("\x01\x01\x00k", 4),     // shares a byte of no key
-                                     std::string("\x00\x05\x00k", 4),     // key beyond the block
-                                     std::string("\x00\x01\x05k", 4),     // value beyond the block
-                                     std::string("\x00", 1) + huge + huge + "k",
-                                     std::string("\x00\x01", 2) + huge + "k",
-                                     std::string("\x80", 1)}) {           // no end of a length
+  for (const std::string& entries :
+       {std::string("\x01\x01\x00k", 4),  // shares a byte of no key
+        std::string("\x00\x05\x00k", 4),  // key beyond the block
+        std::string("\x00\x01\x05k", 4),  // value beyond the block
+        std::string("\x00", 1) + huge + huge + "k", std::string("\x00\x01", 2) + huge + "k",
+        std::string("\x80", 1)}) {  // no end of a length
     EXPECT_THROW(read_all(table_around(block_of(entries), "z")), DataLossError);
   }
 }
@@ -130,9 +129,23 @@ TEST(TableReader, RefusesImpossibleRestartCounts) {
 }
 
 TEST(TableReader, RefusesKeysOutOfOrder) {
-  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00" "b\x00\x01\x00" "a", 8)), "z")), DataLossError);
-  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00" "a\x00\x01\x00" "a", 8)), "z")), DataLossError);
-  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00" "b", 4)), "a")), DataLossError);
+  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00"
+                                                          "b\x00\x01\x00"
+                                                          "a",
+                                                          8)),
+                                     "z")),
+               DataLossError);
+  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00"
+                                                          "a\x00\x01\x00"
+                                                          "a",
+                                                          8)),
+                                     "z")),
+               DataLossError);
+  EXPECT_THROW(read_all(table_around(block_of(std::string("\x00\x01\x00"
+                                                          "b",
+                                                          4)),
+                                     "a")),
+               DataLossError);
 }
 
 TEST(TableReader, RefusesKeysThatUnfoldToManyTimesTheFile) {

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/io/coding.hpp>
 #include <trainhook/io/table_reader.hpp>
 
 #include "hex.hpp"
@@ -23,27 +24,30 @@ const std::string kMagic = "57fb808b247547db";
 
 std::map<std::string, std::string> read_all(const std::string& file) {
   std::map<std::string, std::string> entries;
-  const TableReader reader(file, "table");
+  const detail::TableReader reader(file, "table");
   reader.for_each([&](std::string_view key, std::string_view value) { entries.emplace(key, value); });
   return entries;
 }
 
 TEST(TableWriter, OneEntryIsTheMinimalFileByteForByte) {
-  TableWriter table;
+  detail::TableWriter table;
   table.add("", bytes("08011a020801"));
-  EXPECT_EQ(table.finish(), bytes("00000608011a020801 00000000 01000000 00 629457f9 00000000 01000000 00 c0f2a1b0 000002 0011"
-                                  "00000000 01000000 00 ccbf8b5d 1608230d" + std::string(72, '0') + kMagic));
+  EXPECT_EQ(table.finish(),
+            bytes("00000608011a020801 00000000 01000000 00 629457f9 00000000 01000000 00 c0f2a1b0 000002 0011"
+                  "00000000 01000000 00 ccbf8b5d 1608230d" +
+                  std::string(72, '0') + kMagic));
 }
 
 TEST(TableWriter, ThreeEntriesAreTensorFlowsFileByteForByte) {
-  TableWriter table;
+  detail::TableWriter table;
   table.add("", bytes("08011a020801"));
   table.add("W", bytes("0801120028043574ed716f"));
   table.add("b", bytes("080112002004280435f4bd5083"));
-  EXPECT_EQ(table.finish(), bytes("000006 08011a020801 00010b57 080112002804 3574ed716f 00010d62 08011200 2004 2804 35f4bd5083"
-                                  "00000000 01000000 00 bc6c4d28 00000000 01000000 00 c0f2a1b0 00 01 02 63 00 31"
-                                  "00000000 01000000 00 54f2762d 3608430e" +
-                                  std::string(72, '0') + kMagic));
+  EXPECT_EQ(table.finish(),
+            bytes("000006 08011a020801 00010b57 080112002804 3574ed716f 00010d62 08011200 2004 2804 35f4bd5083"
+                  "00000000 01000000 00 bc6c4d28 00000000 01000000 00 c0f2a1b0 00 01 02 63 00 31"
+                  "00000000 01000000 00 54f2762d 3608430e" +
+                  std::string(72, '0') + kMagic));
 }
 
 TEST(TableWriter, SharesPrefixesAndRestartsEverySixteenEntries) {
@@ -68,18 +72,27 @@ TEST(TableWriter, SeparatorsAreShortAndBetween) {
   EXPECT_EQ(detail::shortest_separator("a1", "c"), "b");
   EXPECT_EQ(detail::shortest_separator("ab", "abc"), "ab");
   EXPECT_EQ(detail::shortest_separator("a\xff", "b"), "a\xff");
-  EXPECT_EQ(detail::shortest_separator("\xfe" "1", "\xff" "9"), "\xfe" "1");
+  EXPECT_EQ(detail::shortest_separator("\xfe"
+                                       "1",
+                                       "\xff"
+                                       "9"),
+            "\xfe"
+            "1");
   EXPECT_EQ(detail::short_successor("b"), "c");
   EXPECT_EQ(detail::short_successor("weights"), "x");
-  EXPECT_EQ(detail::short_successor("\xff\xff" "a"), "\xff\xff" "b");
+  EXPECT_EQ(detail::short_successor("\xff\xff"
+                                    "a"),
+            "\xff\xff"
+            "b");
   EXPECT_EQ(detail::short_successor("\xff"), "\xff");
   EXPECT_EQ(detail::short_successor(""), "");
 }
 
 TEST(TableWriter, KeepsEntriesOfManyBlocks) {
   std::map<std::string, std::string> entries;
-  for (int i = 0; i < 5000; ++i) entries["layer_" + std::to_string(i) + "/kernel"] = std::string(static_cast<std::size_t>(i % 300), 'v');
-  TableWriter table;
+  for (int i = 0; i < 5000; ++i)
+    entries["layer_" + std::to_string(i) + "/kernel"] = std::string(static_cast<std::size_t>(i % 300), 'v');
+  detail::TableWriter table;
   for (const auto& [key, value] : entries) table.add(key, value);
   const std::string file = table.finish();
   EXPECT_GT(file.size(), 2 * detail::kTableBlockSize);
@@ -87,7 +100,7 @@ TEST(TableWriter, KeepsEntriesOfManyBlocks) {
 }
 
 TEST(TableWriter, AHugeEntryGetsABlockOfItsOwn) {
-  TableWriter table;
+  detail::TableWriter table;
   table.add("a", "small");
   table.add("b", std::string(512 * 1024, 'x'));
   table.add("c", "small");
@@ -99,12 +112,10 @@ TEST(TableWriter, AHugeEntryGetsABlockOfItsOwn) {
   EXPECT_EQ(entries.at("b").size(), 512u * 1024);
 }
 
-TEST(TableWriter, AnEmptyTableIsAFileToo) {
-  EXPECT_TRUE(read_all(TableWriter().finish()).empty());
-}
+TEST(TableWriter, AnEmptyTableIsAFileToo) { EXPECT_TRUE(read_all(detail::TableWriter().finish()).empty()); }
 
 TEST(TableWriter, KeysMustRise) {
-  TableWriter table;
+  detail::TableWriter table;
   table.add("b", "");
   EXPECT_THROW(table.add("b", ""), InvalidArgumentError);
   EXPECT_THROW(table.add("a", ""), InvalidArgumentError);

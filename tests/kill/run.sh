@@ -3,11 +3,13 @@
 # Kills the quickstart with SIGKILL again and again: at moments that a clock picks, in the middle of writes, between the steps of a save, and
 # between those of removing an old checkpoint. What it ends with must be, byte for byte, what a run that was never killed ends with; the
 # checkpoint also holds a checksum over every batch that was trained on.
-# tests/kill/run.sh [quickstart] [custom_loop]: the programs; without arguments those of build/release.
+# tests/kill/run.sh [quickstart] [custom_loop]: the programs; without arguments it builds them in build/release.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 quickstart=${1:-$root/build/release/examples/quickstart}
 custom_loop=${2:-$root/build/release/examples/custom_loop}
+"$root/.ci/packages" examples
+[ $# -gt 0 ] || "$root/.ci/release" quickstart custom_loop
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/kills

@@ -16,7 +16,7 @@
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/events/event_reader.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -81,7 +81,8 @@ class LoopSessionMonitoredTest : public ::testing::Test {
     return options;
   }
 
-  // Trains up to `last_step`; throws in place of a step where `fails` says so, as a process that dies there would leave things.
+  // Trains up to `last_step`; throws in place of a step where `fails` says so, as a process that dies there would leave
+  // things.
   void train(Trainer& trainer, std::int64_t last_step, std::optional<std::int64_t> dies_before = std::nullopt) {
     auto session = monitored_training_session(trainer.loop, options(last_step));
     try {
@@ -143,10 +144,12 @@ TEST_F(LoopSessionMonitoredTest, SavesUnderNamesOfItsOwn) {
   const BundleReader reader("run/model.ckpt-10", {.file_system = &disk});
   std::string lines;
   for (const auto& [name, entry] : reader.entries()) {
-    if (!name.starts_with("_trainhook/hooks/")) lines += fmt::format("{} {}{}\n", name, dtype_name(entry.dtype), entry.shape);
+    if (!name.starts_with("_trainhook/hooks/"))
+      lines += fmt::format("{} {}{}\n", name, dtype_name(entry.dtype), entry.shape);
   }
   EXPECT_EQ(lines,
-            "_trainhook/state/noise string[]\n_trainhook/state/samples int64[]\nglobal_step int64[]\nvelocity float32[2,1]\nweights "
+            "_trainhook/state/noise string[]\n_trainhook/state/samples int64[]\nglobal_step int64[]\nvelocity "
+            "float32[2,1]\nweights "
             "float32[2]\n");
 }
 

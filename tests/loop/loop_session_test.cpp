@@ -13,9 +13,9 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/control_flow_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 #include "allocations.hpp"
@@ -30,10 +30,14 @@ template <class M>
 concept TakesVariable = requires(LoopSession& loop, M&& memory) { loop.variable("w", std::forward<M>(memory)); };
 template <class T>
 concept TakesState = requires(LoopSession& loop, T&& object) { loop.state("s", std::forward<T>(object)); };
-static_assert(TakesVariable<std::vector<float>&> && !TakesVariable<std::vector<float>> && !TakesVariable<const std::vector<float>&>);
-static_assert(TakesVariable<std::span<float>> && TakesVariable<std::span<float, 3>&> && !TakesVariable<std::span<const float>>);
-static_assert(TakesVariable<double&> && !TakesVariable<double> && !TakesVariable<std::vector<bool>&> && !TakesVariable<std::string&>);
-static_assert(TakesState<std::mt19937_64&> && !TakesState<std::mt19937_64> && !TakesState<const std::mt19937_64&> && !TakesState<int*&>);
+static_assert(TakesVariable<std::vector<float>&> && !TakesVariable<std::vector<float>> &&
+              !TakesVariable<const std::vector<float>&>);
+static_assert(TakesVariable<std::span<float>> && TakesVariable<std::span<float, 3>&> &&
+              !TakesVariable<std::span<const float>>);
+static_assert(TakesVariable<double&> && !TakesVariable<double> && !TakesVariable<std::vector<bool>&> &&
+              !TakesVariable<std::string&>);
+static_assert(TakesState<std::mt19937_64&> && !TakesState<std::mt19937_64> && !TakesState<const std::mt19937_64&> &&
+              !TakesState<int*&>);
 
 std::vector<std::string> names_of(LoopSession& loop) {
   std::vector<std::string> names;
@@ -52,9 +56,7 @@ template <class E, class Body>
 std::string message_of(Body body) {
   try {
     body();
-  } catch (const E& error) {
-    return error.what();
-  } catch (...) {
+  } catch (const E& error) { return error.what(); } catch (...) {
     return "another exception: " + describe(std::current_exception());
   }
   return "no exception";
@@ -155,9 +157,14 @@ TEST(LoopSession, RefusesFeedsOfAnythingElse) {
   std::vector<float> weights(2);
   const Variable variable = loop.variable("weights", weights);
   const Output rate = loop.value("rate", [] { return 0.5F; });
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)loop.run(rate, {{variable.read, Tensor::of<float>({1, 2})}}); }),
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] {
+              (void)loop.run(rate, {{variable.read, Tensor::of<float>({1, 2})}});
+            }),
             "'weights/read:0' (Identity) cannot be fed; only what was registered with value() can");
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] { (void)loop.run(rate, {{rate, 1.0}}); }), "'rate:0' is float32[] and was fed float64[]");
+  EXPECT_EQ(message_of<InvalidArgumentError>([&] {
+              (void)loop.run(rate, {{rate, 1.0}});
+            }),
+            "'rate:0' is float32[] and was fed float64[]");
   EXPECT_EQ(loop.run(rate), Tensor(0.5F));
 }
 
@@ -189,10 +196,11 @@ TEST(LoopSession, ListsItsStateWithKinds) {
   loop.state("noise", noise);
   std::string lines;
   for (const StateSpec& spec : loop.state()) {
-    lines +=
-        fmt::format("{} {} {}{}\n", spec.name, spec.kind == StateKind::Variable ? "variable" : "auxiliary", dtype_name(spec.dtype), spec.shape);
+    lines += fmt::format("{} {} {}{}\n", spec.name, spec.kind == StateKind::Variable ? "variable" : "auxiliary",
+                         dtype_name(spec.dtype), spec.shape);
   }
-  EXPECT_EQ(lines, "weights variable float32[2]\nglobal_step variable int64[]\n_trainhook/state/noise auxiliary string[]\n");
+  EXPECT_EQ(lines,
+            "weights variable float32[2]\nglobal_step variable int64[]\n_trainhook/state/noise auxiliary string[]\n");
 }
 
 TEST(LoopSession, SnapshotsAndLoadsEverything) {
@@ -267,11 +275,14 @@ TEST(LoopSession, ChecksEverythingBeforeItLoadsAnything) {
     EXPECT_EQ(loop.global_step(), 0);
     return message;
   };
-  EXPECT_EQ(try_load({good_weights, good_noise, {"global_step", Tensor(1.0F)}}), "'global_step' is int64[] and cannot take float32[]");
-  EXPECT_EQ(try_load({step, good_noise, {"weights", Tensor::of<float>({1, 2, 3})}}), "'weights' is float32[2] and cannot take float32[3]");
+  EXPECT_EQ(try_load({good_weights, good_noise, {"global_step", Tensor(1.0F)}}),
+            "'global_step' is int64[] and cannot take float32[]");
+  EXPECT_EQ(try_load({step, good_noise, {"weights", Tensor::of<float>({1, 2, 3})}}),
+            "'weights' is float32[2] and cannot take float32[3]");
   EXPECT_EQ(try_load({step, good_weights, {"_trainhook/state/noise", Tensor("1 2 three")}}),
             "the saved state '_trainhook/state/noise' is not what its type writes");
-  EXPECT_EQ(try_load({good_weights, good_noise, step, {"bias", Tensor(1.0F)}}), "the loop has no variable or state 'bias'");
+  EXPECT_EQ(try_load({good_weights, good_noise, step, {"bias", Tensor(1.0F)}}),
+            "the loop has no variable or state 'bias'");
   EXPECT_EQ(try_load({good_weights, step, good_weights}), "'weights' is given twice");
   weights.push_back(3);
   EXPECT_THROW(load(loop, {step, good_weights}), FailedPreconditionError);
@@ -284,17 +295,20 @@ TEST(LoopSession, TakesBackWhatWasLoadedWhereALoaderRefuses) {
   std::string trace;
   std::string a = "a0";
   loop.variable("weights", weights);
-  loop.state("a", [&] { return a; }, [&](const std::string& saved) { trace += "a takes " + saved + "\n", a = saved; });
-  loop.state("b", [] { return std::string("b0"); },
-             [&](const std::string& saved) {
-               trace += "b takes " + saved + "\n";
-               if (saved == "bad") throw std::invalid_argument("that is no b");
-             });
-  EXPECT_EQ(
-      message_of<DataLossError>([&] {
-        load(loop, {{"weights", Tensor::of<float>({9, 9})}, {"_trainhook/state/a", Tensor("a1")}, {"_trainhook/state/b", Tensor("bad")}});
-      }),
-      "the saved state '_trainhook/state/b' was refused: that is no b");
+  loop.state(
+      "a", [&] { return a; }, [&](const std::string& saved) { trace += "a takes " + saved + "\n", a = saved; });
+  loop.state(
+      "b", [] { return std::string("b0"); },
+      [&](const std::string& saved) {
+        trace += "b takes " + saved + "\n";
+        if (saved == "bad") throw std::invalid_argument("that is no b");
+      });
+  EXPECT_EQ(message_of<DataLossError>([&] {
+              load(loop, {{"weights", Tensor::of<float>({9, 9})},
+                          {"_trainhook/state/a", Tensor("a1")},
+                          {"_trainhook/state/b", Tensor("bad")}});
+            }),
+            "the saved state '_trainhook/state/b' was refused: that is no b");
   EXPECT_EQ(trace, "a takes a1\nb takes bad\nb takes b0\na takes a0\n");
   EXPECT_EQ(a, "a0");
   EXPECT_EQ(weights, (std::vector<float>{1, 2}));
@@ -306,7 +320,8 @@ TEST(LoopSession, NamesAVectorThatChangedItsSize) {
   const Variable variable = loop.variable("weights", weights);
   weights.push_back(1);
   const std::string expected =
-      "variable 'weights' had shape [2] when it was registered and has [3] now; its memory must keep its size as long as the session lives";
+      "variable 'weights' had shape [2] when it was registered and has [3] now; its memory must keep its size as long "
+      "as the session lives";
   EXPECT_EQ(message_of<FailedPreconditionError>([&] { (void)only(loop, "weights"); }), expected);
   EXPECT_EQ(message_of<FailedPreconditionError>([&] { (void)loop.run(variable); }), expected);
   const std::vector<float> moved = std::move(weights);
@@ -328,10 +343,11 @@ TEST(LoopSession, FollowsAVectorThatGotOtherMemoryOfTheSameSize) {
 TEST(LoopSession, ReachesOtherMemoryByReaderAndWriter) {
   LoopSession loop;
   std::array<float, 2> device{1, 2};
-  loop.variable("w", {.dtype = DType::Float,
-                      .shape = {2},
-                      .read = [&](std::span<std::byte> to) { std::memcpy(to.data(), device.data(), to.size()); },
-                      .write = [&](std::span<const std::byte> from) { std::memcpy(device.data(), from.data(), from.size()); }});
+  loop.variable(
+      "w", {.dtype = DType::Float,
+            .shape = {2},
+            .read = [&](std::span<std::byte> to) { std::memcpy(to.data(), device.data(), to.size()); },
+            .write = [&](std::span<const std::byte> from) { std::memcpy(device.data(), from.data(), from.size()); }});
   EXPECT_EQ(loop.run("w"), Tensor::of<float>({1, 2}));
   load(loop, {{"w", Tensor::of<float>({3, 4})}});
   EXPECT_EQ(device, (std::array<float, 2>{3, 4}));
@@ -398,9 +414,10 @@ TEST(LoopSession, CannotBeginAgainWithoutCheckpointOrInitFunction) {
   loop.close();
   loop.open();
   EXPECT_FALSE(loop.state()[0].initialized);
-  EXPECT_EQ(message_of<FailedPreconditionError>([&] { loop.run(init); }),
-            "the loop's last session is gone and there is no checkpoint to go on from, so 'weights' has no known value; "
-            "register initial values with init(), or give a checkpoint_dir");
+  EXPECT_EQ(
+      message_of<FailedPreconditionError>([&] { loop.run(init); }),
+      "the loop's last session is gone and there is no checkpoint to go on from, so 'weights' has no known value; "
+      "register initial values with init(), or give a checkpoint_dir");
   load(loop, {{"weights", Tensor::of<float>({5, 6})}});
   EXPECT_TRUE(loop.state()[0].initialized);
 }
@@ -427,9 +444,9 @@ TEST(LoopSession, SaysWhatItCannotCompute) {
   LoopSession loop;
   const Output a = loop.value("a", [] { return 1.0F; });
   const Output product = multiply(a, a, "product");
-  EXPECT_EQ(
-      message_of<UnimplementedError>([&] { (void)loop.run(product); }),
-      "LoopSession cannot compute 'product:0' (Mul): compute it in the loop and register it with value(), or use an engine for graphs");
+  EXPECT_EQ(message_of<UnimplementedError>([&] { (void)loop.run(product); }),
+            "LoopSession cannot compute 'product:0' (Mul): compute it in the loop and register it with value(), or use "
+            "an engine for graphs");
   Graph elsewhere;
   const Output foreign = placeholder(elsewhere, DType::Float);
   EXPECT_THROW((void)loop.run(foreign), InvalidArgumentError);

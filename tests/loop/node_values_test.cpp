@@ -14,9 +14,9 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/events/summary.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 
 namespace trainhook {
 namespace {
@@ -67,7 +67,9 @@ TEST_F(NodeValuesTest, MergesSummaries) {
 }
 
 TEST_F(NodeValuesTest, NamesTheSummaryThatHasNoBucketForNan) {
-  const Output weights = leaf("weights", [] { return Tensor::of<float>({1, std::numeric_limits<float>::quiet_NaN()}); });
+  const Output weights = leaf("weights", [] {
+    return Tensor::of<float>({1, std::numeric_limits<float>::quiet_NaN()});
+  });
   const Output histogram = summary::histogram("w", weights);
   try {
     (void)run(histogram);

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

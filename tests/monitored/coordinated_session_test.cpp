@@ -16,10 +16,10 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/events/file_writers.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -54,7 +54,7 @@ class CoordinatedSessionTest : public ::testing::Test {
 
   testing::ManualClock clock;
   testing::MemoryFileSystem disk;
-  FileWriters writers{{.file_system = &disk, .clock = &clock}};
+  FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
   HookServices services{disk, clock, writers};
   Graph graph;
   Output in = placeholder(graph, DType::Float, Shape{}, "in");

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -106,7 +106,7 @@ class HookedSessionTest : public ::testing::Test {
 
   testing::ManualClock clock;
   testing::MemoryFileSystem disk;
-  FileWriters writers{{.file_system = &disk, .clock = &clock}};
+  FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
   HookServices services{disk, clock, writers};
   testing::Script script;
   Output zero = script.value("zero", [] { return 0.0F; });

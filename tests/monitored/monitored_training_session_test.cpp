@@ -19,7 +19,7 @@
 #include <small_engine.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/events/event_reader.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -51,7 +51,8 @@ class Program {
     watched = loop.value("loss", [this] { return loss; });
   }
   MonitoredTrainingSessionOptions options(HookList hooks) {
-    MonitoredTrainingSessionOptions all{.checkpoint_dir = "run", .save_checkpoint_steps = 10, .hooks = std::move(hooks)};
+    MonitoredTrainingSessionOptions all{
+        .checkpoint_dir = "run", .save_checkpoint_steps = 10, .hooks = std::move(hooks)};
     all.file_system = disk_;
     all.clock = clock_;
     return all;
@@ -78,7 +79,9 @@ class MonitoredTrainingSessionTest : public ::testing::Test {
   ~MonitoredTrainingSessionTest() override { set_log_sink(previous_sink); }
 
   std::int64_t saved_step() {
-    return BundleReader(*latest_checkpoint(disk, "run"), {.file_system = &disk}).get_tensor("global_step").scalar<std::int64_t>();
+    return BundleReader(*latest_checkpoint(disk, "run"), {.file_system = &disk})
+        .get_tensor("global_step")
+        .scalar<std::int64_t>();
   }
   std::vector<std::string> checkpoints() { return checkpoints_on_disk(disk, "run", "model.ckpt"); }
   /// The tag of every summary in the directory's event files.
@@ -115,7 +118,8 @@ TEST_F(MonitoredTrainingSessionTest, M011_RestoresWhatTheLastSessionEndedWith) {
 
 TEST_F(MonitoredTrainingSessionTest, M012_SavesEverySoManySteps) {
   train(25);
-  EXPECT_EQ(checkpoints(), (std::vector<std::string>{"run/model.ckpt-0", "run/model.ckpt-10", "run/model.ckpt-20", "run/model.ckpt-25"}));
+  EXPECT_EQ(checkpoints(), (std::vector<std::string>{"run/model.ckpt-0", "run/model.ckpt-10", "run/model.ckpt-20",
+                                                     "run/model.ckpt-25"}));
 }
 
 TEST_F(MonitoredTrainingSessionTest, M015_WritesSummariesAndStepsPerSecond) {
@@ -185,7 +189,8 @@ TEST_F(MonitoredTrainingSessionTest, StateOfAHookThatIsGoneIsKeptForItsReturn) {
 
 TEST_F(MonitoredTrainingSessionTest, S13_AVetoKeepsPoisonedWeightsOutOfEveryCheckpoint) {
   Program program(disk, clock);
-  auto session = monitored_training_session(program.loop, program.options({NanTensorHook(program.watched, {.fail_on_nan_loss = false})}));
+  auto session = monitored_training_session(
+      program.loop, program.options({NanTensorHook(program.watched, {.fail_on_nan_loss = false})}));
   run_until_stop(session, [&] {
     session.run([&] {
       program.step();
@@ -245,9 +250,10 @@ TEST_F(MonitoredTrainingSessionTest, M016_WritesSummariesEverySoManySeconds) {
     clock.advance(std::chrono::microseconds(1));
     session.run([&] { program.step(); });
   });
-  EXPECT_EQ(tags_in("run"), (std::multiset<std::string>{"my_summary_tag", "my_summary_tag", "global_step/sec", "global_step/sec",
-                                                        "global_step/sec", "global_step/sec", "global_step/sec", "global_step/sec",
-                                                        "global_step/sec", "global_step/sec", "global_step/sec", "global_step/sec"}));
+  EXPECT_EQ(tags_in("run"),
+            (std::multiset<std::string>{"my_summary_tag", "my_summary_tag", "global_step/sec", "global_step/sec",
+                                        "global_step/sec", "global_step/sec", "global_step/sec", "global_step/sec",
+                                        "global_step/sec", "global_step/sec", "global_step/sec", "global_step/sec"}));
 }
 
 TEST_F(MonitoredTrainingSessionTest, M018_WritesTheGraphAtOnceAndAMetaFileWithEachCheckpoint) {
@@ -313,7 +319,9 @@ TEST_F(MonitoredTrainingSessionTest, S15_APeriodOfZeroIsOffAndTheOtherCounts) {
     (void)monitored_training_session(both.loop, std::move(two_periods));
     ADD_FAILURE() << "no error";
   } catch (const InvalidArgumentError& error) {
-    EXPECT_STREQ(error.what(), "monitored_training_session: save_checkpoint_secs and save_checkpoint_steps are both given; give one, or 0 for the other");
+    EXPECT_STREQ(error.what(),
+                 "monitored_training_session: save_checkpoint_secs and save_checkpoint_steps are both given; give one, "
+                 "or 0 for the other");
   }
 }
 
@@ -323,7 +331,8 @@ TEST_F(MonitoredTrainingSessionTest, TheChiefsOwnHooksComeFirst) {
   auto options = program.options({testing::RecordingHook(trace, {.name = "user"})});
   options.chief_only_hooks = {testing::RecordingHook(trace, {.name = "chief"})};
   monitored_training_session(program.loop, std::move(options)).close();
-  EXPECT_EQ(trace->lines(), "chief.begin\nuser.begin\nchief.after_create_session\nuser.after_create_session\nchief.end\nuser.end\n");
+  EXPECT_EQ(trace->lines(),
+            "chief.begin\nuser.begin\nchief.after_create_session\nuser.after_create_session\nchief.end\nuser.end\n");
 }
 
 TEST_F(MonitoredTrainingSessionTest, WorkersTrainInTheChiefsSessionAndSaveNothing) {
@@ -331,7 +340,8 @@ TEST_F(MonitoredTrainingSessionTest, WorkersTrainInTheChiefsSessionAndSaveNothin
   const Operation train = increment(create_global_step(graph)).operation();
   const auto master = std::make_shared<LocalMaster>(clock);
   const auto options = [&](bool is_chief, HookList hooks) {
-    MonitoredTrainingSessionOptions all{.is_chief = is_chief, .master = master, .checkpoint_dir = "run", .hooks = std::move(hooks)};
+    MonitoredTrainingSessionOptions all{
+        .is_chief = is_chief, .master = master, .checkpoint_dir = "run", .hooks = std::move(hooks)};
     all.chief_only_hooks = {StopAtStepHook({.last_step = 1'000})};
     all.file_system = &disk;
     all.clock = &clock;
@@ -357,7 +367,8 @@ TEST_F(MonitoredTrainingSessionTest, WorkersTrainInTheChiefsSessionAndSaveNothin
 
 TEST_F(MonitoredTrainingSessionTest, AWorkerWithoutAChiefInItsProcessIsUnimplemented) {
   Graph graph;
-  EXPECT_THROW(static_cast<void>(monitored_training_session<support::SmallEngine>(graph, {.is_chief = false})), UnimplementedError);
+  EXPECT_THROW(static_cast<void>(monitored_training_session<support::SmallEngine>(graph, {.is_chief = false})),
+               UnimplementedError);
   LoopSession loop;
   EXPECT_THROW(static_cast<void>(monitored_training_session(loop, {.is_chief = false})), UnimplementedError);
 }
@@ -365,12 +376,10 @@ TEST_F(MonitoredTrainingSessionTest, AWorkerWithoutAChiefInItsProcessIsUnimpleme
 TEST_F(MonitoredTrainingSessionTest, S14_TwoSaversForOneDirectoryAreAnErrorThatNamesIt) {
   Program program(disk, clock);
   try {
-    const auto session =
-        monitored_training_session(program.loop, program.options({CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 5})}));
+    const auto session = monitored_training_session(
+        program.loop, program.options({CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 5})}));
     FAIL();
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("run"), std::string::npos);
-  }
+  } catch (const InvalidArgumentError& error) { EXPECT_NE(std::string(error.what()).find("run"), std::string::npos); }
 }
 
 TEST_F(MonitoredTrainingSessionTest, AFinishedRunThatIsStartedAgainTrainsNothingAndLeavesEveryFileAlone) {
@@ -410,7 +419,8 @@ TEST_F(MonitoredTrainingSessionTest, S43_ADirectoryWithoutACheckpointIsNoneToGoO
       EXPECT_NE(log.find("the retry policy requires one"), std::string::npos);
     } else {
       EXPECT_NO_THROW(session.run(lose_the_third));
-      EXPECT_NE(log.find("there was no checkpoint to go on from: training starts again from initial values"), std::string::npos);
+      EXPECT_NE(log.find("there was no checkpoint to go on from: training starts again from initial values"),
+                std::string::npos);
     }
   }
 }

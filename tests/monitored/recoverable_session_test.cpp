@@ -23,9 +23,9 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/events/file_writers.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>

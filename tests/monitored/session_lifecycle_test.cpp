@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The two tables of session_run_hook.hpp, line by line: whatever goes wrong in whichever callback of the first, middle or last of three
-/// hooks, in every phase, as whole traces.
+/// The two tables of session_run_hook.hpp, line by line: whatever goes wrong in whichever callback of the first, middle
+/// or last of three hooks, in every phase, as whole traces.
 #include <trainhook/monitored/session_lifecycle.hpp>
 
 #include <cstddef>
@@ -38,15 +38,17 @@ class SessionLifeTest : public ::testing::TestWithParam<Place> {
  protected:
   SessionLifeTest() {
     for (const char* name : {"a", "b", "c"}) {
-      hooks.push_back(
-          std::make_shared<RecordingHook>(trace, RecordingHook::Options{.name = name, .phase = std::get<HookPhase>(GetParam())}));
+      hooks.push_back(std::make_shared<RecordingHook>(
+          trace, RecordingHook::Options{.name = name, .phase = std::get<HookPhase>(GetParam())}));
     }
   }
   ~SessionLifeTest() override { set_log_sink(previous_sink); }
 
   [[nodiscard]] std::size_t position() const { return std::get<std::size_t>(GetParam()); }
   RecordingHook& bad() { return *hooks[position()]; }
-  [[nodiscard]] std::string up_to() const { return std::string("abc").substr(0, position() + 1); }  // the bad one included
+  [[nodiscard]] std::string up_to() const {
+    return std::string("abc").substr(0, position() + 1);
+  }  // the bad one included
   [[nodiscard]] std::string before() const { return std::string("abc").substr(0, position()); }
 
   /// One line for each hook named, in that order.
@@ -63,7 +65,8 @@ class SessionLifeTest : public ::testing::TestWithParam<Place> {
   std::unique_ptr<Session> start(RetryPolicy retry = {}) {
     return std::make_unique<Session>(
         std::make_shared<testing::ScriptedSessionCreator>(script),
-        MonitoredSessionOptions{.hooks = {hooks.begin(), hooks.end()}, .retry = std::move(retry), .file_system = &disk, .clock = &clock});
+        MonitoredSessionOptions{
+            .hooks = {hooks.begin(), hooks.end()}, .retry = std::move(retry), .file_system = &disk, .clock = &clock});
   }
   template <class E>
   auto throwing(E error) {
@@ -81,9 +84,7 @@ class SessionLifeTest : public ::testing::TestWithParam<Place> {
   static std::string what_of(const std::function<void()>& action) {
     try {
       action();
-    } catch (...) {
-      return describe(std::current_exception());
-    }
+    } catch (...) { return describe(std::current_exception()); }
     return "nothing";
   }
 
@@ -96,12 +97,14 @@ class SessionLifeTest : public ::testing::TestWithParam<Place> {
   LogSink previous_sink = set_log_sink([this](LogLevel, std::string_view line) { log.append(line).append("\n"); });
 };
 
-const auto kEveryPlace = ::testing::Combine(::testing::Values(std::size_t{0}, std::size_t{1}, std::size_t{2}),
-                                            ::testing::Values(HookPhase::Check, HookPhase::Normal, HookPhase::Save, HookPhase::Report));
+const auto kEveryPlace =
+    ::testing::Combine(::testing::Values(std::size_t{0}, std::size_t{1}, std::size_t{2}),
+                       ::testing::Values(HookPhase::Check, HookPhase::Normal, HookPhase::Save, HookPhase::Report));
 std::string name_of(const ::testing::TestParamInfo<Place>& place) {
   constexpr const char* kPositions[] = {"First", "Middle", "Last"};
   constexpr const char* kPhases[] = {"Check", "Normal", "Save", "Report"};
-  return std::string(kPositions[std::get<std::size_t>(place.param)]) + kPhases[static_cast<int>(std::get<HookPhase>(place.param))];
+  return std::string(kPositions[std::get<std::size_t>(place.param)]) +
+         kPhases[static_cast<int>(std::get<HookPhase>(place.param))];
 }
 INSTANTIATE_TEST_SUITE_P(EveryPlace, SessionLifeTest, kEveryPlace, name_of);
 
@@ -140,8 +143,8 @@ TEST_P(SessionLifeTest, S5_AStopRequestSurvivesAnErrorOfTheEngine) {
   EXPECT_EQ(what_of([&] { session->run(script.train()); }), "Internal: kernel broke");
   EXPECT_TRUE(session->should_stop());
   session->close();
-  EXPECT_EQ(trace->lines(),
-            beginning() + each("abc", "before_run 0") + each("abc", "on_run_failed 0: Internal: kernel broke") + each("abc", "end"));
+  EXPECT_EQ(trace->lines(), beginning() + each("abc", "before_run 0") +
+                                each("abc", "on_run_failed 0: Internal: kernel broke") + each("abc", "end"));
 }
 
 TEST_P(SessionLifeTest, X05_AnErrorInBeforeRunSkipsTheRunAndIsToldToThoseBeforeIt) {
@@ -162,8 +165,9 @@ TEST_P(SessionLifeTest, X05_AnErrorOfTheEngineIsToldToAll) {
   EXPECT_FALSE(session->should_stop());
   session->run(script.train());
   session->close();
-  EXPECT_EQ(trace->lines(), beginning() + each("abc", "before_run 0") + each("abc", "on_run_failed 0: Internal: kernel broke") +
-                                whole_run("1") + each("abc", "end"));
+  EXPECT_EQ(trace->lines(), beginning() + each("abc", "before_run 0") +
+                                each("abc", "on_run_failed 0: Internal: kernel broke") + whole_run("1") +
+                                each("abc", "end"));
 }
 
 TEST_P(SessionLifeTest, X05_AnErrorInAfterRunSkipsThoseBehindItAndIsToldToAll) {
@@ -183,7 +187,8 @@ TEST_P(SessionLifeTest, AnErrorInOnRunFailedIsLoggedAndTheOthersHearOfTheRunAllT
   bad().act["on_run_failed 0"] = throwing(std::runtime_error("broken"));
   const auto session = start();
   EXPECT_EQ(what_of([&] { session->run(script.train()); }), "Internal: kernel broke");
-  EXPECT_EQ(trace->take(), beginning() + each("abc", "before_run 0") + each("abc", "on_run_failed 0: Internal: kernel broke"));
+  EXPECT_EQ(trace->take(),
+            beginning() + each("abc", "before_run 0") + each("abc", "on_run_failed 0: Internal: kernel broke"));
   EXPECT_NE(log.find("a hook's on_run_failed failed in turn: broken"), std::string::npos);
 }
 
@@ -201,8 +206,9 @@ TEST_P(SessionLifeTest, ALossInBeforeRunMakesTheSessionAnewAndRepeatsTheStep) {
     anew += each(std::string(1, name), fmt::format("before_run {}", number));
     after += each(std::string(1, name), fmt::format("after_run {}", number));
   }
-  EXPECT_EQ(trace->lines(), beginning() + each(up_to(), "before_run 0") + each(before(), "on_run_failed 0: Aborted: lost") +
-                                each("abc", "after_create_session") + anew + after + each("abc", "end"));
+  EXPECT_EQ(trace->lines(), beginning() + each(up_to(), "before_run 0") +
+                                each(before(), "on_run_failed 0: Aborted: lost") + each("abc", "after_create_session") +
+                                anew + after + each("abc", "end"));
 }
 
 TEST_P(SessionLifeTest, X07_ALossInAfterRunMakesTheSessionAnewAndRepeatsTheStep) {
@@ -210,11 +216,12 @@ TEST_P(SessionLifeTest, X07_ALossInAfterRunMakesTheSessionAnewAndRepeatsTheStep)
   const auto session = start();
   session->run(script.train());
   EXPECT_EQ(script.sessions, 2);
-  EXPECT_EQ(session->raw_session().variable("global_step").scalar<std::int64_t>(), 1);  // one increment over the initial values
+  EXPECT_EQ(session->raw_session().variable("global_step").scalar<std::int64_t>(),
+            1);  // one increment over the initial values
   session->close();
   EXPECT_EQ(trace->lines(), beginning() + each("abc", "before_run 0") + each(up_to(), "after_run 0") +
-                                each("abc", "on_run_failed 0: Unavailable: lost") + each("abc", "after_create_session") + whole_run("1") +
-                                each("abc", "end"));
+                                each("abc", "on_run_failed 0: Unavailable: lost") +
+                                each("abc", "after_create_session") + whole_run("1") + each("abc", "end"));
 }
 
 TEST_P(SessionLifeTest, ALossInTheEngineMakesTheSessionAnewAndRepeatsTheStep) {
@@ -231,7 +238,8 @@ TEST_P(SessionLifeTest, X04_ALossInAfterCreateSessionAtTheStartCreatesAgain) {
   const auto session = start();
   EXPECT_EQ(script.sessions, 2);
   EXPECT_EQ(script.closes, 1);  // S1: the half-made one
-  EXPECT_EQ(trace->lines(), each("abc", "begin") + each(up_to(), "after_create_session") + each("abc", "after_create_session"));
+  EXPECT_EQ(trace->lines(),
+            each("abc", "begin") + each(up_to(), "after_create_session") + each("abc", "after_create_session"));
 }
 
 TEST_P(SessionLifeTest, AnErrorInAfterCreateSessionDuringARecoveryLeavesRunAndEndsByAbort) {
@@ -284,7 +292,8 @@ TEST_P(SessionLifeTest, TheEndOfInputOfAHookOrTheEngineEndsTheLoopFunctionNormal
     }
     for (auto& hook : hooks) {
       const auto acts = hook->act;
-      hook = std::make_shared<RecordingHook>(trace, RecordingHook::Options{.name = hook->name(), .phase = hook->phase()});
+      hook =
+          std::make_shared<RecordingHook>(trace, RecordingHook::Options{.name = hook->name(), .phase = hook->phase()});
       hook->act = acts;
     }
     const auto session = start();
@@ -302,9 +311,11 @@ TEST_P(SessionLifeTest, TheEndOfInputOfAHookOrTheEngineEndsTheLoopFunctionNormal
 TEST_P(SessionLifeTest, X09_S7_AnotherErrorOfARunAbortsAllHooksLastFirst) {
   throw_once("after_run 0", InvalidArgumentError("broken"));
   const auto session = start();
-  EXPECT_EQ(what_of([&] { run_until_stop(*session, [&] { session->run(script.train()); }); }), "InvalidArgument: broken");
+  EXPECT_EQ(what_of([&] { run_until_stop(*session, [&] { session->run(script.train()); }); }),
+            "InvalidArgument: broken");
   EXPECT_EQ(trace->lines(), beginning() + each("abc", "before_run 0") + each(up_to(), "after_run 0") +
-                                each("abc", "on_run_failed 0: InvalidArgument: broken") + each("cba", "abort InvalidArgument: broken"));
+                                each("abc", "on_run_failed 0: InvalidArgument: broken") +
+                                each("cba", "abort InvalidArgument: broken"));
 }
 
 TEST_P(SessionLifeTest, TheDestructorEndsAllHooksAndLogsWhatTheyThrow) {
@@ -317,15 +328,15 @@ TEST_P(SessionLifeTest, TheDestructorEndsAllHooksAndLogsWhatTheyThrow) {
 TEST_P(SessionLifeTest, TheDestructorWhileTheEndOfInputUnwindsEndsAllHooks) {
   script.throw_at(1, OutOfRangeError("End of sequence"));
   EXPECT_EQ(what_of([&] { start()->run(script.train()); }), "OutOfRange: End of sequence");
-  EXPECT_EQ(trace->lines(),
-            beginning() + each("abc", "before_run 0") + each("abc", "on_run_failed 0: OutOfRange: End of sequence") + each("abc", "end"));
+  EXPECT_EQ(trace->lines(), beginning() + each("abc", "before_run 0") +
+                                each("abc", "on_run_failed 0: OutOfRange: End of sequence") + each("abc", "end"));
 }
 
 TEST_P(SessionLifeTest, TheDestructorWhileAnotherErrorUnwindsAbortsAllHooksLastFirst) {
   throw_once("before_run 0", std::runtime_error("broken"));
   EXPECT_EQ(what_of([&] { start()->run(script.train()); }), "broken");
-  EXPECT_EQ(trace->lines(),
-            beginning() + each(up_to(), "before_run 0") + each(before(), "on_run_failed 0: broken") + each("cba", "abort broken"));
+  EXPECT_EQ(trace->lines(), beginning() + each(up_to(), "before_run 0") + each(before(), "on_run_failed 0: broken") +
+                                each("cba", "abort broken"));
 }
 
 TEST_P(SessionLifeTest, TheDestructorWhileAnErrorOfNobodysUnwindsAbortsWithoutOne) {

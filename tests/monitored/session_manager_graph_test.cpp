@@ -15,10 +15,10 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

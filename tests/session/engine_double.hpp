@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// An engine that computes nothing: it writes down what it was asked for and gives the position of each fetch as its value.
+/// An engine that computes nothing: it writes down what it was asked for and gives the position of each fetch as its
+/// value.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/session/run_forms.hpp>
 #include <trainhook/session/session_like.hpp>
 
@@ -28,7 +29,8 @@ class EngineDouble : public RunForms<EngineDouble<RunsUserCode>, RunsUserCode> {
 
   void execute(const RunRequest& request, std::span<Tensor> results) {
     std::string line = "run";
-    for (const Fetch& fetch : request.fetches) line += fmt::format(" {}{}", fetch.node().name(), fetch.is_operation() ? "" : ":");
+    for (const Fetch& fetch : request.fetches)
+      line += fmt::format(" {}{}", fetch.node().name(), fetch.is_operation() ? "" : ":");
     for (const Feed& feed : request.feeds) line += fmt::format(" <- {}", feed.key.name());
     if (request.options != nullptr) line += fmt::format(" trace {}", static_cast<int>(request.options->trace_level));
     if (request.metadata != nullptr) request.metadata->node_stats.push_back({.node_name = "seen"});

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 TEST(HookServices, LendsWhatItWasGiven) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  FileWriters writers({.file_system = &disk, .clock = &clock});
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
   const HookServices services(disk, clock, writers);
   EXPECT_EQ(&services.file_system(), &disk);
   EXPECT_EQ(&services.clock(), &clock);
@@ -28,7 +28,7 @@ TEST(HookServices, LendsWhatItWasGiven) {
 TEST(HookServices, NothingForbidsASaveUnlessSomebodyCanBeAsked) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  FileWriters writers({.file_system = &disk, .clock = &clock});
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
   HookServices services(disk, clock, writers);
   EXPECT_EQ(services.save_veto(), std::nullopt);
   std::optional<std::string> reason;

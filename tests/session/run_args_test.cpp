@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 
 #include "allocations.hpp"
 
@@ -105,7 +105,8 @@ TEST(RunOptions, MergeTakesTheLargerAndTheUnion) {
 }
 
 TEST(RunOptions, MergeKeepsWhatTheOtherDoesNotAskFor) {
-  RunOptions a{.trace_level = TraceLevel::Full, .timeout = 60s, .inter_op_thread_pool = 2, .output_partition_graphs = true};
+  RunOptions a{
+      .trace_level = TraceLevel::Full, .timeout = 60s, .inter_op_thread_pool = 2, .output_partition_graphs = true};
   a.merge({});
   EXPECT_EQ(a.trace_level, TraceLevel::Full);
   EXPECT_EQ(a.timeout, 60s);

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -86,7 +86,7 @@ TEST(SessionRunHook, AnIdleStepAllocatesNothing) {
 TEST(SessionRunHook, ReachesItsSurroundingsOnceItIsAttached) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  FileWriters writers({.file_system = &disk, .clock = &clock});
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
   HookServices services(disk, clock, writers);
   Counting hook({});
   EXPECT_THROW((void)hook.surroundings(), FailedPreconditionError);
@@ -101,7 +101,8 @@ TEST(SessionRunHook, PhasesComeInTheirOrder) {
 
 TEST(HookEntry, TakesAHookByValueSharedOrHandedOver) {
   const auto shared = std::make_shared<Counting>(Counting::Options{.depth = 1});
-  const HookList hooks = {shared, Counting({.depth = 2}), make_hook<Counting>({.depth = 3}), make_hook<Pinned>(4), std::make_unique<Pinned>(5)};
+  const HookList hooks = {shared, Counting({.depth = 2}), make_hook<Counting>({.depth = 3}), make_hook<Pinned>(4),
+                          std::make_unique<Pinned>(5)};
   ASSERT_EQ(hooks.size(), 5U);
   EXPECT_EQ(hooks[0].get(), shared);
   EXPECT_EQ(dynamic_cast<const Counting&>(*hooks[1].get()).depth, 2);

@@ -69,8 +69,8 @@ TEST(RunSteps, LendsTheHookTheGivenClockAndDisk) {
   run_steps(diary, {.steps = 3, .clock = &clock, .file_system = &disk, .before_step = [&](std::int64_t) {
                       clock.advance(std::chrono::seconds(2));
                     }});
-  EXPECT_EQ(diary.times,
-            (std::vector<Duration>{start + std::chrono::seconds(2), start + std::chrono::seconds(4), start + std::chrono::seconds(6)}));
+  EXPECT_EQ(diary.times, (std::vector<Duration>{start + std::chrono::seconds(2), start + std::chrono::seconds(4),
+                                                start + std::chrono::seconds(6)}));
   EXPECT_EQ(diary.ends_on, &disk);
   EXPECT_TRUE(disk.is_directory("diary"));
 }
@@ -79,7 +79,9 @@ TEST(RunSteps, FetchesWhatTheScriptGives) {
   Script script;
   float value = 0;
   Diary diary(script.value("loss", [&] { return value; }));
-  run_steps(diary, {.steps = 3, .script = &script, .before_step = [&](std::int64_t step) { value = static_cast<float>(step) * 10; }});
+  run_steps(diary, {.steps = 3, .script = &script, .before_step = [&](std::int64_t step) {
+                      value = static_cast<float>(step) * 10;
+                    }});
   EXPECT_EQ(diary.seen, (std::vector<float>{0, 10, 20}));
 }
 
@@ -93,7 +95,8 @@ TEST(RunSteps, PassesOnWhatTheHookThrowsAndKeepsTheLines) {
   NanTensorHook hook(script.value("loss", [] { return std::numeric_limits<float>::quiet_NaN(); }));
   const auto trace = std::make_shared<Trace>();
   EXPECT_THROW(run_steps(hook, {.steps = 5, .script = &script, .trace = trace}), Error);
-  EXPECT_TRUE(trace->lines().starts_with("begin\nafter_create_session\nbefore_run 0\nafter_run 0\non_run_failed 0: ")) << trace->lines();
+  EXPECT_TRUE(trace->lines().starts_with("begin\nafter_create_session\nbefore_run 0\nafter_run 0\non_run_failed 0: "))
+      << trace->lines();
   EXPECT_NE(trace->lines().find("\nabort: "), std::string::npos) << trace->lines();
   EXPECT_EQ(trace->lines().find("end\n"), std::string::npos) << trace->lines();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BundleReader: reads checkpoints, this library's and TensorFlow's, and verifies all that it gives.
+/// BundleReader: reads checkpoints of this library and of TensorFlow, and verifies what it returns.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,19 @@
 namespace trainhook {
 
 struct BundleReaderOptions {
-  FileSystem* file_system = nullptr;  ///< null: the machine's own. Must outlive the reader.
+  FileSystem* file_system = nullptr;  ///< null: the disk. Must outlive the reader.
 };
 
-/// A checkpoint, opened. The constructor checks everything but the tensors' own checksums: the index and its checksums,
-/// each entry, and that every shard is there and long enough. Its files stay open, so that a checkpoint that is pruned
-/// meanwhile can still be read. Any number of threads may read from it at once.
+/// An open checkpoint. The constructor checks everything but the tensors' own checksums: the index and its checksums,
+/// each entry, and that every shard is there and long enough. Its files stay open, so that a checkpoint that is deleted
+/// meanwhile can still be read. Any number of threads may read at once.
 class BundleReader {
  public:
   /// The tensors by name.
   using Entries = std::map<std::string, BundleEntry, std::less<>>;
 
   /// `prefix` is the path without `.index`.
-  /// @throws NotFoundError where there is no such checkpoint, DataLossError (naming file and tensor) where it is
+  /// @throws NotFoundError if there is no such checkpoint, DataLossError, naming file and tensor, if it is
   /// damaged or incomplete.
   TRAINHOOK_DECL explicit BundleReader(std::string prefix, BundleReaderOptions options = {});
 
@@ -43,11 +43,11 @@ class BundleReader {
   [[nodiscard]] const Entries& entries() const noexcept { return entries_; }
   [[nodiscard]] TRAINHOOK_DECL bool has_tensor(std::string_view name) const;
 
-  /// What the index says of one tensor. @throws NotFoundError, naming what is there instead.
+  /// The index entry of a tensor. @throws NotFoundError, which lists similar names.
   [[nodiscard]] TRAINHOOK_DECL const BundleEntry& entry(std::string_view name) const;
 
-  /// The tensor, read and verified; of a partitioned variable, its slices joined.
-  /// @throws NotFoundError where it, or one of its slices, was not saved, DataLossError for a wrong checksum,
+  /// Reads and verifies a tensor; joins the slices of a partitioned variable.
+  /// @throws NotFoundError if it, or one of its slices, was not saved, DataLossError for a wrong checksum,
   /// UnimplementedError for a type of tensor that this library does not hold.
   [[nodiscard]] TRAINHOOK_DECL Tensor get_tensor(std::string_view name) const;
 
@@ -56,7 +56,7 @@ class BundleReader {
   /// the tensor does not have.
   [[nodiscard]] TRAINHOOK_DECL Tensor get_tensor(std::string_view name, const TensorSlice& slice) const;
 
-  /// Reads every tensor that can be read and checks it, keeping none. @throws as `get_tensor`.
+  /// Reads and checks every tensor that this library can hold. @throws as `get_tensor`.
   TRAINHOOK_DECL void verify() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BundleWriter: writes a checkpoint that TensorFlow reads, and that exists wholly and durably or not at all.
+/// BundleWriter: writes a checkpoint that TensorFlow can read. It is committed as a whole or does not exist.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,13 @@
 namespace trainhook {
 
 struct BundleWriterOptions {
-  FileSystem* file_system = nullptr;  ///< null: the machine's own. Must outlive the writer.
+  FileSystem* file_system = nullptr;  ///< null: the disk. Must outlive the writer.
 
-  /// Replaces a checkpoint of the same prefix instead of refusing. From the moment the old one makes room until the new
-  /// one is committed there is none of this prefix: better is a prefix that was never used.
+  /// Replaces a checkpoint of the same prefix instead of refusing. Between the removal of the
+  /// old one and the commit of the new one there is none: prefer a prefix that was never used.
   bool overwrite = false;
 
-  /// A data file (shard) that has this many bytes gets no further tensor: the next one begins another file. 0: one file
-  /// holds all.
+  /// Once a data file (shard) has this many bytes, the next tensor begins another file. 0: one file holds all.
   std::uint64_t shard_bytes = 0;
 };
 
@@ -41,9 +40,9 @@ struct BundleWriterOptions {
 /// thread at a time.
 class BundleWriter {
  public:
-  /// `prefix` is the path without `.index`; its directory is created where it is missing.
-  /// @throws InvalidArgumentError for a name that TensorFlow could not find again, AlreadyExistsError where there is
-  /// such a checkpoint.
+  /// `prefix` is the path without `.index`; its directory is created if it is missing.
+  /// @throws InvalidArgumentError for a name that TensorFlow could not find, AlreadyExistsError if the checkpoint
+  /// exists.
   TRAINHOOK_DECL explicit BundleWriter(std::string prefix, BundleWriterOptions options = {});
 
   BundleWriter(const BundleWriter&) = delete;
@@ -60,24 +59,24 @@ class BundleWriter {
   /// a value.
   TRAINHOOK_DECL void add(const std::string& name, const Tensor& tensor);
 
-  /// The same for elements that lie, row-major, in somebody else's memory, which must not change meanwhile.
+  /// The same for row-major elements in other memory, which must not change meanwhile.
   TRAINHOOK_DECL void add(const std::string& name, DType dtype, const Shape& shape,
                           std::span<const std::byte> elements);
 
   /// Stores one slice of a partitioned variable, which has `full_shape` in all. Readers join the slices, or take any
   /// region of them; TensorFlow joins only some dtypes (not half, uint16, uint32, uint64 and string). One slice that is
   /// all of it is stored as a tensor.
-  /// @throws InvalidArgumentError where the slice is none of such a variable, overlaps one added before, or has another
-  /// shape than `tensor`.
+  /// @throws InvalidArgumentError if the slice does not fit `full_shape`, overlaps one added before, or differs in
+  /// shape from `tensor`.
   TRAINHOOK_DECL void add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
                                 const Tensor& tensor);
 
   /// Stores a file beside the bundle, for example `.meta`, that is committed together with it.
   TRAINHOOK_DECL void add_side_file(const std::string& suffix, std::string contents);
 
-  /// Commits: when this returns, the checkpoint is durable. When it throws, there is none (where `overwrite` was
-  /// needed, nor the old one if that had made room already).
-  /// @throws FailedPreconditionError where slices of a partitioned variable are missing; the writer stays open for
+  /// Commits: when this returns, the checkpoint is durable. When it throws, there is none; with `overwrite`, the old
+  /// one may be gone too.
+  /// @throws FailedPreconditionError if slices of a partitioned variable are missing; the writer stays open for
   /// them.
   TRAINHOOK_DECL void finish();
 
@@ -90,7 +89,7 @@ class BundleWriter {
   TRAINHOOK_DECL void refuse_existing();
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_temporary(const std::string& final_path);
 
-  // How many there will be is not known yet, and of no account in a temporary name.
+  // The final number of shards is unknown here; a temporary name does not need it.
   [[nodiscard]] TRAINHOOK_DECL std::string temporary_shard(std::uint32_t shard) const;
 
   void begin_shard() { data_ = create_temporary(temporary_shard(shards_++)); }
@@ -126,8 +125,8 @@ class BundleWriter {
 
   TRAINHOOK_DECL std::uint32_t append_strings(std::span<const std::string> strings);
 
-  /// Writes the bytes and returns the checksum continued over them. Small pieces are gathered, large ones go out from
-  /// where they lie.
+  /// Writes the bytes and returns the checksum continued over them. Small pieces are gathered, large ones are
+  /// written without a copy.
   TRAINHOOK_DECL std::uint32_t append(std::uint32_t crc, std::span<const std::byte> bytes);
 
   TRAINHOOK_DECL void flush();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The `checkpoint` file of a directory: which checkpoints there are and which is the newest, as TensorFlow keeps it.
+/// The `checkpoint` file of a directory, as TensorFlow keeps it: its checkpoints and which one is the newest.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct CheckpointState {
 
 inline constexpr const char* kLatestFilename = "checkpoint";
 
-/// The number behind the last `-` of a prefix: 100 for `run/model.ckpt-100`; nothing where there is none.
+/// The number behind the last `-` of a prefix: 100 for `run/model.ckpt-100`; nothing if there is none.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept;
 
 namespace detail {
@@ -34,14 +34,14 @@ namespace detail {
 /// Drops what changes nothing about a path: `.`, doubled and trailing slashes.
 TRAINHOOK_DECL std::string plain_path(std::string_view path);
 
-/// Takes the four fields that are known, whatever stands around them. @throws DataLossError.
+/// Reads the four known fields and skips all others. @throws DataLossError.
 TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path);
 
 }  // namespace detail
 
-/// Reads the state file of a directory. Nothing where there is none, or (with a warning) where it cannot be read or
+/// Reads the state file of a directory. Nothing if there is none, or (with a warning) if it cannot be read or
 /// does not parse.
-/// @throws InvalidArgumentError where it parses but names no newest checkpoint.
+/// @throws InvalidArgumentError if it parses but names no newest checkpoint.
 [[nodiscard]] TRAINHOOK_DECL std::optional<CheckpointState> get_checkpoint_state(
     FileSystem& file_system, const std::string& directory, const std::string& latest_filename = kLatestFilename);
 [[nodiscard]] inline std::optional<CheckpointState> get_checkpoint_state(
@@ -49,17 +49,17 @@ TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, con
   return get_checkpoint_state(posix_file_system(), directory, latest_filename);
 }
 
-/// Replaces the state file, durably. The newest path is added to the list where it is not the last of it. Paths are
+/// Replaces the state file, durably. The newest path is added to the list if it is not the last one there. Paths are
 /// stored relative to the directory, so that it can be moved; without `save_relative_paths`, absolute ones stay as they
 /// are, which is TensorFlow's default.
-/// @throws InvalidArgumentError where the newest path is empty, or the timestamps do not go with the paths;
-/// FailedPreconditionError where the newest path is the state file itself.
+/// @throws InvalidArgumentError if the newest path is empty, or there are not as many timestamps as paths;
+/// FailedPreconditionError if the newest path is the state file itself.
 TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::string& directory,
                                             CheckpointState state, const std::string& latest_filename = kLatestFilename,
                                             bool save_relative_paths = true);
 
-/// The newest checkpoint by the state file, where it is on disk; else nothing, with an error in the log. What is in it
-/// is not looked at: `checkpoint_candidates` gives more to choose from.
+/// The newest checkpoint according to the state file, if it is on disk; otherwise nothing, and an error in the log. Its
+/// contents are not checked; `checkpoint_candidates` returns more to choose from.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(
     FileSystem& file_system, const std::string& directory, const std::string& latest_filename = kLatestFilename);
 [[nodiscard]] inline std::optional<std::string> latest_checkpoint(
@@ -80,8 +80,8 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
 
 /// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that
 /// it lists or that are on disk, by falling step. A state file that cannot be read costs a warning, not the
-/// checkpoints. Those not listed count only where their basename is `basename`, or, without it, that of a listed one;
-/// where nothing is listed either, all count. A listed one may be missing on disk: the reader tells.
+/// checkpoints. Unlisted ones count only if their basename is `basename`, or, without it, that of a listed one; if
+/// none is listed, all count. A listed one may be missing on disk: reading it will tell.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {},
     const std::string& latest_filename = kLatestFilename);

@@ -8,24 +8,24 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/iterator_resource.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/graph/graph.hpp>
 
 namespace trainhook {
 namespace detail {
 
-/// Says of state that no checkpoint can hold what `policy` wants said. @throws FailedPreconditionError, naming iterator
-/// and stage, for `Fail`.
+/// Warns of state that no checkpoint can hold, as `policy` says. @throws FailedPreconditionError, naming iterator and
+/// stage, for `Fail`.
 TRAINHOOK_DECL void check_external_state(const IteratorResource& iterator, ExternalStatePolicy policy,
                                          std::string_view who);
 
 }  // namespace detail
 
 /// What to put into the collection `saveable_objects`, so that the model's saver stores the iterator called `name` as
-/// `<name>-state` and restores it with the model: the two are then of one step by construction. For training graphs
+/// `<name>-state` and restores it with the model: both are then always of the same step. For training graphs
 /// only: an evaluation must not continue the input of the training. Source:
 /// `tf.data.experimental.make_saveable_from_iterator`.
-/// @throws NotFoundError where the graph has no such iterator, FailedPreconditionError where it has state that the
+/// @throws NotFoundError if the graph has no such iterator, FailedPreconditionError if it has state that the
 /// policy does not allow.
 [[nodiscard]] TRAINHOOK_DECL SessionStateSaveable make_saveable_from_iterator(
     Graph& graph, std::string_view name, ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail);

@@ -10,7 +10,6 @@
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/wire.hpp>
 
 namespace trainhook {
 
@@ -25,19 +24,17 @@ class ObjectGraphKeys {
 
   [[nodiscard]] static bool is_object_based(const BundleReader& reader) { return reader.has_tensor(kObjectGraph); }
 
-  /// @throws NotFoundError where the checkpoint is not object-based, DataLossError where its graph is damaged.
+  /// @throws NotFoundError if the checkpoint is not object-based, DataLossError if its graph is damaged.
   TRAINHOOK_DECL explicit ObjectGraphKeys(const BundleReader& reader);
 
   [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
 
-  /// Under which name the checkpoint holds the variable. @throws NotFoundError, naming what is there, or
-  /// InvalidArgumentError where several variables are called so.
+  /// The name under which the checkpoint holds the variable. @throws NotFoundError, which lists similar names, or
+  /// InvalidArgumentError if several variables have this name.
   [[nodiscard]] TRAINHOOK_DECL const std::string& key(std::string_view full_name) const;
 
  private:
   static constexpr std::string_view kObjectGraph = "_CHECKPOINTABLE_OBJECT_GRAPH";
-
-  TRAINHOOK_DECL void add_attribute(WireReader attribute);
 
   std::string prefix_;
   Keys keys_;

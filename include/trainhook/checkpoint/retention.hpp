@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Retention: which checkpoints of a directory stay, and the state file that says so.
+/// Retention: decides which checkpoints of a directory are kept, and writes the state file.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 struct RetentionPolicy {
   int max_to_keep = 5;  ///< 0 keeps all, and lists the newest only
@@ -39,7 +39,7 @@ class Retention {
   /// Takes these, oldest first, as what there is; those that are not on disk do not count.
   TRAINHOOK_DECL void replace(const std::vector<std::string>& prefixes);
 
-  /// Those that will have to go one day, oldest first: none where all are kept.
+  /// The checkpoints that will be deleted one day, oldest first: none if all are kept.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> prefixes() const;
 
  private:
@@ -75,7 +75,7 @@ class Retention {
   std::optional<double> last_preserved_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/checkpoint/impl/retention.ipp>

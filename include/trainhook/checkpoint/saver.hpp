@@ -38,32 +38,32 @@ struct SessionStateSaveable {
 };
 
 struct SaverOptions {
-  std::vector<std::string> var_list{};  ///< names of variables; empty: all of the kinds below
+  std::vector<std::string> var_list{};  ///< names of variables; empty: all state of the kinds below
   std::vector<StateKind> kinds = {StateKind::Variable, StateKind::Auxiliary};
   bool with_saveables = true;  ///< also what the graph's `saveable_objects` say
   bool sharded = false;        ///< several data files: one that has `shard_bytes` is followed by another
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   int max_to_keep = 5;                            ///< 0 keeps all
-  double keep_checkpoint_every_n_hours = 10'000;  ///< of those that would go, one each so many hours stays for ever
+  double keep_checkpoint_every_n_hours = 10'000;  ///< of those to be deleted, one in this many hours is kept for ever
   bool pad_step_number = false;                   ///< `model.ckpt-00000100`
   bool save_relative_paths =
       true;                  ///< in the state file, so that the directory can be moved; false: absolute ones stay
   bool allow_empty = false;  ///< a session without state is no error
-  FileSystem* file_system = nullptr;  ///< null: the machine's own, or what `use` says
+  FileSystem* file_system = nullptr;  ///< null: what `use` sets, or the disk
   Clock* clock = nullptr;
 };
 
-/// One save. The checkpoint's prefix is `save_path`, with `-<global_step>` behind it where a step is given.
+/// One save. The checkpoint's prefix is `save_path`, followed by `-<global_step>` if a step is given.
 struct SaveRequest {
   std::string save_path{};
   std::optional<std::int64_t> global_step{};
   std::string latest_filename = "checkpoint";  ///< the state file, in the same directory
   std::string meta_graph{};                    ///< a serialized MetaGraphDef for `<prefix>.meta`; empty: none
-  bool write_state = true;                     ///< false: the state file does not hear of it, and nothing old goes
+  bool write_state = true;                     ///< false: leaves the state file and old checkpoints alone
 };
 
 /// Saves and restores variables, other state of the session and the graph's saveables in one bundle. Source: TensorFlow
-/// 1's `Saver`. `snapshot` and `restore` belong on the thread that runs the session; the rest may be called on any.
+/// 1's `Saver`. Call `snapshot` and `restore` on the thread that runs the session, the other members on any thread.
 class Saver {
  public:
   /// @throws InvalidArgumentError for a negative `max_to_keep`, a period that is not positive, or shards of no bytes.
@@ -71,7 +71,7 @@ class Saver {
 
   [[nodiscard]] const SaverOptions& options() const noexcept { return options_; }
 
-  /// The disk and clock of the session at hand, for a saver that was given none of its own.
+  /// Sets the disk and clock of the session, for a saver whose options have none.
   void use(FileSystem& file_system, Clock& clock) noexcept {
     lent_file_system_ = &file_system;
     lent_clock_ = &clock;
@@ -80,21 +80,21 @@ class Saver {
   /// Everything that this saver saves, as of now.
   [[nodiscard]] TRAINHOOK_DECL Snapshot snapshot(SessionRef session) const;
 
-  /// Commits a snapshot: bundle first, then the state file, then what is too old goes. Returns the prefix; empty where
-  /// there was nothing to save.
+  /// Commits a snapshot: bundle first, then the state file, then old checkpoints are deleted. Returns the prefix; empty
+  /// if there was nothing to save.
   TRAINHOOK_DECL std::string write(const Snapshot& snapshot, const SaveRequest& request);
 
   /// Takes a snapshot and commits it.
   std::string save(SessionRef session, const SaveRequest& request) { return write(snapshot(session), request); }
 
-  /// Reads and verifies the whole checkpoint, gives the saveables their state, then the session its own: where anything
-  /// is wrong, no variable has changed. A partitioned variable is joined; variables of an object-based checkpoint are
+  /// Reads and verifies the whole checkpoint, gives the saveables their state, then the session its own: if anything
+  /// is wrong, no variable changes. A partitioned variable is joined; variables of an object-based checkpoint are
   /// found by their full names.
-  /// @throws DataLossError where the checkpoint is damaged, InvalidArgumentError where there is none or a dtype or
-  /// shape differs, NotFoundError where a variable is missing.
+  /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
+  /// differs, NotFoundError if a variable is missing.
   TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix) const;
 
-  /// The checkpoints that later saves let go of, oldest first; none where `max_to_keep` is 0, or before the first save.
+  /// The checkpoints that later saves will delete, oldest first; none if `max_to_keep` is 0, or before the first save.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> last_checkpoints() const;
 
   /// Checkpoints of one directory and basename that count as saved earlier, oldest first, instead of those that the
@@ -115,8 +115,8 @@ class Saver {
 
   [[nodiscard]] TRAINHOOK_DECL BundleReader open(const std::string& prefix) const;
 
-  // Under which name the checkpoint has this piece of state, in the right dtype and shape; nothing where it may do
-  // without.
+  // Under which name the checkpoint has this piece of state, in the right dtype and shape; nothing if it may be
+  // missing.
   TRAINHOOK_DECL static std::optional<std::string> find_entry(const BundleReader& reader,
                                                               const std::optional<ObjectGraphKeys>& full_names,
                                                               const StateSpec& spec);
@@ -124,13 +124,13 @@ class Saver {
   TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const Saveable& saveable);
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
-  TRAINHOOK_DECL Retention& retention(const std::string& save_path, const std::string& latest_filename);
+  TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 
   SaverOptions options_;
   std::atomic<FileSystem*> lent_file_system_ = nullptr;
   std::atomic<Clock*> lent_clock_ = nullptr;
-  mutable std::mutex mutex_;            // several hooks may share a saver, each with a thread that writes
-  std::optional<Retention> retention_;  // of the last checkpoint's state file
+  mutable std::mutex mutex_;                    // several hooks may share a saver, each with a thread that writes
+  std::optional<detail::Retention> retention_;  // of the last checkpoint's state file
 };
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The keys under which the slices of a partitioned variable stand in a checkpoint's index, in an encoding that sorts
+/// The keys of the slices of a partitioned variable in a checkpoint's index, in an encoding that sorts
 /// as its parts do:
 ///
 ///     number 0, string name, number rank, then for each dimension: signed start, signed length (-1: all of it)

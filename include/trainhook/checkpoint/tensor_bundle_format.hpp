@@ -7,7 +7,7 @@
 ///     prefix.meta                   side file: MetaGraphDef, optional
 ///
 /// A tensor of fixed-size elements is stored as it lies in memory: row-major, little-endian. A string tensor is stored
-/// as `length:varint64* masked_crc32c(lengths):u32 characters*`, where the checksum covers each length as four bytes
+/// as `length:varint64* masked_crc32c(lengths):u32 characters*`; the checksum covers each length as four bytes
 /// (eight beyond 32 bits). An entry's checksum covers what is stored; for strings it begins with the lengths as above
 /// instead of as varints. The entry of a partitioned variable names its slices; each of them has an entry of its own,
 /// as of a tensor, under its slice key.
@@ -37,8 +37,7 @@ struct BundleEntry {
   std::uint32_t crc32c = 0;  ///< masked
   std::vector<TensorSlice>
       slices{};  ///< the pieces in which a partitioned variable is stored; its shard, offset and size are then 0
-  std::string
-      unsupported{};  ///< why this tensor cannot be read here, though its checkpoint is sound; empty where it can
+  std::string unsupported{};  ///< why this tensor cannot be read here, though its checkpoint is sound; empty if it can
 };
 
 namespace detail {

@@ -29,9 +29,9 @@ struct fmt::formatter<trainhook::TensorSlice> : trainhook::detail::ToStringForma
 
 namespace trainhook {
 
-/// For each dimension of a tensor where the region begins and how long it is, or all of the dimension: `TensorSlice{{3,
-/// 2}, {}}` is rows 3 and 4 of a matrix. Equality is of what was written, which also decides the key in a checkpoint:
-/// all of a dimension of 5 is not 0,5. Source: TensorFlow's `TensorSlice`.
+/// For each dimension of a tensor, the start and length of the region, or all of the dimension: `TensorSlice{{3,
+/// 2}, {}}` is rows 3 and 4 of a matrix. Slices are equal if they were written alike, since the key in a checkpoint
+/// depends on that: all of a dimension of 5 is not equal to 0,5. Source: TensorFlow's `TensorSlice`.
 class TensorSlice {
  public:
   static constexpr std::int64_t kFull = -1;
@@ -65,7 +65,7 @@ class TensorSlice {
   [[nodiscard]] std::span<const Extent> extents() const noexcept { return {extents_.data(), rank_}; }
 
   /// The same region of a tensor of shape `full`, with a start and a length in every dimension.
-  /// @throws InvalidArgumentError where it has another rank or reaches past the tensor.
+  /// @throws InvalidArgumentError if it has another rank or reaches past the tensor.
   [[nodiscard]] TRAINHOOK_DECL TensorSlice within(const Shape& full) const;
 
   /// The shape of the region in a tensor of shape `full`. @throws as `within`.
@@ -87,10 +87,10 @@ class TensorSlice {
 
 namespace detail {
 
-/// What two regions of one tensor (as `within` gives them) share; nothing where they share no element.
+/// What two regions of one tensor (as `within` gives them) share; nothing if they share no element.
 [[nodiscard]] TRAINHOOK_DECL std::optional<TensorSlice> intersection(const TensorSlice& a, const TensorSlice& b);
 
-/// Two of the regions of one tensor (as `within` gives them) that share an element; nothing where no two do.
+/// Two of the regions of one tensor (as `within` gives them) that share an element; nothing if no two do.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::pair<std::size_t, std::size_t>> find_overlap(
     std::span<const TensorSlice> regions);
 

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Time as something that is handed in: periods from a monotonic clock, stamps from the wall clock.
+/// Clock: the source of time, replaceable in tests. Periods come from a monotonic clock, stamps from the wall clock.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
-
-/// A length of time, in nanoseconds; every `std::chrono` duration converts to it.
-using Duration = std::chrono::nanoseconds;
 
 /// The source of time. Implementations may be called from several threads at once.
 class Clock {
@@ -26,13 +24,13 @@ class Clock {
   /// Seconds since the Unix epoch: for stamps in files.
   [[nodiscard]] virtual double wall_seconds() = 0;
 
-  /// Waits on `changed` until `ready()` holds or `monotonic_now()` reaches `deadline`; gives `ready()` as it then is.
+  /// Waits on `changed` until `ready()` holds or `monotonic_now()` reaches `deadline`; returns `ready()`.
   virtual bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Duration deadline,
                           FunctionRef<bool()> ready) = 0;
 };
 
-/// `duration` from now, as a time to wait for. What is too far away to be told is the end of time: `Duration::max()`
-/// waits for ever.
+/// The deadline `duration` from now. One too far away to be represented becomes `Duration::max()`, which waits for
+/// ever.
 template <class Rep, class Period>
 [[nodiscard]] Duration deadline_after(Clock& clock, std::chrono::duration<Rep, Period> duration) {
   using Given = std::chrono::duration<Rep, Period>;
@@ -41,7 +39,7 @@ template <class Rep, class Period>
   return duration > std::chrono::duration_cast<Given>(longest) ? Duration::max() : now + Duration(duration);
 }
 
-/// The machine's own clocks.
+/// The system's clocks.
 class SystemClock final : public Clock {
  public:
   [[nodiscard]] TRAINHOOK_DECL Duration monotonic_now() override;
@@ -50,7 +48,7 @@ class SystemClock final : public Clock {
                                  Duration deadline, FunctionRef<bool()> ready) override;
 };
 
-/// The clock that is used where none is given.
+/// The default clock.
 [[nodiscard]] inline Clock& system_clock() {
   static SystemClock clock;
   return clock;

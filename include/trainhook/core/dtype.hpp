@@ -4,7 +4,7 @@
 #pragma once
 
 #include <array>
-#include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace trainhook {
 
-/// The type of a tensor's elements. The numbers are TensorFlow's `DataType` and stand in files: never renumber.
+/// The type of a tensor's elements. The numbers are TensorFlow's `DataType` and are stored in files: never renumber.
 enum class DType : std::uint8_t {
   Invalid = 0,
   Float = 1,
@@ -38,7 +38,7 @@ enum class DType : std::uint8_t {
   UInt64 = 23,
 };
 
-/// IEEE 754 binary16 as stored bits: tensors hold it, arithmetic is the engine's business.
+/// IEEE 754 binary16, as stored bits: this library stores it and does no arithmetic with it.
 struct Half {
   std::uint16_t bits{};
   friend bool operator==(Half, Half) = default;
@@ -49,6 +49,10 @@ struct BFloat16 {
   std::uint16_t bits{};
   friend bool operator==(BFloat16, BFloat16) = default;
 };
+
+/// The number that the bits mean; exact.
+[[nodiscard]] TRAINHOOK_DECL float to_float(Half value) noexcept;
+[[nodiscard]] TRAINHOOK_DECL float to_float(BFloat16 value) noexcept;
 
 namespace detail {
 
@@ -85,6 +89,14 @@ constexpr const DTypeInfo* find_dtype(DType dtype) noexcept {
   return nullptr;
 }
 
+/// `std::complex<Part>`, whose header is not included here.
+template <class T, class Part>
+concept ComplexOf = sizeof(T) == 2 * sizeof(Part) && requires(const T& value) {
+  requires std::same_as<typename T::value_type, Part>;
+  { value.real() } -> std::same_as<Part>;
+  { value.imag() } -> std::same_as<Part>;
+};
+
 template <class T>
 inline constexpr DType kDTypeOf = DType::Invalid;
 template <>
@@ -101,8 +113,8 @@ template <>
 inline constexpr DType kDTypeOf<std::int8_t> = DType::Int8;
 template <>
 inline constexpr DType kDTypeOf<std::string> = DType::String;
-template <>
-inline constexpr DType kDTypeOf<std::complex<float>> = DType::Complex64;
+template <ComplexOf<float> T>
+inline constexpr DType kDTypeOf<T> = DType::Complex64;
 template <>
 inline constexpr DType kDTypeOf<std::int64_t> = DType::Int64;
 template <>
@@ -113,8 +125,8 @@ template <>
 inline constexpr DType kDTypeOf<BFloat16> = DType::BFloat16;
 template <>
 inline constexpr DType kDTypeOf<std::uint16_t> = DType::UInt16;
-template <>
-inline constexpr DType kDTypeOf<std::complex<double>> = DType::Complex128;
+template <ComplexOf<double> T>
+inline constexpr DType kDTypeOf<T> = DType::Complex128;
 template <>
 inline constexpr DType kDTypeOf<Half> = DType::Half;
 template <>
@@ -140,7 +152,7 @@ inline constexpr DType dtype_of = detail::kDTypeOf<T>;
   return info == nullptr ? 0 : info->size;
 }
 
-/// TensorFlow's short name, for example `float32`; `invalid` for what is no dtype.
+/// TensorFlow's short name, for example `float32`; `invalid` for any other value.
 [[nodiscard]] constexpr std::string_view dtype_name(DType dtype) noexcept {
   const detail::DTypeInfo* info = detail::find_dtype(dtype);
   return info == nullptr ? "invalid" : info->name;
@@ -174,6 +186,23 @@ struct fmt::formatter<trainhook::DType> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(trainhook::DType dtype, fmt::format_context& context) const {
     return trainhook::detail::append_text(context, trainhook::dtype_name(dtype));
+  }
+};
+
+/// Prints the number, `1.5`.
+template <>
+struct fmt::formatter<trainhook::Half> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(trainhook::Half value, fmt::format_context& context) const {
+    return trainhook::detail::append_text(context, fmt::format("{}", trainhook::to_float(value)));
+  }
+};
+
+template <>
+struct fmt::formatter<trainhook::BFloat16> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(trainhook::BFloat16 value, fmt::format_context& context) const {
+    return trainhook::detail::append_text(context, fmt::format("{}", trainhook::to_float(value)));
   }
 };
 

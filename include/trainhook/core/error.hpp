@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The one family of errors: a code for programs, a message that names the thing and the way out for people.
+/// Error: a code for programs, and a message for people that names what failed and what to do.
 #pragma once
 
 #include <exception>
@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/format.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
@@ -46,6 +47,9 @@ class Error : public std::runtime_error {
   Error& operator=(const Error&) = default;
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+  /// Code and message, `DataLoss: bad checksum in ...`. fmt prints the same.
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
  private:
   ErrorCode code_;
@@ -87,6 +91,11 @@ using DataLossError = CodedError<ErrorCode::DataLoss>;
 [[nodiscard]] TRAINHOOK_DECL std::string describe(const std::exception_ptr& error) noexcept;
 
 }  // namespace trainhook
+
+template <>
+struct fmt::formatter<trainhook::Error> : trainhook::detail::ToStringFormatter<trainhook::Error> {};
+template <trainhook::ErrorCode Code>
+struct fmt::formatter<trainhook::CodedError<Code>> : trainhook::detail::ToStringFormatter<trainhook::Error> {};
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/core/impl/error.ipp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Where the library's log lines go: a sink that a program can replace.
+/// Log lines of the library, and the sink that receives them, which a program can replace.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a message says about a name that is not there.
+/// Suggests names in messages about a name that was not found.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-/// Of the names that are there: those in which the last part of `wanted` stands, or the first few.
+/// Text that lists the names that contain the last part of `wanted`, or else the first few names.
 [[nodiscard]] TRAINHOOK_DECL std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted);
 
 /// The same with the keys of a map.

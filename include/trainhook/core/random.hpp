@@ -4,31 +4,16 @@
 #pragma once
 
 #include <array>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <numbers>
 #include <span>
 
 #include <trainhook/core/linkage.hpp>
 
-// The generator's own header is written in C and trips over warnings that users may have made errors.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#include <Random123/philox.h>
-#pragma GCC diagnostic pop
-
-#include <trainhook/core/error.hpp>
-
 namespace trainhook {
 
-/// Where a generator stands. Two generators of equal state give equal numbers for ever, on every platform.
+/// The state of a generator. Generators of equal state give equal numbers for ever, on every platform.
 struct PhiloxState {
-  std::uint64_t seed{};      ///< the key: numbers of different seeds have nothing to do with each other
+  std::uint64_t seed{};      ///< the key: numbers of different seeds are independent
   std::uint64_t stream{};    ///< the upper half of the counter: 2^64 streams of one seed that never overlap
   std::uint64_t position{};  ///< how many 32-bit words of the stream were drawn
   friend bool operator==(const PhiloxState&, const PhiloxState&) = default;
@@ -38,11 +23,11 @@ struct PhiloxState {
 [[nodiscard]] TRAINHOOK_DECL std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std::uint64_t stream,
                                                                        std::uint64_t block) noexcept;
 
-/// One number out of two, for seeds of parts that are derived from the seed of a whole.
+/// Derives the seed of a part from the seed of the whole.
 [[nodiscard]] TRAINHOOK_DECL std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) noexcept;
 
-/// A stream of random numbers. Drawing moves `position`; nothing else is remembered, so that saving a generator means
-/// saving its state and jumping anywhere costs nothing. Integers and uniform numbers are the same everywhere; normal
+/// A stream of random numbers. Drawing moves `position`, and there is no other state: to save a generator, save
+/// its state; to jump anywhere costs nothing. Integers and uniform numbers are the same everywhere; normal
 /// ones go through the C library's `log`, `sin` and `cos`, which differ between libraries in the last bit. For one
 /// thread at a time. Also a standard UniformRandomBitGenerator, but no standard distribution is specified exactly: use
 /// the members. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11; as used by
@@ -110,31 +95,6 @@ class PhiloxGenerator {
   TRAINHOOK_DECL std::uint64_t below_32(std::uint32_t bound) noexcept;
   TRAINHOOK_DECL std::uint64_t below_64(std::uint64_t bound) noexcept;
   TRAINHOOK_DECL static std::uint64_t high_product(std::uint64_t a, std::uint64_t b) noexcept;
-
-  template <class T>
-  static std::array<T, 2> box_muller(T radius_draw, T angle_draw) noexcept {
-    const T radius = std::sqrt(T{-2} * std::log(T{1} - radius_draw));  // 1 - [0, 1) is never 0
-    const T angle = T{2} * std::numbers::pi_v<T> * angle_draw;
-    return {radius * std::cos(angle), radius * std::sin(angle)};
-  }
-
-  template <class T, class Draw>
-  static void fill_pairs(std::span<T> values, Draw draw) noexcept {
-    for (std::size_t i = 0; i < values.size(); i += 2) {
-      const std::array<T, 2> pair = draw();
-      values[i] = pair[0];
-      if (i + 1 < values.size()) values[i + 1] = pair[1];
-    }
-  }
-  template <class T, class Draw>
-  static void fill_truncated(std::span<T> values, Draw draw) noexcept {
-    std::size_t filled = 0;
-    while (filled < values.size()) {
-      for (T value : draw()) {
-        if (filled < values.size() && std::abs(value) <= T{2}) values[filled++] = value;
-      }
-    }
-  }
 
   PhiloxState state_;
   std::array<std::uint32_t, 4> block_{};

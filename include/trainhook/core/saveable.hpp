@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// State that is kept over a restart: what a session has, and objects of one's own that go into the same checkpoint.
+/// State that survives a restart: the pieces of a session's state, and objects that go into the same checkpoint.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@
 
 namespace trainhook {
 
-/// What a piece of a session's state is, which decides who saves it and whether restoring can do without.
+/// The kind of a piece of a session's state. It decides who saves it, and if a checkpoint may lack it.
 enum class StateKind {
   Variable,   ///< parameters, optimizer slots, the global step: a model without one of them is not restored
-  Auxiliary,  ///< random generators and other small state: where a checkpoint has none, it keeps its value and a log
+  Auxiliary,  ///< random generators and other small state: if a checkpoint has none, it keeps its value, and a log
               ///< line says so
-  Input,      ///< positions of input pipelines: saved where an input hook or a saveable asks for it
+  Input,      ///< positions of input pipelines: saved if an input hook or a saveable asks for it
 };
 
 /// One named piece of a session's state.
@@ -44,10 +44,10 @@ class StateValues {
   /// The value called `name`, or null.
   [[nodiscard]] TRAINHOOK_DECL const Tensor* find(std::string_view name) const noexcept;
 
-  /// The value called `name`. @throws NotFoundError where there is none.
+  /// The value called `name`. @throws NotFoundError if there is none.
   [[nodiscard]] TRAINHOOK_DECL const Tensor& at(std::string_view name) const;
 
-  /// How the layout was numbered by whoever wrote it.
+  /// The version of the layout, for the object that wrote it.
   int version = 1;
 
  private:
@@ -60,13 +60,13 @@ class Saveable {
  public:
   TRAINHOOK_DECL virtual ~Saveable();
 
-  /// What its entries in the checkpoint begin with; unique within a graph.
+  /// The prefix of its entries in the checkpoint; unique within a graph.
   [[nodiscard]] virtual std::string name() const = 0;
 
   /// The state as of now. Names are relative to `name()`; an empty name is the object's only value.
   [[nodiscard]] virtual StateValues save() = 0;
 
-  /// Takes the state back, before any variable is touched. Empty where the checkpoint has none: starts fresh.
+  /// Restores the state, before any variable is changed. `values` is empty if the checkpoint has none: start fresh.
   /// A DataLossError makes a session try the next older checkpoint; any other exception ends its creation.
   virtual void load(const StateValues& values) = 0;
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Shapes of tensors: fully known (`Shape`) and as far as a graph knows them (`PartialShape`).
+/// Shapes of tensors: fully known (`Shape`) or partly known (`PartialShape`).
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/format.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
@@ -21,14 +21,10 @@ inline constexpr std::int64_t kUnknownDim = -1;
 
 namespace detail {
 
-inline std::string dims_to_string(std::span<const std::int64_t> dims) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (i > 0) text += ',';
-    text += dims[i] == kUnknownDim ? std::string("?") : fmt::format("{}", dims[i]);
-  }
-  return text + "]";
-}
+[[nodiscard]] TRAINHOOK_DECL std::string dims_to_string(std::span<const std::int64_t> dims);
+
+/// Throws the error for dimensions of which one is below `least`, or that are too many or too large.
+[[noreturn]] TRAINHOOK_DECL void throw_bad_shape(std::span<const std::int64_t> dims, std::int64_t least);
 
 }  // namespace detail
 
@@ -40,16 +36,12 @@ class Shape {
   /// @throws InvalidArgumentError for a negative dimension, more than `kMaxRank` of them, or a product beyond 63 bits.
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const std::int64_t> dims) {
-    if (dims.size() > kMaxRank)
-      throw InvalidArgumentError("a shape has at most {} dimensions, not {}", kMaxRank, dims.size());
+    if (dims.size() > kMaxRank) detail::throw_bad_shape(dims, 0);
     std::int64_t product = 1;
     for (std::int64_t dim : dims) {
-      if (dim < 0) throw InvalidArgumentError("shape {} has a negative dimension", detail::dims_to_string(dims));
-      if (__builtin_mul_overflow(product, dim, &product)) {
-        throw InvalidArgumentError("shape {} has more elements than 63 bits count", detail::dims_to_string(dims));
-      }
+      if (dim < 0 || __builtin_mul_overflow(product, dim, &product)) detail::throw_bad_shape(dims, 0);
     }
-    std::copy(dims.begin(), dims.end(), dims_.begin());
+    for (std::size_t i = 0; i < dims.size(); ++i) dims_[i] = dims[i];
     rank_ = dims.size();
   }
 
@@ -64,8 +56,11 @@ class Shape {
     return product;
   }
 
-  [[nodiscard]] std::string to_string() const { return detail::dims_to_string(dims()); }
-  friend bool operator==(const Shape& a, const Shape& b) noexcept { return std::ranges::equal(a.dims(), b.dims()); }
+  /// `[2,3]`. fmt prints the same.
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
+  friend bool operator==(const Shape& a, const Shape& b) noexcept {
+    return a.rank_ == b.rank_ && a.dims_ == b.dims_;  // dimensions past the rank are 0
+  }
 
  private:
   std::array<std::int64_t, kMaxRank> dims_{};
@@ -81,13 +76,11 @@ class PartialShape {
   /// @throws InvalidArgumentError for a dimension below -1, or more than `kMaxRank` of them.
   PartialShape(std::initializer_list<std::int64_t> dims) : PartialShape(std::span(dims.begin(), dims.size())) {}
   explicit PartialShape(std::span<const std::int64_t> dims) : known_rank_(true) {
-    if (dims.size() > kMaxRank)
-      throw InvalidArgumentError("a shape has at most {} dimensions, not {}", kMaxRank, dims.size());
+    if (dims.size() > kMaxRank) detail::throw_bad_shape(dims, kUnknownDim);
     for (std::int64_t dim : dims) {
-      if (dim < kUnknownDim)
-        throw InvalidArgumentError("shape {} has a dimension below -1", detail::dims_to_string(dims));
+      if (dim < kUnknownDim) detail::throw_bad_shape(dims, kUnknownDim);
     }
-    std::copy(dims.begin(), dims.end(), dims_.begin());
+    for (std::size_t i = 0; i < dims.size(); ++i) dims_[i] = dims[i];
     rank_ = dims.size();
   }
   PartialShape(const Shape& shape) : PartialShape(shape.dims()) {}
@@ -98,16 +91,16 @@ class PartialShape {
   [[nodiscard]] std::span<const std::int64_t> dims() const noexcept { return {dims_.data(), rank_}; }
 
   [[nodiscard]] bool is_fully_known() const noexcept {
-    return known_rank_ && std::ranges::none_of(dims(), [](std::int64_t dim) { return dim == kUnknownDim; });
+    for (const std::int64_t dim : dims()) {
+      if (dim == kUnknownDim) return false;
+    }
+    return known_rank_;
   }
 
-  /// The known shape. @throws FailedPreconditionError where something is still unknown.
-  [[nodiscard]] Shape known() const {
-    if (!is_fully_known()) throw FailedPreconditionError("shape {} is not fully known", to_string());
-    return Shape(dims());
-  }
+  /// The known shape. @throws FailedPreconditionError if something is unknown.
+  [[nodiscard]] TRAINHOOK_DECL Shape known() const;
 
-  /// Whether a tensor of shape `shape` (or one that is as partly known) may stand here.
+  /// Whether a tensor of `shape`, which may be partly known, can have this shape.
   [[nodiscard]] bool compatible_with(const PartialShape& shape) const noexcept {
     if (!known_rank_ || !shape.known_rank_) return true;
     if (rank_ != shape.rank_) return false;
@@ -117,9 +110,10 @@ class PartialShape {
     return true;
   }
 
-  [[nodiscard]] std::string to_string() const { return known_rank_ ? detail::dims_to_string(dims()) : "<unknown>"; }
+  /// `[?,3]`, or `<unknown>` for an unknown rank. fmt prints the same.
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
   friend bool operator==(const PartialShape& a, const PartialShape& b) noexcept {
-    return a.known_rank_ == b.known_rank_ && std::ranges::equal(a.dims(), b.dims());
+    return a.known_rank_ == b.known_rank_ && a.rank_ == b.rank_ && a.dims_ == b.dims_;
   }
 
  private:
@@ -135,3 +129,7 @@ struct fmt::formatter<trainhook::Shape> : trainhook::detail::ToStringFormatter<t
 
 template <>
 struct fmt::formatter<trainhook::PartialShape> : trainhook::detail::ToStringFormatter<trainhook::PartialShape> {};
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/core/impl/shape.ipp>
+#endif

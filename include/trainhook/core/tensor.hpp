@@ -3,7 +3,6 @@
 /// Tensor: a value with dtype, shape and a shared row-major buffer that is copied when written through.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include <trainhook/core/buffer.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/format.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 
 namespace trainhook {
@@ -27,13 +27,11 @@ namespace trainhook {
 /// at a time.
 class Tensor {
  public:
-  /// No value: dtype `Invalid`. What a run gives for an Operation.
+  /// No value: dtype `Invalid`. A run returns one for an Operation.
   Tensor() noexcept = default;
 
   /// Zeros (empty strings) of the given shape.
-  Tensor(DType dtype, const Shape& shape) : Tensor(uninitialized(dtype, shape)) {
-    if (dtype != DType::String) std::ranges::fill(raw_bytes(), std::byte{0});
-  }
+  TRAINHOOK_DECL Tensor(DType dtype, const Shape& shape);
 
   /// A scalar.
   template <TensorElement T>
@@ -41,13 +39,13 @@ class Tensor {
   Tensor(T value) noexcept : dtype_(dtype_of<T>) {
     std::memcpy(inline_, &value, sizeof value);
   }
-  Tensor(std::string_view value) : Tensor(DType::String, Shape{}) { buffer_.strings()[0] = value; }
+  TRAINHOOK_DECL Tensor(std::string_view value);
   Tensor(const std::string& value) : Tensor(std::string_view(value)) {}
   Tensor(const char* value) : Tensor(std::string_view(value)) {}
 
-  /// Elements of any value, for a caller who writes all of them. Strings are always empty ones.
+  /// Elements of unspecified value, for a caller that writes all of them. Strings are empty.
   [[nodiscard]] static Tensor uninitialized(DType dtype, const Shape& shape) {
-    if (detail::find_dtype(dtype) == nullptr) throw InvalidArgumentError("a tensor needs a dtype that it can hold");
+    if (detail::find_dtype(dtype) == nullptr) throw_no_dtype();
     Tensor tensor;
     tensor.dtype_ = dtype;
     tensor.shape_ = shape;
@@ -58,11 +56,10 @@ class Tensor {
   /// A copy of `values` in row-major order. @throws InvalidArgumentError unless `shape` has as many elements.
   template <TensorElement T>
   [[nodiscard]] static Tensor copy_of(std::span<const T> values, const Shape& shape) {
-    if (static_cast<std::uint64_t>(shape.num_elements()) != values.size()) {
-      throw InvalidArgumentError("{} values do not fill shape {}", values.size(), shape);
-    }
+    if (static_cast<std::uint64_t>(shape.num_elements()) != values.size()) throw_count(values.size(), shape);
     Tensor tensor = uninitialized(dtype_of<T>, shape);
-    std::ranges::copy(values, tensor.overwrite_data<T>().begin());
+    const std::span<T> elements = tensor.overwrite_data<T>();
+    for (std::size_t i = 0; i < values.size(); ++i) elements[i] = values[i];
     return tensor;
   }
 
@@ -86,7 +83,7 @@ class Tensor {
     return static_cast<std::size_t>(num_elements()) * dtype_size(dtype_);
   }
 
-  /// The elements to read. @throws InvalidArgumentError where the dtype is another one.
+  /// The elements, to read. @throws InvalidArgumentError if the tensor has another dtype.
   template <TensorElement T>
   [[nodiscard]] std::span<const T> data() const {
     expect_dtype(dtype_of<T>);
@@ -97,7 +94,7 @@ class Tensor {
     }
   }
 
-  /// The elements to change: copies them first where another handle shares the buffer.
+  /// The elements, to change. They are copied first if another handle shares the buffer.
   template <TensorElement T>
   [[nodiscard]] std::span<T> mutable_data() {
     expect_dtype(dtype_of<T>);
@@ -105,7 +102,7 @@ class Tensor {
     return writable<T>();
   }
 
-  /// The elements to write anew, every one of them: a shared buffer is swapped for another without copying.
+  /// The elements, to overwrite all of them: a shared buffer is replaced without copying.
   template <TensorElement T>
   [[nodiscard]] std::span<T> overwrite_data() {
     expect_dtype(dtype_of<T>);
@@ -113,8 +110,8 @@ class Tensor {
     return writable<T>();
   }
 
-  /// The elements as they are and the place for those they become, in one pass from one to the other: the same memory
-  /// where no other handle shares it, else memory of this handle's own that holds nothing yet, which saves the copy.
+  /// The old elements and room for the new ones, for a pass that computes one from the other. Both are the same memory
+  /// unless another handle shares the buffer; then `to` is a new buffer, and no element is copied.
   template <TensorElement T>
     requires(!std::is_same_v<T, std::string>)
   struct Update {
@@ -148,34 +145,22 @@ class Tensor {
     return raw_bytes();
   }
 
-  /// The only element. @throws InvalidArgumentError where there is not exactly one, or the dtype is another.
+  /// The only element. @throws InvalidArgumentError unless there is exactly one, of this dtype.
   template <TensorElement T>
   [[nodiscard]] T scalar() const {
     const std::span<const T> elements = data<T>();
-    if (elements.size() != 1) throw InvalidArgumentError("a tensor of shape {} is not a single value", shape_);
+    if (elements.size() != 1) throw_not_single();
     return elements[0];
   }
 
-  /// The same elements under another shape, sharing the buffer. @throws InvalidArgumentError where the counts differ.
-  [[nodiscard]] Tensor reshaped(const Shape& shape) const {
-    if (shape.num_elements() != num_elements()) throw InvalidArgumentError("shape {} cannot become {}", shape_, shape);
-    if (shape == shape_) return *this;
-    Tensor result;
-    result.dtype_ = dtype_;
-    result.shape_ = shape;
-    if (!is_inline() && !result.is_inline()) {
-      result.buffer_ = buffer_;
-    } else {  // between a boxed single element and one inside the handle
-      if (!result.is_inline()) result.buffer_ = result.new_buffer();
-      std::memcpy(result.raw(), raw(), byte_size());
-    }
-    return result;
-  }
+  /// The same elements under another shape, sharing the buffer. @throws InvalidArgumentError if the numbers of elements
+  /// differ.
+  [[nodiscard]] TRAINHOOK_DECL Tensor reshaped(const Shape& shape) const;
 
   /// Whether no other handle shares the elements, so that writing copies nothing.
   [[nodiscard]] bool is_unique() const noexcept { return is_inline() || buffer_.is_unique(); }
 
-  /// Makes this a tensor of `dtype` and `shape` whose elements the caller then overwrites; keeps the buffer where it is
+  /// Makes this a tensor of `dtype` and `shape`, whose elements the caller then overwrites. Keeps the buffer if it is
   /// unshared and large enough.
   void reset_to(DType dtype, const Shape& shape) {
     if (dtype_ == dtype && shape_ == shape && is_unique()) return;
@@ -190,15 +175,12 @@ class Tensor {
     shape_ = shape;  // a scalar lives in the handle, its buffer stays for the next larger value
   }
 
-  /// Same dtype, shape and bits: NaN equals itself, 0.0 is not -0.0.
-  friend bool operator==(const Tensor& a, const Tensor& b) {
-    if (a.dtype_ != b.dtype_ || a.shape_ != b.shape_) return false;
-    if (a.dtype_ == DType::String) return std::ranges::equal(a.data<std::string>(), b.data<std::string>());
-    return a.byte_size() == 0 || std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
-  }
+  /// Same dtype, shape and bits: NaN equals itself, and 0.0 differs from -0.0.
+  friend bool operator==(const Tensor& a, const Tensor& b) { return a.equals(b); }
 
-  /// `float32[2,3]`, for messages.
-  [[nodiscard]] std::string to_string() const { return fmt::format("{}{}", dtype_, shape_); }
+  /// Dtype, shape and elements for people: `float32[2,2] [[1 2] [3 4]]`, `int32[] 7`, `string[] "a"`; of a large tensor
+  /// the first and last elements of each dimension, `int32[1000] [0 1 2 ... 997 998 999]`. fmt prints the same.
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
  private:
   [[nodiscard]] bool is_inline() const noexcept { return shape_.rank() == 0 && dtype_ != DType::String; }
@@ -224,31 +206,31 @@ class Tensor {
   [[nodiscard]] static std::size_t bytes_needed(DType dtype, const Shape& shape) {
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(static_cast<std::size_t>(shape.num_elements()), dtype_size(dtype), &bytes)) {
-      throw ResourceExhaustedError("no memory for a tensor {}{}", dtype, shape);
+      throw_too_large(dtype, shape);
     }
     return bytes;
   }
 
   void make_unique(bool keep_elements) {
-    if (is_unique()) return;
-    detail::Buffer fresh = new_buffer();
-    if (keep_elements) {
-      if (dtype_ == DType::String) {
-        std::ranges::copy(buffer_.strings(), fresh.strings().begin());
-      } else {
-        std::memcpy(fresh.bytes(), buffer_.bytes(), byte_size());
-      }
-    }
-    buffer_ = std::move(fresh);
+    if (!is_unique()) replace_buffer(keep_elements);
   }
+  TRAINHOOK_DECL void replace_buffer(bool keep_elements);
+
+  [[nodiscard]] TRAINHOOK_DECL bool equals(const Tensor& other) const;
 
   void expect_dtype(DType wanted) const {
-    if (dtype_ != wanted) throw InvalidArgumentError("the tensor holds {}, not {}", dtype_, wanted);
+    if (dtype_ != wanted) throw_dtype(wanted);
   }
   void expect_bytes() const {
-    if (dtype_ == DType::String)
-      throw InvalidArgumentError("a string tensor has no flat bytes; use data<std::string>()");
+    if (dtype_ == DType::String) throw_no_bytes();
   }
+
+  [[noreturn]] TRAINHOOK_DECL static void throw_no_dtype();
+  [[noreturn]] TRAINHOOK_DECL static void throw_count(std::size_t count, const Shape& shape);
+  [[noreturn]] TRAINHOOK_DECL static void throw_too_large(DType dtype, const Shape& shape);
+  [[noreturn]] TRAINHOOK_DECL void throw_dtype(DType wanted) const;
+  [[noreturn]] TRAINHOOK_DECL void throw_no_bytes() const;
+  [[noreturn]] TRAINHOOK_DECL void throw_not_single() const;
 
   Shape shape_;
   DType dtype_ = DType::Invalid;
@@ -256,7 +238,7 @@ class Tensor {
   detail::Buffer buffer_;
 };
 
-/// A tensor and what it is called: an entry of a snapshot or a checkpoint.
+/// A named tensor: an entry of a snapshot or a checkpoint.
 struct NamedTensor {
   std::string name;
   Tensor tensor;
@@ -266,3 +248,7 @@ struct NamedTensor {
 
 template <>
 struct fmt::formatter<trainhook::Tensor> : trainhook::detail::ToStringFormatter<trainhook::Tensor> {};
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/core/impl/tensor.ipp>
+#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Batching: gathered straight from the rows of a source where there is one, stacked from elements otherwise.
+/// Batching: gathers rows straight from a source that has them, and stacks elements otherwise.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/node.hpp>
+#include <trainhook/data/dataset_node.hpp>
 
 namespace trainhook::detail {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Dataset: a description of where elements come from and what happens to them on the way, as TensorFlow's
-/// `tf.data.Dataset`.
+/// Dataset: an input pipeline, like TensorFlow's `tf.data.Dataset`.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,11 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/data/cardinality.hpp>
 #include <trainhook/data/dataset_iterator.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/functional.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/sources.hpp>
+#include <trainhook/data/generator.hpp>
+#include <trainhook/data/map_function.hpp>
 
 namespace trainhook {
 
@@ -31,8 +30,8 @@ struct BatchOptions {
 
 struct MapOptions {
   std::optional<ElementSpec> element_spec{};  ///< what the function returns; without it, what it is given
-  bool stateful = false;  ///< the function remembers something from call to call, which no checkpoint will hold
-  std::int64_t num_parallel_calls = 1;  ///< threads that call the function; elements keep their order
+  bool stateful = false;                      ///< the function has state of its own, which no checkpoint holds
+  std::int64_t num_parallel_calls = 1;        ///< threads that call the function; elements keep their order
 };
 
 struct InterleaveOptions {
@@ -63,7 +62,7 @@ class Dataset {
   [[nodiscard]] static Dataset range(std::int64_t end) { return range(0, end); }
   [[nodiscard]] TRAINHOOK_DECL static Dataset range(std::int64_t begin, std::int64_t end, std::int64_t step = 1);
 
-  /// Elements that a function computes from their number, 0 to size - 1. It must be pure, and callable from several
+  /// Elements that a function computes from their index, 0 to size - 1. It must be pure, and callable from several
   /// threads.
   [[nodiscard]] TRAINHOOK_DECL static Dataset from_function(std::int64_t size, ElementSpec spec,
                                                             std::function<Element(std::int64_t index)> function);
@@ -74,7 +73,7 @@ class Dataset {
   /// A source of your own that can seek.
   [[nodiscard]] TRAINHOOK_DECL static Dataset from_rows(std::shared_ptr<const RowSource> rows);
 
-  /// Elements of a generator; `make` is called for every pass. `name` stands in messages and in saved states.
+  /// Elements of a generator; `make` is called for every pass. `name` is used in messages and in saved states.
   [[nodiscard]] TRAINHOOK_DECL static Dataset from_generator(ElementSpec spec, std::function<Generator()> make,
                                                              std::string name = "generator");
 
@@ -84,8 +83,8 @@ class Dataset {
   /// What `function` makes of each element.
   [[nodiscard]] TRAINHOOK_DECL Dataset map(MapFunction function, MapOptions options = {}) const;
 
-  /// The elements of the datasets that `function` makes of each element, in turns, in the order of `tf.data`. Where
-  /// those shuffle they need a seed; one and the same gives each of them another order.
+  /// The elements of the datasets that `function` makes of each element, in turns, in the order of `tf.data`. If
+  /// those datasets shuffle, they need a seed; the same seed gives each of them another order.
   [[nodiscard]] TRAINHOOK_DECL Dataset interleave(std::function<Dataset(const Element& element)> function,
                                                   InterleaveOptions options = {}) const;
 
@@ -119,21 +118,21 @@ class Dataset {
   /// These elements, then those of `dataset`.
   [[nodiscard]] TRAINHOOK_DECL Dataset concatenate(const Dataset& dataset) const;
 
-  /// A thread of each iterator's own keeps up to `buffer_size` elements ready.
+  /// Each iterator has a thread that keeps up to `buffer_size` elements ready.
   [[nodiscard]] TRAINHOOK_DECL Dataset prefetch(std::int64_t buffer_size) const;
 
   /// Dtypes and shapes of an element's components.
-  [[nodiscard]] const ElementSpec& element_spec() const noexcept { return node_->spec(); }
+  [[nodiscard]] TRAINHOOK_DECL const ElementSpec& element_spec() const noexcept;
 
   /// How many elements there are, `kInfiniteCardinality` or `kUnknownCardinality`.
-  [[nodiscard]] std::int64_t cardinality() const { return node_->cardinality(); }
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t cardinality() const;
 
-  /// A line for each stage whose state a checkpoint would miss; empty for most pipelines.
+  /// A line for each stage that has state which a checkpoint cannot hold; empty for most pipelines.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> external_state() const;
 
   [[nodiscard]] DatasetIterator make_iterator() const { return DatasetIterator(node_); }
 
-  /// For stages outside of this class.
+  /// For code that adds stages of its own.
   [[nodiscard]] const detail::NodePtr& node() const noexcept { return node_; }
 
  private:

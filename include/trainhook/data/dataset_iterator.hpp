@@ -3,7 +3,6 @@
 /// One run over a dataset, for one thread at a time: next element, save, restore.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,48 +10,49 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 
 namespace trainhook {
 
-/// Walks over the elements of a dataset. Its state is its position after the elements that were consumed, and what
-/// stages hold back besides: saved, and restored into an iterator over an equal dataset, even in another process, it
-/// goes on with the very next element.
+namespace detail {
+
+class DatasetNode;
+using NodePtr = std::shared_ptr<const DatasetNode>;
+template <class Item>
+class Stream;
+
+}  // namespace detail
+
+/// Walks over the elements of a dataset. Its state is its position after the elements that were consumed, with
+/// what stages have buffered. Restored into an iterator over an equal dataset, even in another process, it continues
+/// with the next element.
 class DatasetIterator {
  public:
   TRAINHOOK_DECL explicit DatasetIterator(detail::NodePtr node);
+  TRAINHOOK_DECL DatasetIterator(DatasetIterator&&) noexcept;
+  TRAINHOOK_DECL DatasetIterator& operator=(DatasetIterator&&) noexcept;
+  TRAINHOOK_DECL ~DatasetIterator();
 
-  /// Fetches the next element; false at the end. Hand in the same `element` again and its memory is used again.
-  /// After an error the element that could not be had is skipped.
-  [[nodiscard]] bool next(Element& element) { return stream_->next(element); }
+  /// Fetches the next element; false at the end. Pass the same `element` again, and its memory is reused.
+  /// After an error the element that failed is skipped.
+  [[nodiscard]] TRAINHOOK_DECL bool next(Element& element);
 
-  /// Skips up to `count` elements, without computing them where the stages allow it; says how many there were.
-  std::int64_t skip(std::int64_t count) { return stream_->advance(count); }
+  /// Skips up to `count` elements, without computing them if the stages allow it. Returns how many there were.
+  TRAINHOOK_DECL std::int64_t skip(std::int64_t count);
 
   /// The state as bytes. @throws FailedPreconditionError naming each stage whose state lies outside, unless `policy`
   /// allows it.
   [[nodiscard]] TRAINHOOK_DECL std::string save(ExternalStatePolicy policy = ExternalStatePolicy::Fail);
 
-  /// Goes to where `state` was saved; after an error the iterator is where it was.
+  /// Restores a saved position. After an error the position is unchanged.
   /// @throws DataLossError for damaged bytes, InvalidArgumentError for the state of another pipeline, naming the stage
   /// that differs.
   TRAINHOOK_DECL void restore(std::string_view state);
 
  private:
-  static constexpr std::uint64_t kVersion = 1;
-  static constexpr std::string_view kMagic = "THds";  // followed by the checksum of all the rest, low byte first
-  static constexpr std::size_t kHeaderSize = 8;
-
-  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<detail::ElementStream> open(std::uint64_t entropy) const;
-  TRAINHOOK_DECL void check_external_state(ExternalStatePolicy policy) const;
-  TRAINHOOK_DECL void check_pipeline(StateReader& reader) const;
-  TRAINHOOK_DECL static std::string sealed(const std::string& body);
-  TRAINHOOK_DECL static std::string_view unsealed(std::string_view state);
-
   detail::NodePtr node_;
   std::uint64_t entropy_ = 0;
-  std::unique_ptr<detail::ElementStream> stream_;
+  std::unique_ptr<detail::Stream<Element>> stream_;
 };
 
 }  // namespace trainhook

@@ -40,7 +40,7 @@ TRAINHOOK_DECL void check_element(const ElementSpec& spec, const Element& elemen
 
 TRAINHOOK_DECL Shape with_leading_dim(std::int64_t count, std::span<const std::int64_t> dims);
 
-/// Makes a tensor ready to be overwritten as `[count] + dims`; touches nothing where it already is.
+/// Makes a tensor ready to be overwritten as `[count] + dims`; does nothing if it is already.
 TRAINHOOK_DECL void reset_to_rows(Tensor& tensor, DType dtype, std::int64_t count, std::span<const std::int64_t> dims);
 
 /// Copies row `from` of a tensor to `to`, a tensor of the row's shape.
@@ -49,12 +49,12 @@ TRAINHOOK_DECL void copy_row_out(const Tensor& rows, std::size_t from, Tensor& t
 /// Stacks component `component` of all rows into one tensor with a leading dimension.
 TRAINHOOK_DECL void stack_component(std::span<const Element> rows, std::size_t component, Tensor& batch);
 
-/// Makes one element of many. @throws InvalidArgumentError where their dtypes or shapes differ.
+/// Stacks elements into one. @throws InvalidArgumentError if their dtypes or shapes differ.
 TRAINHOOK_DECL void stack(std::span<const Element> rows, Element& batch);
 
 }  // namespace detail
 
-/// A source of elements that are fetched by number, at the same cost wherever they stand. Shuffling one keeps numbers
+/// A source of elements that are fetched by number, at the same cost for each. Shuffling one keeps numbers
 /// instead of contents, and a batch of it is gathered straight into place. Implementations are immutable and may be
 /// read by several threads at once.
 class RowSource {
@@ -64,7 +64,7 @@ class RowSource {
   [[nodiscard]] virtual std::int64_t size() const noexcept = 0;
   [[nodiscard]] virtual const ElementSpec& element_spec() const noexcept = 0;
 
-  /// Names the source in messages, and in saved states, which can only be restored where this text is the same.
+  /// Names the source in messages, and in saved states, which can be restored only if this text is the same.
   [[nodiscard]] virtual std::string describe() const = 0;
 
   /// Fetches element `index`, of [0, size). `row` may hold tensors of an earlier one, whose memory can be used again.

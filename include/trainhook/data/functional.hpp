@@ -12,13 +12,11 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/map_function.hpp>
 
 namespace trainhook {
-
-using MapFunction = std::function<Element(Element element)>;
-using FilterFunction = std::function<bool(const Element& element)>;
 
 namespace detail {
 

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Iterator: a live iterator that several threads may share, with its state as a tensor.
+/// Iterator: an iterator that several threads may share, with its state as a tensor.
 #pragma once
 
-#include <mutex>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/dataset.hpp>
-#include <trainhook/data/dataset_iterator.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 
 namespace trainhook {
 
-/// What a session holds for an `IteratorV2` node. Every member may be called from several threads at once; each element
-/// goes to one of them.
+/// The value of an `IteratorV2` node in a session. Every member may be called from several threads at once; each
+/// element goes to one of them.
 class Iterator {
  public:
   TRAINHOOK_DECL explicit Iterator(Dataset dataset);
+  Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
+  TRAINHOOK_DECL ~Iterator();
 
   [[nodiscard]] const Dataset& dataset() const noexcept { return dataset_; }
   [[nodiscard]] const ElementSpec& element_spec() const noexcept { return dataset_.element_spec(); }
 
-  /// The next element. Hand in the same `element` again and its memory is used again. @throws OutOfRangeError at the
+  /// The next element. Pass the same `element` again, and its memory is reused. @throws OutOfRangeError at the
   /// end.
   TRAINHOOK_DECL void get_next(Element& element);
   /// The same, with false at the end.
@@ -34,21 +36,22 @@ class Iterator {
   /// Back to the beginning.
   TRAINHOOK_DECL void initialize();
 
-  /// The position as a string scalar, captured on this thread. @throws FailedPreconditionError as `policy` has it.
+  /// The position as a string scalar, captured on this thread. @throws FailedPreconditionError if `policy` says so.
   [[nodiscard]] TRAINHOOK_DECL Tensor save_state(ExternalStatePolicy policy = ExternalStatePolicy::Fail);
 
-  /// Goes where `state` was saved. After an error the iterator is where it was, and goes on from there.
+  /// Restores a saved position. After an error the position is unchanged.
   TRAINHOOK_DECL void restore_state(const Tensor& state);
 
   /// Checks that `restore_state` would succeed, and changes nothing.
-  void verify_state(const Tensor& state) const { Iterator(dataset_).restore_state(state); }
+  TRAINHOOK_DECL void verify_state(const Tensor& state) const;
 
   [[nodiscard]] std::vector<std::string> external_state() const { return dataset_.external_state(); }
 
  private:
+  struct Position;
+
   Dataset dataset_;
-  std::mutex mutex_;
-  DatasetIterator position_;
+  std::unique_ptr<Position> position_;
 };
 
 }  // namespace trainhook

@@ -13,7 +13,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 
@@ -24,7 +24,7 @@ struct IteratorResource {
   Operation op{};  ///< the IteratorV2 node
   Dataset dataset;
 
-  /// Where a checkpoint keeps the iterator's position.
+  /// The name of the iterator's position in a checkpoint.
   [[nodiscard]] TRAINHOOK_DECL std::string state_name() const;
 };
 
@@ -51,7 +51,7 @@ class GraphIterator {
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> get_next() const;
 
   /// The same for elements of `N` components: `auto [image, label] = iterator.get_next<2>();`
-  /// @throws InvalidArgumentError where they have another number.
+  /// @throws InvalidArgumentError if there are not that many.
   template <std::size_t N>
   [[nodiscard]] std::array<Output, N> get_next() const {
     if (spec_.size() != N)
@@ -70,7 +70,7 @@ class GraphIterator {
   ElementSpec spec_;
 };
 
-/// Adds an iterator over `dataset` to the graph, and to its collection of iterators. The node's output stands for
+/// Adds an iterator over `dataset` to the graph, and to its collection of iterators. The node's output represents
 /// TensorFlow's resource handle, a dtype that no tensor here can have; nothing but IteratorGetNext takes it.
 /// @throws InvalidArgumentError for a dataset whose elements have no components.
 TRAINHOOK_DECL GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_view name = "IteratorV2");

@@ -11,7 +11,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/functional.hpp>
-#include <trainhook/data/node.hpp>
+#include <trainhook/data/dataset_node.hpp>
 
 namespace trainhook::detail {
 

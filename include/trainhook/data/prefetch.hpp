@@ -8,14 +8,14 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/node.hpp>
+#include <trainhook/data/dataset_node.hpp>
 
 namespace trainhook::detail {
 
 class PrefetchNode final : public DatasetNode {
  public:
   TRAINHOOK_DECL PrefetchNode(NodePtr input, std::int64_t buffer_size);
-  /// How far it reads ahead is nobody else's business: a state may be restored under another buffer size.
+  /// The buffer size is not part of the state, so that it may change between runs.
   [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
   [[nodiscard]] std::int64_t cardinality() const override { return inputs()[0]->cardinality(); }
   [[nodiscard]] bool can_advance() const override { return inputs()[0]->can_advance(); }

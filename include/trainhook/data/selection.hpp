@@ -12,8 +12,8 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {
 
@@ -188,7 +188,7 @@ class RepeatStream final : public Stream<Item> {
   std::unique_ptr<Stream<Item>> stream_;
 };
 
-/// Everything `count` times over; for ever where it is negative.
+/// Everything `count` times over; for ever if it is negative.
 class RepeatNode final : public SelectingNode<RepeatNode> {
  public:
   TRAINHOOK_DECL RepeatNode(NodePtr input, std::int64_t count);

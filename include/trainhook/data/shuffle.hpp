@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Shuffling through a buffer: of row numbers where the source can seek, of contents otherwise.
+/// Shuffling through a buffer: of row numbers if the source can seek, of contents otherwise.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/random.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Where elements come from: tensors, ranges, functions of an index, and generators.
+/// Sources of elements: tensors, ranges, functions of an index, and generators.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,11 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/generator.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook {
-
-/// One pass of a generator that a program brings along. `next` puts the next element into its argument and returns
-/// true, or returns false at the end. Where `save` and `restore` are given they carry its position over a restart;
-/// where not, the pipeline has external state.
-struct Generator {
-  std::function<bool(Element& element)> next{};
-  std::function<std::string()> save{};
-  std::function<void(std::string_view state)> restore{};
-};
 
 namespace detail {
 

@@ -3,8 +3,6 @@
 /// One writer's event files in a directory: their names, their first event, and what happens when the disk fails.
 #pragma once
 
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,8 +17,8 @@ namespace trainhook::detail {
 /// `events.out.tfevents.<seconds, ten digits>.<host>.<pid>.<number><suffix>`
 TRAINHOOK_DECL std::string event_file_name(double wall_seconds, std::string_view host, std::string_view suffix);
 
-/// Creates its file with the first write. A file in which a write failed gets nothing more, since readers find nothing
-/// behind a torn record: the next write begins another file. For one thread at a time.
+/// Creates its file with the first write. After a failed write the next one begins another file, because readers
+/// stop at a torn record. For one thread at a time.
 class EventFile {
  public:
   TRAINHOOK_DECL EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix);
@@ -33,14 +31,14 @@ class EventFile {
 
   TRAINHOOK_DECL void close();
 
-  /// The file that is written now; empty where there is none.
+  /// The file that is written now; empty if there is none.
   [[nodiscard]] TRAINHOOK_DECL std::string path() const;
 
  private:
   TRAINHOOK_DECL void open();
 
-  /// A file that nobody has. Two processes in containers may have the same host name and id: then only the number tells
-  /// them apart.
+  /// Creates a new file. Two processes in containers may have the same host name and id; then only the number
+  /// differs.
   TRAINHOOK_DECL std::unique_ptr<WritableFile> create(double now);
 
   template <class Action>

@@ -26,7 +26,7 @@ struct PendingHistogram {
 /// nothing.
 class EventBatch {
  public:
-  /// `append` adds one encoded event to the string that it gets. Where it throws, the batch is as before.
+  /// `append` adds one encoded event to the string that it gets. If it throws, the batch is unchanged.
   template <class Append>
   void add_encoded(const Append& append) {
     const std::size_t start = bytes_.size();
@@ -56,7 +56,7 @@ class EventBatch {
   TRAINHOOK_DECL static void append_counted(std::string& bytes, const PendingHistogram& pending);
 
   std::string bytes_;
-  std::vector<std::size_t> ends_;  // where each event ends in `bytes_`; one of no bytes stands for the next histogram
+  std::vector<std::size_t> ends_;  // where each event ends in `bytes_`; an empty one means the next histogram
   std::vector<PendingHistogram> histograms_;
   std::size_t histogram_bytes_ = 0;
 };

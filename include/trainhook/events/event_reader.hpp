@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads event files back, as far as they are whole, and says what had to be dropped.
+/// Reads event files, up to the first damaged record, and says what was dropped.
 #pragma once
 
 #include <cstdint>
@@ -34,23 +34,23 @@ struct Event {
   std::optional<TaggedRunMetadata> run_metadata{};
 };
 
-/// Decodes one event. `what` names the file in errors. @throws DataLossError for bytes that are no Event.
+/// Decodes one event. `what` names the file in errors. @throws DataLossError if the bytes are no Event.
 [[nodiscard]] TRAINHOOK_DECL Event parse_event(std::string_view bytes, std::string_view what = "event");
 
-/// What could be read of an event file.
+/// What `read_events` returns.
 struct EventFileContents {
   std::vector<Event> events{};
   std::uint64_t dropped_bytes = 0;      ///< from the first damaged or incomplete record to the end of the file
   std::vector<std::string> problems{};  ///< why, one sentence each; empty for a file that is whole
 };
 
-/// Reads all events up to the first record that is torn or damaged: nothing can be found behind it. A whole record that
+/// Reads all events up to the first torn or damaged record; records after it cannot be found. An intact record that
 /// holds no event is skipped. Damage is reported in the result, not thrown. @throws NotFoundError and other errors of
 /// opening and reading.
 [[nodiscard]] TRAINHOOK_DECL EventFileContents read_events(FileSystem& file_system, const std::string& path);
 
-/// Paths of the event files in a directory, sorted by name, which is by the time of their creation; none where there is
-/// no such directory.
+/// Paths of the event files in a directory, sorted by name, which is the order of creation; none if there is no
+/// such directory.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> list_event_files(FileSystem& file_system,
                                                                        const std::string& directory);
 

@@ -14,12 +14,12 @@
 
 namespace trainhook {
 
-/// The graph's global step, that of its collection or else the variable of that name; nothing where it has none.
+/// The graph's global step: the one in its collection, or else the variable of that name; nothing if it has none.
 /// Source: `tf.compat.v1.train.get_global_step`.
-/// @throws InvalidArgumentError where it is not an integer scalar.
+/// @throws InvalidArgumentError if it is not an integer scalar.
 [[nodiscard]] TRAINHOOK_DECL std::optional<Variable> get_global_step(const Graph& graph);
 
-/// Adds the int64 scalar variable `global_step`, initially 0. @throws InvalidArgumentError where there is one already.
+/// Adds the int64 scalar variable `global_step`, initially 0. @throws InvalidArgumentError if there is one already.
 TRAINHOOK_DECL Variable create_global_step(Graph& graph);
 
 /// The graph's global step, made if need be.
@@ -28,7 +28,7 @@ TRAINHOOK_DECL Variable get_or_create_global_step(Graph& graph);
 /// The value of the global step that hooks fetch, made once for each graph: a copy, so that it does not change while a
 /// run goes on. Where the step is advanced by `increment`, it is the value before. Nothing where the graph has no
 /// global step.
-/// @throws FailedPreconditionError where there is more than one in the collection.
+/// @throws FailedPreconditionError if the collection has more than one.
 TRAINHOOK_DECL std::optional<Output> get_or_create_global_step_read(Graph& graph);
 
 /// Adds `amount` to the step, after the value that hooks fetch has been read; the result is the new step.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Gradient functions by op type: what `gradients()` asks, and where a user adds his own.
+/// Gradient functions by op type, as `gradients()` uses them; users add their own.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,16 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
 
 namespace trainhook {
 
 /// What a gradient function is given: the operation, and the gradient of the loss for each of its outputs.
 class GradientContext {
  public:
-  TRAINHOOK_DECL GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed);
+  /// `find` finds the definitions of op types.
+  TRAINHOOK_DECL GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed,
+                                 const OpDef* (*find)(std::string_view type));
 
   [[nodiscard]] Graph& graph() const { return op_.graph(); }
   [[nodiscard]] const Node& node() const { return op_.node(); }
@@ -28,12 +31,16 @@ class GradientContext {
   [[nodiscard]] Output output(std::size_t index = 0) const { return op_.output(index); }
   [[nodiscard]] std::size_t input_count() const noexcept { return needed_.size(); }
 
-  /// The gradient for output `index`; without value where none flows.
+  /// The gradient for output `index`; without value if none flows.
   [[nodiscard]] TRAINHOOK_DECL Output grad(std::size_t index = 0) const;
 
   /// Whether the gradient for input `index` is wanted. Adding nodes for others costs nothing at run time, but clutters
   /// the graph.
   [[nodiscard]] TRAINHOOK_DECL bool needs(std::size_t index) const;
+
+  /// Adds a node of an op type that this library defines, and returns its first output. It is for op types without a
+  /// builder, and for those whose builder a file cannot include because it comes later.
+  TRAINHOOK_DECL Output add(std::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const;
 
  private:
   template <class List>
@@ -46,9 +53,19 @@ class GradientContext {
   Operation op_;
   std::vector<Output> grads_;
   std::vector<bool> needed_;
+  const OpDef* (*find_)(std::string_view type);
 };
 
-/// Adds the gradients of an operation to its graph: one output for each input, in order; without value where none
+namespace detail {
+
+using Grads = std::vector<Output>;
+
+/// The gradient of ops through which none flows.
+TRAINHOOK_DECL Grads no_gradient(const GradientContext& context);
+
+}  // namespace detail
+
+/// Adds the gradients of an operation to its graph: one output for each input, in order; without value if none
 /// flows.
 using GradientFunction = std::function<std::vector<Output>(const GradientContext&)>;
 
@@ -56,14 +73,14 @@ using GradientFunction = std::function<std::vector<Output>(const GradientContext
 /// `gradients()` or an optimizer.
 class GradientRegistry {
  public:
-  /// @throws AlreadyExistsError where the op type has one.
+  /// @throws AlreadyExistsError if the op type has one.
   TRAINHOOK_DECL void add(std::string_view op_type, GradientFunction function);
   TRAINHOOK_DECL void replace(std::string_view op_type, GradientFunction function);
 
-  /// Says that no gradient flows through an op type.
+  /// Declares that no gradient flows through an op type.
   TRAINHOOK_DECL void add_not_differentiable(std::string_view op_type);
 
-  /// @throws NotFoundError where the op type has none.
+  /// @throws NotFoundError if the op type has none.
   [[nodiscard]] TRAINHOOK_DECL const GradientFunction& find(const Node& node) const;
   [[nodiscard]] TRAINHOOK_DECL bool contains(std::string_view op_type) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> op_types() const;

@@ -22,9 +22,9 @@ struct GradientOptions {
   std::string name = "gradients";  ///< the name scope of the nodes added
 };
 
-/// Adds the derivatives of the sum of `ys` with respect to each of `xs`, in their order; one is without value where no
-/// y depends on it.
-/// @throws NotFoundError where an op on the way has no gradient function. Source: `tf.gradients`.
+/// Adds the derivatives of the sum of `ys` with respect to each of `xs`, in their order; one has no value if no y
+/// depends on it.
+/// @throws NotFoundError if an op on the way has no gradient function. Source: `tf.gradients`.
 TRAINHOOK_DECL std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
                                              const GradientOptions& options = {});
 TRAINHOOK_DECL std::vector<Output> gradients(Output y, const std::vector<Output>& xs,

@@ -21,6 +21,8 @@
 
 namespace trainhook {
 
+struct OpDef;
+
 /// The vocabulary of a model, as TensorFlow's `tf.Graph`. Nodes are added until `finalize()`; none is ever removed or
 /// changed, so that the order of creation is an order of execution. One thread builds; once finalized, any number may
 /// read. Handles point into the graph, so it can be neither copied nor moved.
@@ -35,6 +37,11 @@ class Graph {
   /// @throws FailedPreconditionError when finalized; InvalidArgumentError for a bad name or an input of another graph.
   TRAINHOOK_DECL Operation add(NodeSpec spec);
 
+  /// Adds a node of an op type that is defined: attributes that are left out get their defaults, the inputs are
+  /// checked, and dtypes and shapes of the outputs follow from them. Outputs in `spec` may give shapes that are known
+  /// from elsewhere. @throws InvalidArgumentError, naming node and input, if they do not fit the definition.
+  TRAINHOOK_DECL Operation add(const OpDef& def, NodeSpec spec);
+
   /// The name that a node called `name` would get here: scope in front, made unique. Names differ in more than letter
   /// case, as TensorFlow has it.
   [[nodiscard]] TRAINHOOK_DECL std::string unique_name(std::string_view name);
@@ -46,15 +53,15 @@ class Graph {
   /// The node of that name, or one without value.
   [[nodiscard]] TRAINHOOK_DECL Operation find_operation(std::string_view name) const noexcept;
 
-  /// The operation called `name`. @throws NotFoundError where there is none, naming some that are like it.
+  /// The operation called `name`. @throws NotFoundError if there is none, naming similar ones.
   [[nodiscard]] TRAINHOOK_DECL Operation operation(std::string_view name) const;
 
   /// The output called `name:index`; a bare `name` is its output 0. @throws NotFoundError, or InvalidArgumentError
   /// where a bare name is ambiguous because the operation has several outputs.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::string_view name) const;
 
-  /// Adds an item of any copyable type to a collection, in a finalized graph too; which type the standard ones hold
-  /// stands in graph_keys.hpp.
+  /// Adds an item of any copyable type to a collection, in a finalized graph too; graph_keys.hpp tells which type the
+  /// standard collections hold.
   template <class T>
   void add_to_collection(std::string_view key, T item) {
     collections_[std::string(key)].emplace_back(std::move(item));
@@ -86,12 +93,12 @@ class Graph {
     return collections_;
   }
 
-  /// From here on no node can be added. Harmless when repeated.
+  /// No node can be added after this call. Harmless when repeated.
   void finalize() noexcept { finalized_ = true; }
   void unfinalize() noexcept { finalized_ = false; }
   [[nodiscard]] bool is_finalized() const noexcept { return finalized_; }
 
-  /// Ends what `name_scope` or `control_dependencies` began, when it goes.
+  /// Ends what `name_scope` or `control_dependencies` began, when it is destroyed.
   class [[nodiscard]] Scope {
    public:
     explicit Scope(std::function<void()> leave) : leave_(std::move(leave)) {}
@@ -112,11 +119,11 @@ class Graph {
   /// Nodes added while the result lives run after `operations`.
   TRAINHOOK_DECL Scope control_dependencies(std::vector<Operation> operations);
 
-  /// Nodes added while the result lives stand at top level and depend on nothing around them: for variables and their
+  /// Nodes added while the result lives are at top level and depend on nothing around them: for variables and their
   /// initial values.
   TRAINHOOK_DECL Scope top_level();
 
-  /// The seed that random nodes without one of their own derive theirs from. It has a fixed value where nobody sets it,
+  /// The seed that random nodes without one of their own derive theirs from. It has a fixed value unless it is set,
   /// so that a program gives the same numbers each time. Set it before the first random node.
   void set_random_seed(std::int64_t seed) noexcept { random_seed_ = seed; }
   [[nodiscard]] std::int64_t random_seed() const noexcept { return random_seed_; }

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/conv_ops.hpp>
 #include <trainhook/graph/initializers.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/ops/conv.hpp>
 
 namespace trainhook {
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/format.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -30,7 +32,19 @@ class Output;
 using AttrValue =
     std::variant<std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, std::vector<std::int64_t>,
                  std::vector<float>, std::vector<std::string>, std::vector<DType>, std::vector<PartialShape>>;
-using Attrs = std::map<std::string, AttrValue, std::less<>>;
+
+/// The attributes of a node by name. A map whose special members are compiled once, not in every file that builds a
+/// graph.
+class Attrs : public std::map<std::string, AttrValue, std::less<>> {
+ public:
+  TRAINHOOK_DECL Attrs();
+  TRAINHOOK_DECL Attrs(std::initializer_list<value_type> entries);
+  TRAINHOOK_DECL Attrs(const Attrs& other);
+  TRAINHOOK_DECL Attrs(Attrs&& other) noexcept;
+  TRAINHOOK_DECL Attrs& operator=(const Attrs& other);
+  TRAINHOOK_DECL Attrs& operator=(Attrs&& other) noexcept;
+  TRAINHOOK_DECL ~Attrs();
+};
 
 namespace detail {
 
@@ -39,7 +53,7 @@ TRAINHOOK_DECL Node& node_of(Node* node, std::string_view kind);
 }  // namespace detail
 
 /// A handle of a node: what it does. Valid as long as its graph; a default one names nothing, and throws
-/// FailedPreconditionError where it is asked for anything.
+/// FailedPreconditionError if it is asked for anything.
 class Operation {
  public:
   constexpr Operation() noexcept = default;
@@ -52,7 +66,7 @@ class Operation {
   [[nodiscard]] TRAINHOOK_DECL const std::string& type() const;
   [[nodiscard]] TRAINHOOK_DECL Graph& graph() const;
 
-  /// The node's output `index`. @throws OutOfRangeError where it has no such output.
+  /// The node's output `index`. @throws OutOfRangeError if it has no such output.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::size_t index = 0) const;
   friend bool operator==(Operation, Operation) noexcept = default;
 
@@ -61,7 +75,7 @@ class Operation {
 };
 
 /// A handle of one result of a node: `name:index`. Valid as long as its graph; a default one names nothing, and throws
-/// FailedPreconditionError where it is asked for anything.
+/// FailedPreconditionError if it is asked for anything.
 class Output {
  public:
   constexpr Output() noexcept = default;
@@ -77,6 +91,9 @@ class Output {
 
   /// TensorFlow's tensor name, `dense/MatMul:0`.
   [[nodiscard]] TRAINHOOK_DECL std::string name() const;
+
+  /// Name, dtype and shape as messages show them: `'dense/MatMul:0' float32[784,128]`.
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
   /// The same value under a name of your choice: an Identity node.
   [[nodiscard]] TRAINHOOK_DECL Output named(std::string_view name) const;
@@ -122,7 +139,7 @@ class Node {
   [[nodiscard]] TRAINHOOK_DECL bool has_attr(std::string_view key) const noexcept;
 
   /// An attribute as type `T`, which must be an alternative of `AttrValue`.
-  /// @throws NotFoundError where the node has none of that name, InvalidArgumentError where it is of another type.
+  /// @throws NotFoundError if the node has none of that name, InvalidArgumentError if it is of another type.
   template <class T>
   [[nodiscard]] const T& attr(std::string_view key) const {
     const auto found = spec_.attrs.find(key);
@@ -145,6 +162,9 @@ namespace detail {
 }  // namespace detail
 
 }  // namespace trainhook
+
+template <>
+struct fmt::formatter<trainhook::Output> : trainhook::detail::ToStringFormatter<trainhook::Output> {};
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/graph/impl/node.ipp>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What the op builders share: checks of inputs with messages that name them, and shapes under broadcasting and
-/// reduction.
+/// What the definitions of ops share: checks of inputs with messages that name them, shapes under broadcasting and
+/// reduction, and how a builder adds a node.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,9 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
 
 namespace trainhook::detail {
-
-/// `'dense/kernel/read:0' float32[784,128]`, as messages show an input.
-TRAINHOOK_DECL std::string spelled(const Output& x);
 
 /// The graph of an input that is there. @throws InvalidArgumentError for an empty handle.
 TRAINHOOK_DECL Graph& graph_of(std::string_view op, const Output& x);
@@ -28,9 +27,6 @@ TRAINHOOK_DECL Graph& graph_of(std::string_view op, const Output& x);
 TRAINHOOK_DECL void require_same_dtype(std::string_view op, const Output& a, const Output& b);
 TRAINHOOK_DECL void require_dtype(std::string_view op, const Output& x, bool allowed, std::string_view wanted);
 TRAINHOOK_DECL void require_floating(std::string_view op, const Output& x);
-constexpr bool is_complex(DType dtype) noexcept { return dtype == DType::Complex64 || dtype == DType::Complex128; }
-TRAINHOOK_DECL void require_numeric(std::string_view op, const Output& x);
-TRAINHOOK_DECL void require_index(std::string_view op, const Output& x);
 
 /// @throws InvalidArgumentError unless the input can have that rank.
 TRAINHOOK_DECL void require_rank(std::string_view op, const Output& x, std::size_t rank);
@@ -47,7 +43,7 @@ constexpr bool may_equal(std::int64_t a, std::int64_t b) noexcept {
   return a == b || a == kUnknownDim || b == kUnknownDim;
 }
 
-/// One dimension of two under NumPy's broadcasting, or nothing where they do not fit.
+/// One dimension of two under NumPy's broadcasting, or nothing if they do not fit.
 TRAINHOOK_DECL std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::int64_t b) noexcept;
 
 TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b);
@@ -55,21 +51,25 @@ TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a
 /// What is known of one shape from either of two that must agree.
 TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, const Output& b);
 
+/// What is known of the shape that all of `inputs` must have. @throws InvalidArgumentError if two differ.
+TRAINHOOK_DECL PartialShape merged_shapes(std::string_view op, std::span<const Output> inputs);
+
 /// The shape after reduction over `axes`, which count from the front.
 TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::vector<std::size_t>& axes,
                                           bool keep_dims);
 
-/// Adds a node that has one output.
-TRAINHOOK_DECL Output add_op(Graph& graph, std::string_view type, std::string_view name, std::vector<Output> inputs,
-                             Attrs attrs, DType dtype, const PartialShape& shape);
+/// The definition of `type`, which has to be one of `family`, the table of the file that asks.
+[[nodiscard]] TRAINHOOK_DECL const OpDef& op_def_in(std::span<const OpDef> family, std::string_view type);
 
-/// An op of one input whose result is like it.
-TRAINHOOK_DECL Output unary_op(std::string_view type, const Output& x, std::string_view name);
+/// Adds a node of an op type of `family`, as `Graph::add` with its definition does; dtype attributes that follow from
+/// the inputs may be left out.
+TRAINHOOK_DECL Operation add_node(Graph& graph, std::span<const OpDef> family, NodeSpec spec);
 
-/// A broadcasting op of two inputs of one dtype, whose result is like them.
-TRAINHOOK_DECL Output binary_op(std::string_view type, const Output& x, const Output& y, std::string_view name);
+/// Adds a node that has one output; the graph is that of its inputs, of which there must be one.
+TRAINHOOK_DECL Output add_op(std::span<const OpDef> family, std::string_view type, std::string_view name,
+                             std::vector<Output> inputs, Attrs attrs = {});
 
-/// The elements of a constant int32 or int64 tensor, where it is one.
+/// The elements of a constant int32 or int64 tensor; nothing if `x` is not one.
 TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const Output& x);
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Operand: what an op takes beside an output.
+/// Operand: an output or a number.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 
 namespace trainhook {
 
-/// An output, or a number, which becomes a constant of the dtype of what it stands beside: `maximum(x, 0)`, `2 * x`,
+/// An output, or a number, which becomes a constant of the dtype of the other operand: `maximum(x, 0)`, `2 * x`,
 /// `assign(w, 0.5)`.
 class Operand {
  public:
@@ -26,7 +26,7 @@ class Operand {
 
   [[nodiscard]] bool is_number() const noexcept { return is_number_; }
   [[nodiscard]] double number() const noexcept { return static_cast<double>(number_); }
-  [[nodiscard]] const Output& output() const noexcept { return output_; }  ///< without value where it is a number
+  [[nodiscard]] const Output& output() const noexcept { return output_; }  ///< without value if it is a number
 
   /// As an output that can stand beside `other`. @throws InvalidArgumentError for a number that the dtype of `other`
   /// does not have.
@@ -42,7 +42,7 @@ class Operand {
 
 namespace detail {
 
-/// The operands of an op of two. @throws InvalidArgumentError where both are numbers: those have no graph.
+/// The operands of an op of two. @throws InvalidArgumentError if both are numbers: those have no graph.
 TRAINHOOK_DECL std::pair<Output, Output> both(std::string_view type, const Operand& x, const Operand& y);
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Variables: state that a session holds and a checkpoint keeps.
+/// Variable: a handle of state that a session holds and a checkpoint keeps. ops/state.hpp makes and changes them.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ namespace trainhook {
 /// Stands for its value wherever an `Output` is wanted. A small value type: copies name the same variable.
 struct Variable {
   Operation handle{};       ///< the VariableV2 node; its name is the variable's name, in checkpoints too
-  Operation initializer{};  ///< runs the initial value; without value where the engine's user owns the memory
+  Operation initializer{};  ///< assigns the initial value; without value if the engine's user owns the memory
   Output initial_value{};   ///< without value in the same case
   Output read{};            ///< the value as an Identity
   bool trainable = false;
@@ -33,17 +33,11 @@ struct Variable {
   friend bool operator==(const Variable& a, const Variable& b) noexcept { return a.handle == b.handle; }
 };
 
-struct VariableOptions {
-  bool trainable = true;
-  std::vector<std::string> collections = {std::string(graph_keys::kGlobalVariables)};
-};
-
-/// Adds a variable with an initial value, under the current name scope.
-/// @throws InvalidArgumentError where the initial value is empty, or its shape is not fully known.
-TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_value, const VariableOptions& options = {});
-
+/// The variables that a checkpoint holds. Source: `tf.compat.v1.global_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> global_variables(const Graph& graph);
+/// The variables that belong to one session. Source: `tf.compat.v1.local_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> local_variables(const Graph& graph);
+/// The variables that optimizers change. Source: `tf.compat.v1.trainable_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> trainable_variables(const Graph& graph);
 
 }  // namespace trainhook

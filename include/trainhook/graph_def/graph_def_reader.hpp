@@ -13,7 +13,7 @@
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/graph_def/tensor_proto_reader.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 
@@ -52,14 +52,14 @@ class GraphDefReader {
 }  // namespace detail
 
 /// The GraphDef in `bytes`. `what` names it in errors.
-/// @throws DataLossError where it is damaged, UnimplementedError for dtypes and attributes that this library cannot
+/// @throws DataLossError if it is damaged, UnimplementedError for dtypes and attributes that this library cannot
 /// hold.
 [[nodiscard]] TRAINHOOK_DECL GraphDef parse_graph_def(std::string_view bytes, std::string_view what = "a GraphDef");
 
 /// The same from text.
 [[nodiscard]] TRAINHOOK_DECL GraphDef parse_graph_def_text(std::string_view text, std::string_view what = "a GraphDef");
 
-/// The GraphDef in a file, which is text where its name ends in `txt`.
+/// The GraphDef in a file, which is text if its name ends in `txt`.
 [[nodiscard]] TRAINHOOK_DECL GraphDef read_graph_def(FileSystem& file_system, const std::string& path);
 
 }  // namespace trainhook

@@ -11,8 +11,8 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
 #include <trainhook/graph_def/graph_def_reader.hpp>
-#include <trainhook/graph_def/op_def.hpp>
 
 namespace trainhook {
 
@@ -22,12 +22,12 @@ struct ImportGraphDefOptions {
   std::span<const OpDef> op_defs{};           ///< of op types of one's own; must outlive the call
 };
 
-/// Adds the nodes of `def`, which may stand in any order. Returns them in the order of the file.
-/// @throws UnimplementedError for an op type that is not known here, and InvalidArgumentError for nodes that do not go
-/// together, each naming node and op type. What was added before an error stays; unknown op types, missing inputs and
-/// cycles are found before anything is added. Resource variables, and what reads and changes them, become reference
-/// variables of the same names, and the op types that go with those; not where `op_defs` defines VarHandleOp. Source:
-/// `tf.import_graph_def`.
+/// Adds the nodes of `def`, which may be in any order, and returns them in the order of the file.
+/// Attributes that the file leaves out get their defaults. Resource variables, and the ops that read and change them,
+/// become reference variables of the same names and their ops, unless `op_defs` defines VarHandleOp.
+/// @throws UnimplementedError for an op type that is not known here, and InvalidArgumentError for nodes that do not fit
+/// together, each naming node and op type. Unknown op types, missing inputs and cycles are found before anything is
+/// added; nodes that were added before another error stay. Source: `tf.import_graph_def`.
 TRAINHOOK_DECL std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def,
                                                        const ImportGraphDefOptions& options = {});
 

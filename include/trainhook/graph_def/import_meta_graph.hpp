@@ -8,8 +8,8 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_def.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
-#include <trainhook/graph_def/op_def.hpp>
 
 namespace trainhook {
 
@@ -20,7 +20,7 @@ struct ImportMetaGraphOptions {
 
 /// Adds the nodes of `def`, but for those of its saver, and its collections of variables, outputs and operations;
 /// others are left out with a log line. A `Saver` then restores the checkpoint beside it.
-/// @throws as `import_graph_def`, and InvalidArgumentError where a collection names what is not there.
+/// @throws as `import_graph_def`, and InvalidArgumentError if a collection names a node that the graph does not have.
 /// Source: `tf.compat.v1.train.import_meta_graph`.
 TRAINHOOK_DECL void import_meta_graph(Graph& graph, const MetaGraphDef& def,
                                       const ImportMetaGraphOptions& options = {});

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/text_proto.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 

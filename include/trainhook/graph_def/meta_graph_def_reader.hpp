@@ -41,7 +41,7 @@ struct MetaGraphDef {
 };
 
 /// The MetaGraphDef in `bytes`. `what` names it in errors.
-/// @throws DataLossError where it is damaged, UnimplementedError for dtypes and attributes that this library cannot
+/// @throws DataLossError if it is damaged, UnimplementedError for dtypes and attributes that this library cannot
 /// hold.
 [[nodiscard]] TRAINHOOK_DECL MetaGraphDef parse_meta_graph(std::string_view bytes,
                                                            std::string_view what = "a MetaGraphDef");
@@ -50,7 +50,7 @@ struct MetaGraphDef {
 [[nodiscard]] TRAINHOOK_DECL MetaGraphDef parse_meta_graph_text(std::string_view text,
                                                                 std::string_view what = "a MetaGraphDef");
 
-/// The MetaGraphDef in a file such as `model.ckpt-100.meta`, which is text where its name ends in `txt`.
+/// The MetaGraphDef in a file such as `model.ckpt-100.meta`, which is text if its name ends in `txt`.
 [[nodiscard]] TRAINHOOK_DECL MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path);
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// NodeDef: a node by the names of its inputs, as it stands in a GraphDef.
+/// NodeDef: a node as a GraphDef holds it, with its inputs by name.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ void write_list(Sink& sink, const std::vector<PartialShape>& values) {
   }
 }
 
-/// One member of AttrValue's oneof, written also where it is zero.
+/// One member of AttrValue's oneof, written even if it is zero.
 template <class Sink>
 struct AttrWriter {
   Sink& sink;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// TensorProto and TensorShapeProto: how a value stands in a GraphDef.
+/// TensorProto and TensorShapeProto: how a GraphDef holds a value.
 #pragma once
 
 #include <bit>

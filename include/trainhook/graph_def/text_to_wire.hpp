@@ -35,7 +35,7 @@ template <std::size_t N>
   return {name, number, FieldKind::Message};
 }
 
-/// The message `text` as bytes. @throws DataLossError, naming `what`, where it does not parse.
+/// The message `text` as bytes. @throws DataLossError, naming `what`, if it does not parse.
 [[nodiscard]] TRAINHOOK_DECL std::string wire_from_text(std::string_view text, std::string_view what,
                                                         std::span<const FieldSchema> schema);
 

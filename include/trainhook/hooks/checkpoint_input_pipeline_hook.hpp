@@ -7,7 +7,7 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

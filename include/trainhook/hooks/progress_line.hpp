@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
@@ -44,9 +43,6 @@ class ProgressLine {
   std::size_t width_;
   bool is_open_ = false;  // something stands on the line that the cursor is on
 };
-
-/// A length of time for people: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
-[[nodiscard]] TRAINHOOK_DECL std::string duration_text(Duration duration);
 
 }  // namespace trainhook::detail
 

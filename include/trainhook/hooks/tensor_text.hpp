@@ -5,14 +5,10 @@
 
 #include <string>
 
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 
 namespace trainhook::detail {
-
-TRAINHOOK_DECL float widened(Half value) noexcept;
-TRAINHOOK_DECL float widened(BFloat16 value) noexcept;
 
 /// The elements in brackets, `[1.0 2.5]`; of a long tensor the first 32. A scalar is its number alone, a Tensor without
 /// value `none`.

@@ -7,8 +7,11 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
+#include <trainhook/core/impl/buffer.ipp>
+#include <trainhook/core/impl/buffer_pool.ipp>
 #include <trainhook/core/impl/clock.ipp>
 #include <trainhook/core/impl/dtype.ipp>
+#include <trainhook/core/impl/duration_text.ipp>
 #include <trainhook/core/impl/error.ipp>
 #include <trainhook/core/impl/format.ipp>
 #include <trainhook/core/impl/linkage.ipp>
@@ -16,6 +19,14 @@
 #include <trainhook/core/impl/name_suggestion.ipp>
 #include <trainhook/core/impl/random.ipp>
 #include <trainhook/core/impl/saveable.ipp>
+#include <trainhook/core/impl/shape.ipp>
+#include <trainhook/core/impl/tensor.ipp>
+
+#include <trainhook/proto/impl/message_text.ipp>
+#include <trainhook/proto/impl/tensor_shape_proto.ipp>
+#include <trainhook/proto/impl/text_proto_parser.ipp>
+#include <trainhook/proto/impl/text_proto_printer.ipp>
+#include <trainhook/proto/impl/wire.ipp>
 
 #include <trainhook/io/impl/coding.ipp>
 #include <trainhook/io/impl/crc32c.ipp>
@@ -27,30 +38,22 @@
 #include <trainhook/io/impl/table_format.ipp>
 #include <trainhook/io/impl/table_reader.ipp>
 #include <trainhook/io/impl/table_writer.ipp>
-#include <trainhook/io/impl/tensor_shape_proto.ipp>
-#include <trainhook/io/impl/text_proto.ipp>
-#include <trainhook/io/impl/text_proto_parser.ipp>
 #include <trainhook/io/impl/whole_file.ipp>
-#include <trainhook/io/impl/wire.ipp>
 
-#include <trainhook/events/impl/event.ipp>
 #include <trainhook/events/impl/event_file.ipp>
+#include <trainhook/events/impl/event_message.ipp>
 #include <trainhook/events/impl/event_queue.ipp>
 #include <trainhook/events/impl/event_reader.ipp>
 #include <trainhook/events/impl/file_writer.ipp>
-#include <trainhook/events/impl/file_writers.ipp>
+#include <trainhook/events/impl/file_writer_cache.ipp>
 #include <trainhook/events/impl/histogram.ipp>
+#include <trainhook/events/impl/histogram_buckets.ipp>
+#include <trainhook/events/impl/histogram_source.ipp>
 #include <trainhook/events/impl/summary.ipp>
+#include <trainhook/events/impl/summary_message.ipp>
 #include <trainhook/events/impl/summary_reader.ipp>
 #include <trainhook/events/impl/tensor_summary.ipp>
 
-#include <trainhook/graph/impl/array_gradients.ipp>
-#include <trainhook/graph/impl/array_ops.ipp>
-#include <trainhook/graph/impl/clip_ops.ipp>
-#include <trainhook/graph/impl/constant_ops.ipp>
-#include <trainhook/graph/impl/control_flow_ops.ipp>
-#include <trainhook/graph/impl/conv_gradients.ipp>
-#include <trainhook/graph/impl/conv_ops.ipp>
 #include <trainhook/graph/impl/global_step.ipp>
 #include <trainhook/graph/impl/gradient_registry.ipp>
 #include <trainhook/graph/impl/gradients.ipp>
@@ -58,24 +61,32 @@
 #include <trainhook/graph/impl/initializers.ipp>
 #include <trainhook/graph/impl/layers.ipp>
 #include <trainhook/graph/impl/learning_rate_schedules.ipp>
-#include <trainhook/graph/impl/math_gradients.ipp>
-#include <trainhook/graph/impl/math_ops.ipp>
-#include <trainhook/graph/impl/matrix_ops.ipp>
 #include <trainhook/graph/impl/moving_averages.ipp>
-#include <trainhook/graph/impl/nn_gradients.ipp>
-#include <trainhook/graph/impl/nn_ops.ipp>
 #include <trainhook/graph/impl/node.ipp>
 #include <trainhook/graph/impl/op_builder.ipp>
+#include <trainhook/graph/impl/op_def.ipp>
 #include <trainhook/graph/impl/operand.ipp>
-#include <trainhook/graph/impl/optimizer.ipp>
 #include <trainhook/graph/impl/optimizers.ipp>
-#include <trainhook/graph/impl/queue_ops.ipp>
-#include <trainhook/graph/impl/random_ops.ipp>
-#include <trainhook/graph/impl/slice_ops.ipp>
-#include <trainhook/graph/impl/state_ops.ipp>
-#include <trainhook/graph/impl/strided_slice_ops.ipp>
-#include <trainhook/graph/impl/summary_ops.ipp>
 #include <trainhook/graph/impl/variable.ipp>
+
+#include <trainhook/graph/ops/impl/array.ipp>
+#include <trainhook/graph/ops/impl/clip.ipp>
+#include <trainhook/graph/ops/impl/constant.ipp>
+#include <trainhook/graph/ops/impl/control_flow.ipp>
+#include <trainhook/graph/ops/impl/conv.ipp>
+#include <trainhook/graph/ops/impl/join.ipp>
+#include <trainhook/graph/ops/impl/math.ipp>
+#include <trainhook/graph/ops/impl/matrix.ipp>
+#include <trainhook/graph/ops/impl/nn.ipp>
+#include <trainhook/graph/ops/impl/queue.ipp>
+#include <trainhook/graph/ops/impl/random.ipp>
+#include <trainhook/graph/ops/impl/registry.ipp>
+#include <trainhook/graph/ops/impl/shape_rules.ipp>
+#include <trainhook/graph/ops/impl/slice.ipp>
+#include <trainhook/graph/ops/impl/state.ipp>
+#include <trainhook/graph/ops/impl/strided_slice.ipp>
+#include <trainhook/graph/ops/impl/summary.ipp>
+#include <trainhook/graph/ops/impl/training.ipp>
 
 #include <trainhook/graph_def/impl/graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/graph_def_writer.ipp>
@@ -85,11 +96,8 @@
 #include <trainhook/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/node_def.ipp>
-#include <trainhook/graph_def/impl/op_def.ipp>
-#include <trainhook/graph_def/impl/op_defs.ipp>
 #include <trainhook/graph_def/impl/resource_variables.ipp>
 #include <trainhook/graph_def/impl/saver_nodes.ipp>
-#include <trainhook/graph_def/impl/shape_rules.ipp>
 #include <trainhook/graph_def/impl/tensor_proto.ipp>
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
 #include <trainhook/graph_def/impl/text_to_wire.ipp>
@@ -110,13 +118,13 @@
 #include <trainhook/data/impl/interleave.ipp>
 #include <trainhook/data/impl/iterator.ipp>
 #include <trainhook/data/impl/iterator_resource.ipp>
-#include <trainhook/data/impl/node.ipp>
+#include <trainhook/data/impl/dataset_node.ipp>
 #include <trainhook/data/impl/parallel_map.ipp>
 #include <trainhook/data/impl/prefetch.ipp>
 #include <trainhook/data/impl/selection.ipp>
 #include <trainhook/data/impl/shuffle.ipp>
 #include <trainhook/data/impl/sources.ipp>
-#include <trainhook/data/impl/state.ipp>
+#include <trainhook/data/impl/iterator_state.ipp>
 
 #include <trainhook/loop/impl/bound_state.ipp>
 #include <trainhook/loop/impl/loop_iterator.ipp>

@@ -23,7 +23,7 @@ TRAINHOOK_DECL void append_varint(std::string& text, std::uint64_t value);
 /// The caller has checked that eight bytes are there.
 [[nodiscard]] TRAINHOOK_DECL std::uint64_t fixed64_at(std::string_view text, std::size_t offset) noexcept;
 
-/// Takes a varint off the front; nothing where the text ends inside it or it is longer than 64 bits.
+/// Takes a varint off the front; nothing if the text ends inside it or it is longer than 64 bits.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::uint64_t> take_varint(std::string_view& text) noexcept;
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The one seam to the disk: everything that this library reads or writes goes through a FileSystem.
+/// FileSystem: the interface to the disk. Everything that this library reads or writes goes through it.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace trainhook {
 
-/// A file being written from its start. Not buffered: what `append` took has left the process when it returns, and is
-/// on the disk after `sync`. For one thread at a time. The destructor closes and is silent about it: call `sync` or
-/// `close` to learn of failures.
+/// A file being written from its start. Not buffered: when `append` returns, the operating system has the bytes; after
+/// `sync` they are on the disk. For one thread at a time. The destructor closes the file and ignores errors: call
+/// `sync` or `close` to see them.
 class WritableFile {
  public:
   WritableFile() = default;
@@ -27,19 +27,19 @@ class WritableFile {
 
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
-  /// Bytes that were appended so far.
+  /// Bytes appended so far.
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
 
   /// Writes all of `bytes`, or throws after cutting the file back to the length it had, so that no half of a record
-  /// stays in it. Where cutting back fails as well, the file takes nothing more.
+  /// stays in it. If that fails as well, the file accepts nothing more.
   virtual void append(std::span<const std::byte> bytes) = 0;
   TRAINHOOK_DECL void append(std::string_view text);
 
-  /// Returns when the bytes are on the disk. After a failure nothing is known about any byte of the file and every
-  /// later call throws: a second fsync would succeed falsely. Write the data again, into another file.
+  /// Returns when the bytes are on the disk. After a failure no byte of the file is safe, and every later call
+  /// throws, because a second fsync would succeed falsely. Write the data again, to another file.
   virtual void sync() = 0;
 
-  /// Reports what closing reports (a full quota on network file systems, for example). A second call does nothing.
+  /// Throws the errors of closing, for example a full quota on a network file system. A second call does nothing.
   virtual void close() = 0;
 };
 
@@ -53,15 +53,15 @@ class ReadableFile {
 
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
-  /// Bytes in the file now: a file that somebody writes to grows.
+  /// Bytes in the file now; it may grow while it is written.
   [[nodiscard]] virtual std::uint64_t size() const = 0;
 
-  /// Fills all of `into` from `offset` on. @throws DataLossError, naming file and offset, where the file ends before
+  /// Fills all of `into` from `offset` on. @throws DataLossError, naming file and offset, if the file ends before
   /// that.
   virtual void read_at(std::uint64_t offset, std::span<std::byte> into) const = 0;
 };
 
-/// Held while it lives; given up by the destructor, or by the death of the process.
+/// A lock. It is released by the destructor, or when the process ends.
 class FileLock {
  public:
   FileLock() = default;
@@ -77,7 +77,7 @@ enum class WriteMode {
 
 /// Files and directories. Every function may be called from any thread; every error names the path, the operation and
 /// the way out. NotFoundError, PermissionDeniedError, AlreadyExistsError, ResourceExhaustedError (disk, quota, open
-/// files) and FailedPreconditionError (a directory where a file should be, or the reverse) mean what they say;
+/// files) and FailedPreconditionError (a directory instead of a file, or the reverse) mean what they say;
 /// DataLossError is the device's.
 class FileSystem {
  public:
@@ -113,12 +113,12 @@ class FileSystem {
   /// Atomically replaces `to`, within one file system.
   virtual void rename(const std::string& from, const std::string& to) = 0;
 
-  /// Makes the names in the directory durable: files created, renamed or removed in it. Where a file system cannot,
-  /// this does nothing.
+  /// Makes the names in the directory durable: files created, renamed or removed in it. Does nothing if
+  /// the file system cannot do that.
   virtual void sync_directory(const std::string& path) = 0;
 
-  /// Takes the lock that the file `path` stands for, creating the file where it is missing; the file stays.
-  /// @throws FailedPreconditionError where another holder, in this process or another, has it.
+  /// Locks the file `path`, and creates it if it is missing; the file stays.
+  /// @throws FailedPreconditionError if the lock is held, in this process or another.
   [[nodiscard]] virtual std::unique_ptr<FileLock> lock_file(const std::string& path) = 0;
 };
 

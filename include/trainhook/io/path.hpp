@@ -17,7 +17,7 @@ namespace trainhook {
 /// `name` inside `directory`. An absolute `name` stays as it is; an empty directory is the current one.
 [[nodiscard]] TRAINHOOK_DECL std::string join_path(std::string_view directory, std::string_view name);
 
-/// What stands after the last `/`: `ckpt-1` of `run/ckpt-1`; empty for a path that ends in `/`.
+/// The part after the last `/`: `ckpt-1` of `run/ckpt-1`; empty for a path that ends in `/`.
 [[nodiscard]] constexpr std::string_view base_name(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The machine's own file system, through POSIX calls.
+/// The file system of the operating system, through POSIX calls.
 #pragma once
 
 #include <sys/stat.h>

@@ -12,7 +12,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 enum class RecordStatus {
   Record,     ///< a record was read
@@ -26,7 +26,7 @@ class RecordReader {
   /// Begins at `offset`, which has to be that of a record.
   TRAINHOOK_DECL explicit RecordReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset = 0);
 
-  /// Where the next record begins.
+  /// The offset of the next record.
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
   [[nodiscard]] const std::string& path() const noexcept { return file_->path(); }
 
@@ -46,7 +46,7 @@ class RecordReader {
   std::uint64_t offset_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/io/impl/record_reader.ipp>

@@ -15,13 +15,10 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 
-namespace trainhook {
-namespace detail {
+namespace trainhook::detail {
 
 inline constexpr std::size_t kRecordHeaderSize = 12;
 inline constexpr std::size_t kRecordOverhead = kRecordHeaderSize + 4;
-
-}  // namespace detail
 
 /// Appends the record to `batch`: several records can then go to a file in one write.
 TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload);
@@ -47,7 +44,7 @@ class RecordWriter {
   std::string record_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/io/impl/record_writer.ipp>

@@ -8,7 +8,7 @@
 ///     contents = entry* restart_offset:u32* restart_count:u32
 ///     entry    = shared:varint32 unshared:varint32 value_size:varint32 key_suffix:byte[unshared]
 ///     value:byte[value_size] footer   = handle(metaindex) handle(index), zeros up to 40 bytes, magic:u64 handle   =
-///     offset:varint64 size:varint64                      where size is that of the contents
+///     offset:varint64 size:varint64                      size is that of the contents
 ///
 /// Numbers are little-endian. A key repeats the first `shared` bytes of the key before it, none at a restart. A data
 /// block's entry in the index block has its handle as value, and as key anything from its last key up to, and without,
@@ -25,7 +25,7 @@
 
 namespace trainhook::detail {
 
-/// How a block's contents are packed. Stands in files: never renumber.
+/// How a block's contents are packed. Stored in files: never renumber.
 enum class BlockType : unsigned char { Plain = 0, Snappy = 1 };
 
 inline constexpr std::uint64_t kTableMagic = 0xdb4775248b80fb57u;
@@ -35,7 +35,7 @@ inline constexpr std::size_t kTableBlockSize = 256 * 1024;  // TensorFlow's; Lev
 inline constexpr std::uint32_t kRestartInterval = 16;
 inline constexpr std::uint32_t kIndexRestartInterval = 1;
 
-/// Where a block's contents lie in the file.
+/// The place of a block's contents in the file.
 struct BlockHandle {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;

@@ -13,8 +13,7 @@
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/table_format.hpp>
 
-namespace trainhook {
-namespace detail {
+namespace trainhook::detail {
 
 /// Walks the entries of one block whose checksum is known to be right. That does not make its lengths right.
 class BlockIterator {
@@ -38,8 +37,6 @@ class BlockIterator {
   std::string_view value_;
 };
 
-}  // namespace detail
-
 /// Gives the entries of a table file in order. The constructor checks footer and index, `for_each` every block that it
 /// comes to. All failures are DataLossErrors that name the file, except a block that is compressed: UnimplementedError.
 class TableReader {
@@ -56,13 +53,13 @@ class TableReader {
     std::string last_key;
     bool first = true;
     std::uint64_t key_bytes = 0;
-    detail::BlockIterator index(index_, what_);
+    BlockIterator index(index_, what_);
     while (index.next()) {
       std::string_view text = index.value();
-      const std::optional<detail::BlockHandle> handle = detail::BlockHandle::take(text);
+      const std::optional<BlockHandle> handle = BlockHandle::take(text);
       if (!handle || !text.empty()) throw damaged("an index entry names no block");
       if (!first && index.key() < last_key) throw damaged("its index is out of order");
-      detail::BlockIterator entries(block(*handle), what_);
+      BlockIterator entries(block(*handle), what_);
       while (entries.next()) {
         if (!first && entries.key() <= last_key) throw damaged("its keys are out of order");
         // Shared prefixes may unfold to the square of the file's size; no honest writer comes near this.
@@ -82,14 +79,14 @@ class TableReader {
   [[nodiscard]] TRAINHOOK_DECL DataLossError damaged(std::string_view problem) const;
 
   /// The contents of a block, checksum verified.
-  [[nodiscard]] TRAINHOOK_DECL std::string_view block(detail::BlockHandle handle) const;
+  [[nodiscard]] TRAINHOOK_DECL std::string_view block(BlockHandle handle) const;
 
   std::string contents_;
   std::string what_;
   std::string_view index_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/io/impl/table_reader.ipp>

@@ -13,8 +13,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/table_format.hpp>
 
-namespace trainhook {
-namespace detail {
+namespace trainhook::detail {
 
 /// Packs sorted entries into the contents of one block.
 class BlockBuilder {
@@ -45,12 +44,10 @@ class BlockBuilder {
 /// A short key that is not below `key`, for the index entry of the last block.
 [[nodiscard]] TRAINHOOK_DECL std::string short_successor(std::string_view key);
 
-}  // namespace detail
-
 /// Takes entries in strictly increasing order of their keys (unsigned bytes) and gives the file's bytes.
 class TableWriter {
  public:
-  explicit TableWriter(std::size_t block_size = detail::kTableBlockSize) : block_size_(block_size) {}
+  explicit TableWriter(std::size_t block_size = kTableBlockSize) : block_size_(block_size) {}
 
   /// @throws InvalidArgumentError for a key that is not above the one before it.
   TRAINHOOK_DECL void add(std::string_view key, std::string_view value);
@@ -63,18 +60,18 @@ class TableWriter {
 
   TRAINHOOK_DECL void finish_data_block();
   TRAINHOOK_DECL void add_index_entry(const std::string& key);
-  TRAINHOOK_DECL detail::BlockHandle append_block(std::string_view contents);
+  TRAINHOOK_DECL BlockHandle append_block(std::string_view contents);
 
   std::size_t block_size_;
   std::string file_;
-  detail::BlockBuilder block_{detail::kRestartInterval};
-  detail::BlockBuilder index_{detail::kIndexRestartInterval};
-  std::optional<detail::BlockHandle> waiting_;  // a finished data block; its index key depends on the key that follows
+  BlockBuilder block_{kRestartInterval};
+  BlockBuilder index_{kIndexRestartInterval};
+  std::optional<BlockHandle> waiting_;  // a finished data block; its index key depends on the key that follows
   std::string last_key_;
   bool has_key_ = false;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/io/impl/table_writer.ipp>

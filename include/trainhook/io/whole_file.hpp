@@ -27,7 +27,7 @@ namespace detail {
 /// A number that no other writer has: part of temporary names, never of results.
 TRAINHOOK_DECL std::uint64_t random_number();
 
-/// Removes a file on the way out of a failure, where the first error is the one that counts.
+/// Removes a file after a failure, and ignores further errors.
 TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept;
 
 }  // namespace detail

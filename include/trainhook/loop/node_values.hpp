@@ -140,8 +140,8 @@ class NodeValues {
                                  node.type());
     }
     if (feed.value.dtype() != feed.key.dtype() || !feed.key.shape().compatible_with(feed.value.shape())) {
-      throw InvalidArgumentError("'{}' is {}{} and was fed {}", feed.key.name(), feed.key.dtype(), feed.key.shape(),
-                                 feed.value);
+      throw InvalidArgumentError("'{}' is {}{} and was fed {}{}", feed.key.name(), feed.key.dtype(), feed.key.shape(),
+                                 feed.value.dtype(), feed.value.shape());
     }
   }
 
@@ -157,13 +157,15 @@ class NodeValues {
 
   static float number(const Node& node, const Tensor& value) {
     if (value.num_elements() != 1)
-      throw InvalidArgumentError("summary '{}' is of a single value, not of {}", node.name(), value);
-    return visit_histogram_values(node.name(), value, [](auto values) { return static_cast<float>(values[0]); });
+      throw InvalidArgumentError("summary '{}' is of a single value, not of {}{}", node.name(), value.dtype(),
+                                 value.shape());
+    return first_as_float(node.name(), value);
   }
 
   static const std::string& text(const Node& node, const Tensor& value) {
     if (value.num_elements() != 1)
-      throw UnimplementedError("summary '{}' is of one string in a LoopSession, not of {}", node.name(), value);
+      throw UnimplementedError("summary '{}' is of one string in a LoopSession, not of {}{}", node.name(),
+                               value.dtype(), value.shape());
     return value.data<std::string>()[0];
   }
 

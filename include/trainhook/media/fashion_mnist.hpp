@@ -18,7 +18,7 @@ namespace trainhook {
 /// @throws NotFoundError or DataLossError, naming the file.
 [[nodiscard]] TRAINHOOK_DECL Dataset fashion_mnist(const std::string& directory, Split split,
                                                    FileSystem& file_system = posix_file_system());
-/// The same from where it is installed.
+/// The same from the directory where it is installed.
 [[nodiscard]] inline Dataset fashion_mnist(Split split) { return fashion_mnist(fashion_mnist_directory(), split); }
 
 }  // namespace trainhook

@@ -14,19 +14,19 @@
 namespace trainhook {
 
 class FileSystem;
-class FileWriters;
+class FileWriterCache;
 
 /// What a monitored session offers to its hooks. Owned by the session; valid from a hook's `begin` to its `end` or
 /// `abort`.
 class HookServices {
  public:
-  TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept;
+  TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept;
 
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
 
   /// Writers of event files, one for each directory. Closed with the session.
-  [[nodiscard]] FileWriters& writers() const noexcept { return *writers_; }
+  [[nodiscard]] FileWriterCache& writers() const noexcept { return *writers_; }
 
   /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
@@ -39,7 +39,7 @@ class HookServices {
  private:
   FileSystem* file_system_;
   Clock* clock_;
-  FileWriters* writers_;
+  FileWriterCache* writers_;
   std::string restored_from_;
   std::function<std::optional<std::string>()> save_veto_;
 };

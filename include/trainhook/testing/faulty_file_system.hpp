@@ -82,7 +82,7 @@ class FaultyFileSystem final : public FileSystem {
   /// The n-th operation from now on and all after it fail: the disk is gone, or the process that would do them.
   TRAINHOOK_DECL void fail_from(std::uint64_t n, ErrorCode code = ErrorCode::DataLoss);
 
-  /// Everything works again, counts and trace begin anew; the callback stays.
+  /// Everything works again, counts and trace start over; the callback stays.
   TRAINHOOK_DECL void reset();
 
   /// Called before every operation, with the path that it is about; may throw in the operation's place, or end the

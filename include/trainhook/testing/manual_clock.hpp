@@ -15,7 +15,8 @@
 
 namespace trainhook::testing {
 
-/// Stands still until `advance`. Whoever waits for a time wakes when the clock gets there, with `auto_advance` at once.
+/// Does not move until `advance`. A thread that waits for a deadline wakes when the clock reaches it; with
+/// `auto_advance`, at once.
 /// Thread-safe.
 class ManualClock final : public Clock {
  public:
@@ -25,7 +26,7 @@ class ManualClock final : public Clock {
   [[nodiscard]] TRAINHOOK_DECL double wall_seconds() override;
   TRAINHOOK_DECL void advance(Duration by);
 
-  /// Lets time jump to whatever deadline somebody waits for.
+  /// Lets time jump to the deadline of a thread that waits.
   TRAINHOOK_DECL void auto_advance(bool on);
 
   TRAINHOOK_DECL bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
@@ -51,7 +52,7 @@ class ManualClock final : public Clock {
 
   TRAINHOOK_DECL Entry enter(std::mutex& mutex, std::condition_variable& changed, Duration deadline);
 
-  // The caller may destroy its mutex as soon as it is back, so nobody may be about to lock it.
+  // The caller may destroy its mutex as soon as it is back, so no thread may be about to lock it.
   TRAINHOOK_DECL void leave(std::unique_lock<std::mutex>& lock, Entry waiter);
 
   TRAINHOOK_DECL void wake_all();

@@ -47,7 +47,7 @@ class RecordingHook final : public SessionRunHook {
 
   TRAINHOOK_DECL RecordingHook(std::shared_ptr<Trace> trace, Options options);
 
-  /// What to do at a callback; the context is null where there is none.
+  /// What to do at a callback; the context is null if there is none.
   std::map<std::string, std::function<void(SessionRunContext*)>> act;
   std::vector<Tensor> last_results;
 

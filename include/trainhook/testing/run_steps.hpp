@@ -27,8 +27,8 @@
 namespace trainhook::testing {
 
 struct RunStepsOptions {
-  std::int64_t steps = 1;             ///< fewer are run where the hook asks for a stop
-  Clock* clock = nullptr;             ///< null: a ManualClock that nobody advances
+  std::int64_t steps = 1;             ///< fewer are run if the hook requests a stop
+  Clock* clock = nullptr;             ///< null: a ManualClock that does not move
   FileSystem* file_system = nullptr;  ///< null: an empty MemoryFileSystem
   Script* script = nullptr;  ///< the graph with what the hook fetches, and what goes wrong when; null: one that has
                              ///< only a global step
@@ -40,7 +40,7 @@ struct RunStepsOptions {
 
 namespace detail {
 
-/// Stands in for a hook in the list of hooks: passes every call on and writes it down first.
+/// Wraps a hook: writes down every call and passes it on.
 class TracedHook final : public SessionRunHook {
  public:
   TRAINHOOK_DECL TracedHook(SessionRunHook& hook, std::shared_ptr<Trace> trace);

@@ -30,7 +30,7 @@ namespace trainhook::testing {
 /// What scripted sessions share over their recreations: the graph, the initial values, and what goes wrong when.
 class Script {
  public:
-  /// @param scope where the global step is made, as `<scope>/step`; empty: TensorFlow's own `global_step`
+  /// @param scope scope of the global step, as `<scope>/step`; empty: TensorFlow's own `global_step`
   TRAINHOOK_DECL explicit Script(const std::string& scope = {});
 
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
@@ -45,7 +45,7 @@ class Script {
   /// An operation that does what `run` does, after the values of its run were taken.
   TRAINHOOK_DECL Operation operation(const std::string& name, std::function<void()> run);
 
-  /// A variable that stands in the checkpoint.
+  /// A variable that is in the checkpoint.
   TRAINHOOK_DECL Variable variable(const std::string& name, const Tensor& initial);
 
   /// State of an input pipeline, which a model's saver leaves alone unless it is asked for.
@@ -107,7 +107,7 @@ class ScriptedSession : public RunForms<ScriptedSession, true> {
 
   /// A variable or input state of this session, to look at and to set. One that came to the script later begins with
   /// its initial value.
-  /// @throws NotFoundError where the script has no such variable.
+  /// @throws NotFoundError if the script has no such variable.
   [[nodiscard]] TRAINHOOK_DECL const Tensor& variable(const std::string& name) const;
   [[nodiscard]] TRAINHOOK_DECL Tensor& variable(const std::string& name);
 

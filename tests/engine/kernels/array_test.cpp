@@ -3,7 +3,9 @@
 /// Tests of kernels, shapes, casts and one-hot vectors.
 #include <trainhook/engine/kernels/array.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,7 +42,8 @@ TEST(ArrayKernels, CountDimensionsAndNumbers) {
   EXPECT_EQ(range(Tensor(2), Tensor(-2), Tensor(-2)), ints({2, 0}));
   EXPECT_EQ(range(Tensor(2), Tensor(2), Tensor(-2)), ints({}));
   EXPECT_EQ(range(Tensor(0.5), Tensor(1.6), Tensor(0.5)), Tensor::of<double>({0.5, 1, 1.5}));
-  EXPECT_EQ(range(Tensor(INT64_MAX - 1), Tensor(INT64_MAX), Tensor(std::int64_t{5})), Tensor::of<std::int64_t>({INT64_MAX - 1}));
+  EXPECT_EQ(range(Tensor(INT64_MAX - 1), Tensor(INT64_MAX), Tensor(std::int64_t{5})),
+            Tensor::of<std::int64_t>({INT64_MAX - 1}));
   constexpr std::int64_t kQuarter = std::int64_t{1} << 62;
   EXPECT_EQ(range(Tensor(INT64_MIN), Tensor(INT64_MAX), Tensor(kQuarter)),
             Tensor::of<std::int64_t>({INT64_MIN, INT64_MIN + kQuarter, 0, kQuarter}));
@@ -52,7 +55,8 @@ TEST(ArrayKernels, CountDimensionsAndNumbers) {
 
 TEST(ArrayKernels, FindTheDifferentElementsOfAVector) {
   const auto unique = [](const Tensor& x, DType places) {
-    return test::run_op(kernels::array(), "Unique", {x}, {{"T", x.dtype()}, {"out_idx", places}}, std::vector{x.dtype(), places});
+    return test::run_op(kernels::array(), "Unique", {x}, {{"T", x.dtype()}, {"out_idx", places}},
+                        std::vector{x.dtype(), places});
   };
   EXPECT_EQ(unique(ints({7, 2, 7, 9, 2}), DType::Int32), (std::vector{ints({7, 2, 9}), ints({0, 1, 0, 2, 1})}));
   EXPECT_EQ(unique(Tensor::of<std::string>({"b", "b"}), DType::Int64),
@@ -69,7 +73,8 @@ TEST(ArrayKernels, StitchRowsTogether) {
   EXPECT_EQ(stitch({ints({}), Tensor::of<float>({}, {0, 3})}).shape(), (Shape{0, 3}));
   EXPECT_THROW(stitch({ints({-1}), Tensor::of<float>({1})}), InvalidArgumentError);
   EXPECT_THROW(stitch({ints({0, 1}), Tensor::of<float>({1})}), InvalidArgumentError);
-  EXPECT_THROW(stitch({ints({0}), ints({1}), Tensor::of<float>({1}), Tensor::of<float>({1, 2}, {1, 2})}), InvalidArgumentError);
+  EXPECT_THROW(stitch({ints({0}), ints({1}), Tensor::of<float>({1}), Tensor::of<float>({1, 2}, {1, 2})}),
+               InvalidArgumentError);
 }
 
 TEST(ArrayKernels, GiveElementsAnotherShape) {
@@ -83,8 +88,10 @@ TEST(ArrayKernels, GiveElementsAnotherShape) {
   EXPECT_EQ(run("ExpandDims", {x, Tensor(std::int32_t{0})}, {}, DType::Float).shape(), (Shape{1, 2, 3}));
   const Tensor thin(DType::Float, Shape{1, 2, 1});
   EXPECT_EQ(run("Squeeze", {thin}, {{"squeeze_dims", std::vector<std::int64_t>{}}}, DType::Float).shape(), (Shape{2}));
-  EXPECT_EQ(run("Squeeze", {thin}, {{"squeeze_dims", std::vector<std::int64_t>{-1}}}, DType::Float).shape(), (Shape{1, 2}));
-  EXPECT_THROW(run("Squeeze", {thin}, {{"squeeze_dims", std::vector<std::int64_t>{1}}}, DType::Float), InvalidArgumentError);
+  EXPECT_EQ(run("Squeeze", {thin}, {{"squeeze_dims", std::vector<std::int64_t>{-1}}}, DType::Float).shape(),
+            (Shape{1, 2}));
+  EXPECT_THROW(run("Squeeze", {thin}, {{"squeeze_dims", std::vector<std::int64_t>{1}}}, DType::Float),
+               InvalidArgumentError);
 }
 
 TEST(ArrayKernels, CastBetweenDtypes) {
@@ -96,16 +103,44 @@ TEST(ArrayKernels, CastBetweenDtypes) {
   EXPECT_THROW(cast(Tensor("a"), DType::Float), UnimplementedError);
 }
 
+template <class From, class To>
+void expect_cast() {
+  for (const std::size_t size : {1U, 7U, 70U}) {
+    Tensor x(dtype_of<From>, Shape{static_cast<std::int64_t>(size)});
+    const std::span<From> values = x.overwrite_data<From>();
+    for (std::size_t i = 0; i < size; ++i) values[i] = static_cast<From>(i % 3 == 0 ? 0 : 200 - i * 2);
+    const Tensor result = run("Cast", {x}, {{"SrcT", dtype_of<From>}, {"DstT", dtype_of<To>}}, dtype_of<To>);
+    for (std::size_t i = 0; i < size; ++i)
+      EXPECT_EQ(result.data<To>()[i], static_cast<To>(values[i])) << i << " of " << size;
+  }
+}
+
+template <class From, class... To>
+void expect_casts_to() {
+  (expect_cast<From, To>(), ...);
+}
+template <class... Types>
+void expect_casts_between() {
+  (expect_casts_to<Types, Types...>(), ...);
+}
+
+TEST(ArrayKernels, CastManyElementsBetweenAllDtypes) {
+  expect_casts_between<float, double, std::int32_t, std::int64_t, std::uint8_t, bool>();
+}
+
 TEST(ArrayKernels, FillTensors) {
   EXPECT_EQ(run("Fill", {ints({2, 2}), Tensor(1.5F)}, {{"T", DType::Float}}, DType::Float),
             Tensor::of<float>({1.5F, 1.5F, 1.5F, 1.5F}, {2, 2}));
-  EXPECT_EQ(run("Fill", {ints({2}), Tensor("x")}, {{"T", DType::String}}, DType::String), Tensor::of<std::string>({"x", "x"}));
-  EXPECT_EQ(run("ZerosLike", {Tensor::of<float>({1, 2})}, {{"T", DType::Float}}, DType::Float), Tensor::of<float>({0, 0}));
+  EXPECT_EQ(run("Fill", {ints({2}), Tensor("x")}, {{"T", DType::String}}, DType::String),
+            Tensor::of<std::string>({"x", "x"}));
+  EXPECT_EQ(run("ZerosLike", {Tensor::of<float>({1, 2})}, {{"T", DType::Float}}, DType::Float),
+            Tensor::of<float>({0, 0}));
   EXPECT_EQ(run("OnesLike", {ints({5, 6})}, {{"T", DType::Int32}}, DType::Int32), ints({1, 1}));
 }
 
 TEST(ArrayKernels, HaveEmptyStringsForZeros) {
-  EXPECT_EQ(run("ZerosLike", {Tensor::of<std::string>({"a", "b"})}, {}, DType::String), Tensor::of<std::string>({"", ""}));
+  EXPECT_EQ(run("ZerosLike", {Tensor::of<std::string>({"a", "b"})}, {}, DType::String),
+            Tensor::of<std::string>({"", ""}));
 }
 
 TEST(ArrayKernels, MakeOneHotVectors) {
@@ -119,8 +154,9 @@ TEST(ArrayKernels, MakeOneHotVectors) {
 }
 
 TEST(ArrayKernels, TellWhatBroadcastingRepeated) {
-  const std::vector<Tensor> axes = test::run_op(kernels::array(), "BroadcastGradientArgs", {ints({2, 1, 4}), ints({3, 4})},
-                                                {{"T", DType::Int32}}, std::vector{DType::Int32, DType::Int32});
+  const std::vector<Tensor> axes =
+      test::run_op(kernels::array(), "BroadcastGradientArgs", {ints({2, 1, 4}), ints({3, 4})}, {{"T", DType::Int32}},
+                   std::vector{DType::Int32, DType::Int32});
   EXPECT_EQ(axes[0], ints({1}));
   EXPECT_EQ(axes[1], ints({0}));
 }

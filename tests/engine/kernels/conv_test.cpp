@@ -7,22 +7,25 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "plain_convolution.hpp"
 #include "run_op.hpp"
 
 namespace trainhook {
 namespace {
 
 Attrs attrs(std::string padding, std::int64_t stride_height = 1, std::int64_t stride_width = 0) {
-  return {{"T", DType::Float},
-          {"data_format", std::string("NHWC")},
-          {"dilations", std::vector<std::int64_t>{1, 1, 1, 1}},
-          {"padding", std::move(padding)},
-          {"strides", std::vector<std::int64_t>{1, stride_height, stride_width == 0 ? stride_height : stride_width, 1}}};
+  return {
+      {"T", DType::Float},
+      {"data_format", std::string("NHWC")},
+      {"dilations", std::vector<std::int64_t>{1, 1, 1, 1}},
+      {"padding", std::move(padding)},
+      {"strides", std::vector<std::int64_t>{1, stride_height, stride_width == 0 ? stride_height : stride_width, 1}}};
 }
 
 Tensor run(const std::string& type, const std::vector<Tensor>& inputs, const Attrs& with) {
@@ -31,7 +34,8 @@ Tensor run(const std::string& type, const std::vector<Tensor>& inputs, const Att
 
 Tensor sizes(const Shape& shape) {
   Tensor result(DType::Int32, {static_cast<std::int64_t>(shape.rank())});
-  std::ranges::transform(shape.dims(), result.mutable_data<std::int32_t>().begin(), [](std::int64_t dim) { return static_cast<std::int32_t>(dim); });
+  std::ranges::transform(shape.dims(), result.mutable_data<std::int32_t>().begin(),
+                         [](std::int64_t dim) { return static_cast<std::int32_t>(dim); });
   return result;
 }
 
@@ -39,7 +43,8 @@ const Tensor kImage = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 3, 3, 1
 const Tensor kFilter = Tensor::of<float>({1, 10, 100, 1000}, {2, 2, 1, 1});
 
 TEST(ConvKernels, MoveTheFilterOverTheImage) {
-  EXPECT_EQ(run("Conv2D", {kImage, kFilter}, attrs("VALID")), Tensor::of<float>({5421, 6532, 8754, 9865}, {1, 2, 2, 1}));
+  EXPECT_EQ(run("Conv2D", {kImage, kFilter}, attrs("VALID")),
+            Tensor::of<float>({5421, 6532, 8754, 9865}, {1, 2, 2, 1}));
 }
 
 TEST(ConvKernels, PadBehindFirst) {
@@ -65,7 +70,8 @@ TEST(ConvKernels, GiveTheGradientsOfBothInputs) {
 /// Small integers, whose sums are exact in whatever order.
 Tensor integers(const Shape& shape, std::int64_t seed) {
   Tensor result(DType::Float, shape);
-  for (float& value : result.mutable_data<float>()) value = static_cast<float>((seed = (seed * 1'103'515'245 + 12'345) % 2'147'483'648) % 7 - 3);
+  for (float& value : result.mutable_data<float>())
+    value = static_cast<float>((seed = (seed * 1'103'515'245 + 12'345) % 2'147'483'648) % 7 - 3);
   return result;
 }
 
@@ -83,7 +89,8 @@ void for_each_product(const Shape& image, const Shape& filter, const Shape& resu
             if (iy < 0 || iy >= image[1] || ix < 0 || ix >= image[2]) continue;
             for (std::int64_t in = 0; in < filter[2]; ++in) {
               for (std::int64_t out = 0; out < filter[3]; ++out) {
-                visit(((n * image[1] + iy) * image[2] + ix) * image[3] + in, ((ky * filter[1] + kx) * filter[2] + in) * filter[3] + out,
+                visit(((n * image[1] + iy) * image[2] + ix) * image[3] + in,
+                      ((ky * filter[1] + kx) * filter[2] + in) * filter[3] + out,
                       ((n * result[1] + y) * result[2] + x) * result[3] + out);
               }
             }
@@ -102,16 +109,17 @@ struct ConvCase {
 };
 
 /// Windows of any size and stride, also such that leave pixels out; channels that fill vectors and ones that do not.
-const ConvCase kCases[] = {
-    {{2, 5, 7, 3}, {3, 3, 3, 4}, 1, 1},   {{1, 6, 5, 1}, {2, 4, 1, 33}, 1, 2},  {{2, 7, 8, 5}, {3, 2, 5, 7}, 2, 3},
-    {{1, 9, 9, 2}, {5, 5, 2, 70}, 3, 2},  {{1, 5, 6, 4}, {1, 1, 4, 3}, 1, 1},   {{2, 7, 7, 3}, {1, 2, 3, 2}, 3, 4},
-    {{1, 1, 9, 17}, {1, 3, 17, 16}, 1, 1}, {{1, 4, 4, 1}, {4, 4, 1, 1}, 1, 1},  {{1, 12, 3, 40}, {5, 3, 40, 65}, 2, 1},
-    {{1, 3, 2, 300}, {2, 2, 300, 9}, 1, 1}};
+const ConvCase kCases[] = {{{2, 5, 7, 3}, {3, 3, 3, 4}, 1, 1},     {{1, 6, 5, 1}, {2, 4, 1, 33}, 1, 2},
+                           {{2, 7, 8, 5}, {3, 2, 5, 7}, 2, 3},     {{1, 9, 9, 2}, {5, 5, 2, 70}, 3, 2},
+                           {{1, 5, 6, 4}, {1, 1, 4, 3}, 1, 1},     {{2, 7, 7, 3}, {1, 2, 3, 2}, 3, 4},
+                           {{1, 1, 9, 17}, {1, 3, 17, 16}, 1, 1},  {{1, 4, 4, 1}, {4, 4, 1, 1}, 1, 1},
+                           {{1, 12, 3, 40}, {5, 3, 40, 65}, 2, 1}, {{1, 3, 2, 300}, {2, 2, 300, 9}, 1, 1}};
 
 TEST(ConvKernels, SumUpWhatWindowsSeeInResultAndGradients) {
   for (const ConvCase& c : kCases) {
     for (const bool same : {true, false}) {
-      SCOPED_TRACE(fmt::format("{} {} {} {} {}", c.image, c.filter, c.stride_height, c.stride_width, same ? "SAME" : "VALID"));
+      SCOPED_TRACE(
+          fmt::format("{} {} {} {} {}", c.image, c.filter, c.stride_height, c.stride_width, same ? "SAME" : "VALID"));
       const std::array strides{c.stride_height, c.stride_width};
       std::array<std::int64_t, 2> before{};
       std::array<std::int64_t, 2> steps{};
@@ -142,16 +150,46 @@ TEST(ConvKernels, SumUpWhatWindowsSeeInResultAndGradients) {
   }
 }
 
+TEST(ConvKernels, ComputeWhatProductsOfEigenDo) {
+  for (const std::int64_t channels : {1, 32}) {
+    for (const std::int64_t stride : {1, 2}) {
+      const Shape image_shape{3, 14, 15, channels};
+      const Shape filter_shape{5, 5, channels, 64};
+      const Shape shape{3, (14 + stride - 1) / stride, (15 + stride - 1) / stride, 64};
+      const Tensor image = integers(image_shape, 1);
+      const Tensor filter = integers(filter_shape, 2);
+      const Tensor gradient = integers(shape, 3);
+      const auto from = [](const Tensor& tensor) { return tensor.data<float>().data(); };
+      test::PlainConvolution plain({3, 14, 15, channels}, {5, 5, channels, 64}, stride);
+      const auto expect_equal = [&](const Tensor& actual, const auto& expected) {
+        EXPECT_TRUE(std::ranges::equal(actual.data<float>(),
+                                       std::span(expected.data(), static_cast<std::size_t>(expected.size()))))
+            << channels << ' ' << stride;
+      };
+      const Attrs with = attrs("SAME", stride);
+      expect_equal(run("Conv2D", {image, filter}, with), plain.forward(from(image), from(filter)));
+      expect_equal(run("Conv2DBackpropInput", {sizes(image_shape), filter, gradient}, with),
+                   plain.image_gradient(from(filter), from(gradient)));
+      expect_equal(run("Conv2DBackpropFilter", {image, sizes(filter_shape), gradient}, with),
+                   plain.filter_gradient(from(image), from(gradient)));
+    }
+  }
+}
+
 TEST(ConvKernels, GiveNothingForNothing) {
   const Tensor none(DType::Float, {0, 3, 3, 2});
   const Tensor filter = integers({2, 2, 2, 5}, 1);
   const Tensor gradient(DType::Float, {0, 2, 2, 5});
   EXPECT_EQ(run("Conv2D", {none, filter}, attrs("VALID")), gradient);
   EXPECT_EQ(run("Conv2DBackpropInput", {sizes({0, 3, 3, 2}), filter, gradient}, attrs("VALID")), none);
-  EXPECT_EQ(run("Conv2DBackpropFilter", {none, sizes({2, 2, 2, 5}), gradient}, attrs("VALID")), Tensor(DType::Float, {2, 2, 2, 5}));
+  EXPECT_EQ(run("Conv2DBackpropFilter", {none, sizes({2, 2, 2, 5}), gradient}, attrs("VALID")),
+            Tensor(DType::Float, {2, 2, 2, 5}));
   const Tensor no_channels(DType::Float, {1, 3, 3, 0});
-  EXPECT_EQ(run("Conv2D", {no_channels, Tensor(DType::Float, {2, 2, 0, 5})}, attrs("VALID")), Tensor(DType::Float, {1, 2, 2, 5}));
-  EXPECT_EQ(run("Conv2DBackpropInput", {sizes({1, 3, 3, 2}), Tensor(DType::Float, {2, 2, 2, 0}), Tensor(DType::Float, {1, 2, 2, 0})}, attrs("VALID")),
+  EXPECT_EQ(run("Conv2D", {no_channels, Tensor(DType::Float, {2, 2, 0, 5})}, attrs("VALID")),
+            Tensor(DType::Float, {1, 2, 2, 5}));
+  EXPECT_EQ(run("Conv2DBackpropInput",
+                {sizes({1, 3, 3, 2}), Tensor(DType::Float, {2, 2, 2, 0}), Tensor(DType::Float, {1, 2, 2, 0})},
+                attrs("VALID")),
             Tensor(DType::Float, {1, 3, 3, 2}));
 }
 
@@ -160,7 +198,8 @@ TEST(ConvKernels, RefuseWhatDoesNotFit) {
   EXPECT_THROW(run("Conv2D", {kImage, Tensor(DType::Float, {4, 4, 1, 1})}, attrs("VALID")), InvalidArgumentError);
   EXPECT_THROW(run("Conv2D", {kImage, Tensor(DType::Float, {2, 2})}, attrs("VALID")), InvalidArgumentError);
   EXPECT_THROW(run("Conv2D", {kImage, kFilter}, attrs("EXPLICIT")), UnimplementedError);
-  EXPECT_THROW(run("Conv2DBackpropInput", {Tensor::of<std::int32_t>({1, 3, 3, 1}), kFilter, kImage}, attrs("VALID")), InvalidArgumentError);
+  EXPECT_THROW(run("Conv2DBackpropInput", {Tensor::of<std::int32_t>({1, 3, 3, 1}), kFilter, kImage}, attrs("VALID")),
+               InvalidArgumentError);
 }
 
 }  // namespace

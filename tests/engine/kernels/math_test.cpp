@@ -3,6 +3,7 @@
 /// Tests of kernels, elementwise ops and their broadcasting.
 #include <trainhook/engine/kernels/math.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -21,7 +22,9 @@ Tensor binary(const std::string& type, const Tensor& x, const Tensor& y) {
 Tensor compared(const std::string& type, const Tensor& x, const Tensor& y) {
   return test::run_op(kernels::math(), type, {x, y}, {{"T", x.dtype()}}, DType::Bool);
 }
-Tensor unary(const std::string& type, const Tensor& x) { return test::run_op(kernels::math(), type, {x}, {{"T", x.dtype()}}, x.dtype()); }
+Tensor unary(const std::string& type, const Tensor& x) {
+  return test::run_op(kernels::math(), type, {x}, {{"T", x.dtype()}}, x.dtype());
+}
 
 TEST(MathKernels, WorkElementByElement) {
   const Tensor x = Tensor::of<float>({1, -2, 3});
@@ -57,8 +60,49 @@ TEST(MathKernels, DivideIntegersTowardsMinusInfinity) {
   EXPECT_EQ(binary("FloorMod", x, y), Tensor::of<std::int32_t>({1, 1, -1, -1}));
   EXPECT_EQ(binary("FloorMod", Tensor::of<float>({-7}), Tensor::of<float>({2})), Tensor::of<float>({1}));
   EXPECT_THROW(binary("FloorDiv", x, Tensor(std::int32_t{0})), InvalidArgumentError);
-  EXPECT_EQ(binary("FloorDiv", Tensor((std::numeric_limits<std::int32_t>::max)()), Tensor(std::int32_t{-1})).scalar<std::int32_t>(),
+  EXPECT_EQ(binary("FloorDiv", Tensor((std::numeric_limits<std::int32_t>::max)()), Tensor(std::int32_t{-1}))
+                .scalar<std::int32_t>(),
             -(std::numeric_limits<std::int32_t>::max)());
+}
+
+TEST(MathKernels, KeepNanOnEitherSideOfExtremes) {
+  for (const std::int64_t size : {1, 3, 8, 37}) {
+    Tensor ones(DType::Float, Shape{size});
+    Tensor mixed(DType::Float, Shape{size});
+    for (float& value : ones.mutable_data<float>()) value = 1;
+    for (std::int64_t i = 0; i < size; ++i)
+      mixed.mutable_data<float>()[static_cast<std::size_t>(i)] = i % 2 == 0 ? NAN : 2.0F;
+    for (const Tensor& result :
+         {binary("Maximum", ones, mixed), binary("Maximum", mixed, ones), binary("Maximum", mixed, Tensor(1.0F)),
+          binary("Minimum", ones, mixed), binary("Minimum", mixed, ones), binary("Minimum", Tensor(1.0F), mixed)}) {
+      for (std::size_t i = 0; i < result.data<float>().size(); ++i)
+        EXPECT_EQ(std::isnan(result.data<float>()[i]), i % 2 == 0);
+    }
+  }
+  EXPECT_TRUE(std::isnan(unary("Sign", Tensor(NAN)).scalar<float>()));
+}
+
+TEST(MathKernels, ApplyFunctionsToFloatsAsTheStandardLibraryDoes) {
+  Tensor x(DType::Float, Shape{101});
+  for (std::int64_t i = 0; i < 101; ++i)
+    x.mutable_data<float>()[static_cast<std::size_t>(i)] = 0.01F + static_cast<float>(i) * 0.37F;
+  const auto expect_near = [&](const std::string& type, double (*function)(double)) {
+    const Tensor result = unary(type, x);
+    for (std::size_t i = 0; i < 101; ++i) {
+      const double expected = function(static_cast<double>(x.data<float>()[i]));
+      EXPECT_NEAR(result.data<float>()[i], expected, 1e-6 * std::max(1.0, std::abs(expected)))
+          << type << ' ' << x.data<float>()[i];
+    }
+  };
+  expect_near("Exp", std::exp);
+  expect_near("Log", std::log);
+  expect_near("Log1p", std::log1p);
+  expect_near("Sqrt", std::sqrt);
+  expect_near("Sin", std::sin);
+  expect_near("Cos", std::cos);
+  expect_near("Floor", std::floor);
+  expect_near("Rsqrt", [](double v) { return 1 / std::sqrt(v); });
+  expect_near("Reciprocal", [](double v) { return 1 / v; });
 }
 
 TEST(MathKernels, RaiseToPowers) {
@@ -75,22 +119,27 @@ TEST(MathKernels, Compare) {
   EXPECT_EQ(compared("Greater", x, Tensor(std::int32_t{2})), Tensor::of<bool>({false, false, true}));
   EXPECT_EQ(compared("GreaterEqual", x, Tensor(std::int32_t{2})), Tensor::of<bool>({false, true, true}));
   EXPECT_EQ(compared("Equal", Tensor::of<std::string>({"a", "b"}), Tensor("b")), Tensor::of<bool>({false, true}));
-  EXPECT_EQ(compared("NotEqual", Tensor::of<float>({1, NAN}), Tensor::of<float>({1, NAN})), Tensor::of<bool>({false, true}));
+  EXPECT_EQ(compared("NotEqual", Tensor::of<float>({1, NAN}), Tensor::of<float>({1, NAN})),
+            Tensor::of<bool>({false, true}));
 }
 
 TEST(MathKernels, CombineTruthValues) {
   const Tensor x = Tensor::of<bool>({false, false, true, true});
   const Tensor y = Tensor::of<bool>({false, true, false, true});
-  EXPECT_EQ(test::run_op(kernels::math(), "LogicalAnd", {x, y}, {}, DType::Bool), Tensor::of<bool>({false, false, false, true}));
-  EXPECT_EQ(test::run_op(kernels::math(), "LogicalOr", {x, y}, {}, DType::Bool), Tensor::of<bool>({false, true, true, true}));
-  EXPECT_EQ(test::run_op(kernels::math(), "LogicalNot", {x}, {}, DType::Bool), Tensor::of<bool>({true, true, false, false}));
+  EXPECT_EQ(test::run_op(kernels::math(), "LogicalAnd", {x, y}, {}, DType::Bool),
+            Tensor::of<bool>({false, false, false, true}));
+  EXPECT_EQ(test::run_op(kernels::math(), "LogicalOr", {x, y}, {}, DType::Bool),
+            Tensor::of<bool>({false, true, true, true}));
+  EXPECT_EQ(test::run_op(kernels::math(), "LogicalNot", {x}, {}, DType::Bool),
+            Tensor::of<bool>({true, true, false, false}));
 }
 
 TEST(MathKernels, ApplyFunctions) {
   const Tensor x = Tensor::of<double>({0.25, 1, 4});
   const auto expect_near = [&](const std::string& type, double (*function)(double)) {
     const Tensor result = unary(type, x);
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(result.data<double>()[i], function(x.data<double>()[i]), 1e-14) << type;
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(result.data<double>()[i], function(x.data<double>()[i]), 1e-14) << type;
   };
   expect_near("Exp", std::exp);
   expect_near("Log", std::log);
@@ -110,7 +159,9 @@ TEST(MathKernels, ApplyFunctions) {
 
 TEST(MathKernels, TellFiniteNumbersFromOthers) {
   const Tensor x = Tensor::of<float>({1, NAN, -INFINITY});
-  const auto is = [&](const std::string& type) { return test::run_op(kernels::math(), type, {x}, {{"T", DType::Float}}, DType::Bool); };
+  const auto is = [&](const std::string& type) {
+    return test::run_op(kernels::math(), type, {x}, {{"T", DType::Float}}, DType::Bool);
+  };
   EXPECT_EQ(is("IsFinite"), Tensor::of<bool>({true, false, false}));
   EXPECT_EQ(is("IsNan"), Tensor::of<bool>({false, true, false}));
   EXPECT_EQ(is("IsInf"), Tensor::of<bool>({false, false, true}));
@@ -118,7 +169,8 @@ TEST(MathKernels, TellFiniteNumbersFromOthers) {
 
 TEST(MathKernels, CheckNumericsLetsFiniteNumbersPass) {
   const Attrs attrs{{"T", DType::Float}, {"message", std::string("loss")}};
-  EXPECT_EQ(test::run_op(kernels::math(), "CheckNumerics", {Tensor::of<float>({1, 2})}, attrs, DType::Float), Tensor::of<float>({1, 2}));
+  EXPECT_EQ(test::run_op(kernels::math(), "CheckNumerics", {Tensor::of<float>({1, 2})}, attrs, DType::Float),
+            Tensor::of<float>({1, 2}));
   try {
     test::run_op(kernels::math(), "CheckNumerics", {Tensor::of<float>({1, NAN})}, attrs, DType::Float);
     FAIL() << "no error";
@@ -129,8 +181,9 @@ TEST(MathKernels, CheckNumericsLetsFiniteNumbersPass) {
 
 TEST(MathKernels, AddManyTensors) {
   const Tensor x = Tensor::of<float>({1, 2});
-  EXPECT_EQ(test::run_op(kernels::math(), "AddN", {x, x, x}, {{"T", DType::Float}, {"N", std::int64_t{3}}}, DType::Float),
-            Tensor::of<float>({3, 6}));
+  EXPECT_EQ(
+      test::run_op(kernels::math(), "AddN", {x, x, x}, {{"T", DType::Float}, {"N", std::int64_t{3}}}, DType::Float),
+      Tensor::of<float>({3, 6}));
 }
 
 TEST(MathKernels, NameTheDtypeThatTheyLack) {

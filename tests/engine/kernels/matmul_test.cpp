@@ -10,6 +10,7 @@
 #include <random>
 #include <span>
 
+#include <Eigen/Core>
 #include <gtest/gtest.h>
 
 #include "run_op.hpp"
@@ -18,8 +19,8 @@ namespace trainhook {
 namespace {
 
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false) {
-  return test::run_op(kernels::matmul(), "MatMul", {a, b}, {{"T", a.dtype()}, {"transpose_a", transpose_a}, {"transpose_b", transpose_b}},
-                      a.dtype());
+  return test::run_op(kernels::matmul(), "MatMul", {a, b},
+                      {{"T", a.dtype()}, {"transpose_a", transpose_a}, {"transpose_b", transpose_b}}, a.dtype());
 }
 
 template <class T>
@@ -52,13 +53,22 @@ Tensor product_by_definition(const Tensor& a, const Tensor& b, bool transpose_a,
 template <class T>
 void expect_products_as_defined() {
   std::mt19937 random(3);
-  for (const auto& [rows, inner, columns] :
-       {std::array<std::int64_t, 3>{1, 1, 1}, {1, 37, 20}, {5, 1, 7}, {3, 4, 5}, {33, 65, 17}, {4, 9, 1}, {64, 64, 64}, {12, 100, 3},
-        {300, 20, 1}, {2, 70, 40}, {49, 530, 275}}) {
+  for (const auto& [rows, inner, columns] : {std::array<std::int64_t, 3>{1, 1, 1},
+                                             {1, 37, 20},
+                                             {5, 1, 7},
+                                             {3, 4, 5},
+                                             {33, 65, 17},
+                                             {4, 9, 1},
+                                             {64, 64, 64},
+                                             {12, 100, 3},
+                                             {300, 20, 1},
+                                             {2, 70, 40},
+                                             {49, 530, 275}}) {
     for (const bool transpose_a : {false, true}) {
       for (const bool transpose_b : {false, true}) {
         const Tensor a = transpose_a ? random_matrix<T>(inner, rows, random) : random_matrix<T>(rows, inner, random);
-        const Tensor b = transpose_b ? random_matrix<T>(columns, inner, random) : random_matrix<T>(inner, columns, random);
+        const Tensor b =
+            transpose_b ? random_matrix<T>(columns, inner, random) : random_matrix<T>(inner, columns, random);
         const Tensor actual = matmul(a, b, transpose_a, transpose_b);
         const Tensor expected = product_by_definition<T>(a, b, transpose_a, transpose_b);
         EXPECT_EQ(actual.shape(), expected.shape());
@@ -73,8 +83,35 @@ TEST(MatmulKernel, MultipliesFloats) { expect_products_as_defined<float>(); }
 TEST(MatmulKernel, MultipliesDoubles) { expect_products_as_defined<double>(); }
 TEST(MatmulKernel, MultipliesIntegers) { expect_products_as_defined<std::int32_t>(); }
 
+/// Products with few rows or few inner elements are computed by code of our own.
+TEST(MatmulKernel, MultipliesSkinnyMatricesAsEigenDoes) {
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using Map = Eigen::Map<const Matrix>;
+  std::mt19937 random(5);
+  for (const std::int64_t rows : {2, 7, 8, 9, 32, 33, 129}) {
+    for (const std::int64_t inner : {2, 17, 33, 300}) {
+      for (const std::int64_t columns : {1, 3, 10, 37, 128, 257}) {
+        const Tensor a = random_matrix<float>(rows, inner, random);
+        const Tensor turned = random_matrix<float>(inner, rows, random);
+        const Tensor b = random_matrix<float>(inner, columns, random);
+        const Map matrix(b.data<float>().data(), inner, columns);
+        const Matrix product = Map(a.data<float>().data(), rows, inner) * matrix;
+        const Matrix product_of_turned = Map(turned.data<float>().data(), inner, rows).transpose() * matrix;
+        const Tensor ours = matmul(a, b);
+        const Tensor ours_of_turned = matmul(turned, b, true);
+        ASSERT_EQ(ours.shape(), (Shape{rows, columns}));
+        ASSERT_EQ(ours_of_turned.shape(), (Shape{rows, columns}));
+        SCOPED_TRACE(fmt::format("{} x {} x {}", rows, inner, columns));
+        EXPECT_EQ(Map(ours.data<float>().data(), rows, columns), product);
+        EXPECT_EQ(Map(ours_of_turned.data<float>().data(), rows, columns), product_of_turned);
+      }
+    }
+  }
+}
+
 TEST(MatmulKernel, GivesZerosForNoInnerDimension) {
-  EXPECT_EQ(matmul(Tensor(DType::Float, Shape{2, 0}), Tensor(DType::Float, Shape{0, 3})), Tensor(DType::Float, Shape{2, 3}));
+  EXPECT_EQ(matmul(Tensor(DType::Float, Shape{2, 0}), Tensor(DType::Float, Shape{0, 3})),
+            Tensor(DType::Float, Shape{2, 3}));
   EXPECT_EQ(matmul(Tensor(DType::Float, Shape{0, 2}), Tensor(DType::Float, Shape{2, 3})).shape(), (Shape{0, 3}));
 }
 

@@ -3,9 +3,13 @@
 /// Tests of kernels, parts of neural networks.
 #include <trainhook/engine/kernels/nn.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,8 +37,10 @@ TEST(NnKernels, AddABiasToTheLastDimension) {
   EXPECT_EQ(run("BiasAdd", {Tensor::of<float>({1, 2, 3, 4}, {2, 2}), Tensor::of<float>({10, 20})}, kNhwc),
             Tensor::of<float>({11, 22, 13, 24}, {2, 2}));
   EXPECT_EQ(run("BiasAddGrad", {Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2})}, kNhwc), Tensor::of<float>({9, 12}));
-  EXPECT_THROW(run("BiasAdd", {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<float>({10})}, kNhwc), InvalidArgumentError);
-  EXPECT_THROW(run("BiasAdd", {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<float>({10, 20})}, {{"data_format", std::string("NCHW")}}),
+  EXPECT_THROW(run("BiasAdd", {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<float>({10})}, kNhwc),
+               InvalidArgumentError);
+  EXPECT_THROW(run("BiasAdd", {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<float>({10, 20})},
+                   {{"data_format", std::string("NCHW")}}),
                UnimplementedError);
 }
 
@@ -61,6 +67,67 @@ TEST(NnKernels, GiveTheGradientsOfActivations) {
   expect_near(run("SoftplusGrad", {Tensor::of<float>({2}), Tensor::of<float>({0})}), {1});
 }
 
+/// Values of all kinds, so many that they fill vectors and leave a rest.
+template <class T>
+Tensor values_of_all_kinds(std::int64_t size, std::int64_t start) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  const T kinds[] = {0,     -1,        2.5, -3, 7,         std::numeric_limits<T>::quiet_NaN(), 6, -0.25,
+                     0.125, kInfinity, -20, 30, -kInfinity};
+  Tensor tensor(dtype_of<T>, Shape{size});
+  for (T& value : tensor.overwrite_data<T>()) value = kinds[static_cast<std::size_t>(start++) % std::size(kinds)];
+  return tensor;
+}
+
+template <class T>
+void expect_function(const std::string& type, const Attrs& attrs, const std::vector<Tensor>& inputs,
+                     const auto& function) {
+  const Tensor result = run(type, inputs, attrs);
+  const std::span<const T> actual = result.data<T>();
+  const std::span<const T> x = inputs.front().data<T>();
+  const std::span<const T> y = inputs.back().data<T>();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const T expected = function(x[i], y[i]);
+    SCOPED_TRACE(fmt::format("{} of {} and {}, element {} of {}", type, x[i], y[i], i, x.size()));
+    if (std::isfinite(expected)) {
+      EXPECT_NEAR(actual[i], expected, 4e-6 * std::max(T{1}, std::abs(expected)));
+    } else if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(actual[i])) << actual[i];
+    } else {
+      EXPECT_EQ(actual[i], expected);
+    }
+  }
+}
+
+template <class T>
+void expect_activations_of_values_of_all_kinds() {
+  for (std::int64_t size = 1; size < 70; size += 4) {
+    const Tensor x = values_of_all_kinds<T>(size, size);
+    const auto activates = [&](const std::string& type, const Attrs& attrs, T (*function)(T)) {
+      expect_function<T>(type, attrs, {x}, [&](T value, T) { return function(value); });
+    };
+    activates("Relu", {}, [](T v) { return v < 0 ? T{0} : v; });
+    activates("Relu6", {}, [](T v) { return v < 0 ? T{0} : v > 6 ? T{6} : v; });
+    activates("LeakyRelu", {{"alpha", 0.5F}}, [](T v) { return v > 0 ? v : v * T{0.5}; });
+    activates("Elu", {}, [](T v) { return v < 0 ? std::expm1(v) : v; });
+    activates("Softplus", {}, [](T v) { return v > 0 ? v + std::log1p(std::exp(-v)) : std::log1p(std::exp(v)); });
+    activates("Sigmoid", {}, [](T v) { return 1 / (1 + std::exp(-v)); });
+    activates("Tanh", {}, [](T v) { return std::tanh(v); });
+
+    const Tensor y = values_of_all_kinds<T>(size, size * size + 3);
+    const auto gives = [&](const std::string& type, const Attrs& attrs, T (*function)(T, T)) {
+      expect_function<T>(type, attrs, {x, y}, function);
+    };
+    gives("ReluGrad", {}, [](T gradient, T v) { return v > 0 ? gradient : T{0}; });
+    gives("Relu6Grad", {}, [](T gradient, T v) { return v > 0 && v < 6 ? gradient : T{0}; });
+    gives("LeakyReluGrad", {{"alpha", 0.5F}}, [](T gradient, T v) { return v > 0 ? gradient : gradient * T{0.5}; });
+    gives("EluGrad", {}, [](T gradient, T result) { return result < 0 ? gradient * (result + 1) : gradient; });
+    gives("SoftplusGrad", {}, [](T gradient, T v) { return gradient / (std::exp(-v) + 1); });
+  }
+}
+
+TEST(NnKernels, ActivateFloatsOfAllKinds) { expect_activations_of_values_of_all_kinds<float>(); }
+TEST(NnKernels, ActivateDoublesOfAllKinds) { expect_activations_of_values_of_all_kinds<double>(); }
+
 TEST(NnKernels, TurnLogitsIntoProbabilities) {
   const Tensor logits = Tensor::of<float>({0, std::log(3.0F), 1000, 1000}, {2, 2});
   expect_near(run("Softmax", {logits}), {0.25F, 0.75F, 0.5F, 0.5F});
@@ -80,11 +147,13 @@ TEST(NnKernels, MeasureSparseCrossEntropy) {
 
 TEST(NnKernels, NameALabelThatIsNoClass) {
   try {
-    test::run_op(kernels::nn(), "SparseSoftmaxCrossEntropyWithLogits", {Tensor(DType::Float, Shape{1, 3}), Tensor::of<std::int64_t>({3})},
+    test::run_op(kernels::nn(), "SparseSoftmaxCrossEntropyWithLogits",
+                 {Tensor(DType::Float, Shape{1, 3}), Tensor::of<std::int64_t>({3})},
                  {{"T", DType::Float}, {"Tlabels", DType::Int64}}, std::vector{DType::Float, DType::Float});
     FAIL() << "no error";
   } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("label value of 3 which is outside the valid range of [0, 3)"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("label value of 3 which is outside the valid range of [0, 3)"),
+              std::string::npos)
         << error.what();
   }
 }
@@ -92,8 +161,8 @@ TEST(NnKernels, NameALabelThatIsNoClass) {
 TEST(NnKernels, MeasureDenseCrossEntropy) {
   const Tensor logits = Tensor::of<float>({0, std::log(3.0F)}, {1, 2});
   const std::vector<Tensor> results =
-      test::run_op(kernels::nn(), "SoftmaxCrossEntropyWithLogits", {logits, Tensor::of<float>({0.5F, 0.5F}, {1, 2})}, {{"T", DType::Float}},
-                   std::vector{DType::Float, DType::Float});
+      test::run_op(kernels::nn(), "SoftmaxCrossEntropyWithLogits", {logits, Tensor::of<float>({0.5F, 0.5F}, {1, 2})},
+                   {{"T", DType::Float}}, std::vector{DType::Float, DType::Float});
   expect_near(results[0], {-0.5F * (std::log(0.25F) + std::log(0.75F))});
   expect_near(results[1], {-0.25F, 0.25F});
 }

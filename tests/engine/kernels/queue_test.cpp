@@ -18,7 +18,7 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/data.hpp>
-#include <trainhook/graph/queue_ops.hpp>
+#include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -138,10 +138,12 @@ TEST_F(QueueKernels, AClosedQueueGivesWhatItHoldsAndThenTheEndOfInput) {
   put(7);
   session.run(close);
   session.run(close);
-  EXPECT_EQ(error_of([&] { put(8); }), "Cancelled: fifo_queue_enqueue (QueueEnqueueV2) of int64[]: FIFOQueue 'fifo_queue' is closed");
+  EXPECT_EQ(error_of([&] { put(8); }),
+            "Cancelled: fifo_queue_enqueue (QueueEnqueueV2) of int64[]: FIFOQueue 'fifo_queue' is closed");
   const std::string insufficient = "FIFOQueue 'fifo_queue' is closed and has insufficient elements ";
   EXPECT_EQ(error_of([&] { session.run(dequeue_three); }),
-            "OutOfRange: fifo_queue_DequeueMany (QueueDequeueManyV2) of int32[]: " + insufficient + "(requested 3, current size 1)");
+            "OutOfRange: fifo_queue_DequeueMany (QueueDequeueManyV2) of int32[]: " + insufficient +
+                "(requested 3, current size 1)");
   EXPECT_EQ(take(), 7);
   EXPECT_EQ(error_of([&] { take(); }),
             "OutOfRange: fifo_queue_Dequeue (QueueDequeueV2): " + insufficient + "(requested 1, current size 0)");
@@ -172,7 +174,8 @@ TEST_F(QueueKernels, EnqueuesThatWaitAreCancelledWhereClosingSaysSo) {
   EXPECT_EQ(take(), 1);
   session.run(cancel);
   EXPECT_EQ(producer.error(),
-            "Cancelled: fifo_queue_EnqueueMany (QueueEnqueueManyV2) of int64[3]: the enqueue was cancelled: the queue was closed");
+            "Cancelled: fifo_queue_EnqueueMany (QueueEnqueueManyV2) of int64[3]: the enqueue was cancelled: the queue "
+            "was closed");
 }
 
 TEST_F(QueueKernels, ClosingTheSessionWakesWhoeverWaits) {
@@ -181,7 +184,8 @@ TEST_F(QueueKernels, ClosingTheSessionWakesWhoeverWaits) {
   put(2);  // done when the consumer is in its run
   session.close();
   EXPECT_NE(
-      consumer.error().find("Cancelled: fifo_queue_DequeueMany (QueueDequeueManyV2) of int32[]: the dequeue was cancelled: the session"),
+      consumer.error().find(
+          "Cancelled: fifo_queue_DequeueMany (QueueDequeueManyV2) of int32[]: the dequeue was cancelled: the session"),
       std::string::npos);
   EXPECT_THROW(take(), FailedPreconditionError);
 }
@@ -203,7 +207,8 @@ TEST_F(QueueKernels, ARunThatHasATimeoutWaitsNoLongerThanThat) {
   while (clock.waiters() == 0) std::this_thread::yield();
   clock.advance(std::chrono::seconds(5));
   EXPECT_EQ(consumer.error(),
-            "DeadlineExceeded: fifo_queue_DequeueMany (QueueDequeueManyV2) of int32[]: the run took longer than its timeout of 5000 ms");
+            "DeadlineExceeded: fifo_queue_DequeueMany (QueueDequeueManyV2) of int32[]: the run took longer than its "
+            "timeout of 5000 ms");
   EXPECT_EQ(limited.run(dequeue).scalar<std::int64_t>(), 1) << "what it had taken is back, in order";
   EXPECT_EQ(limited.run(dequeue).scalar<std::int64_t>(), 2);
 }
@@ -217,15 +222,16 @@ TEST_F(QueueKernels, ATupleOfNoElementsNeedsNoWaiting) {
 TEST_F(QueueKernels, SayWhatDoesNotFit) {
   const FIFOQueue vectors(graph, 2, {DType::Float}, {{2}}, "vectors");
   const Output open = placeholder(graph, DType::Float, PartialShape());
-  EXPECT_EQ(error_of([&] {
-              session.run(vectors.enqueue({open}, "e"), {{open, Tensor::of<float>({1, 2, 3})}});
-            }),
-            "InvalidArgument: e (QueueEnqueueV2) of float32[3]: FIFOQueue 'vectors' takes (float32[2]), not (float32[3])");
   EXPECT_EQ(
       error_of([&] {
-        session.run(vectors.enqueue_many({open}, "m"), {{open, Tensor(1.0F)}});
+        session.run(vectors.enqueue({open}, "e"), {{open, Tensor::of<float>({1, 2, 3})}});
       }),
-      "InvalidArgument: m (QueueEnqueueManyV2) of float32[]: the components must have the same first dimension, one row for each element");
+      "InvalidArgument: e (QueueEnqueueV2) of float32[3]: FIFOQueue 'vectors' takes (float32[2]), not (float32[3])");
+  EXPECT_EQ(error_of([&] {
+              session.run(vectors.enqueue_many({open}, "m"), {{open, Tensor(1.0F)}});
+            }),
+            "InvalidArgument: m (QueueEnqueueManyV2) of float32[]: the components must have the same first dimension, "
+            "one row for each element");
   const Output n = placeholder(graph, DType::Int32, {}, "n");
   EXPECT_EQ(error_of([&] {
               session.run(vectors.dequeue_many(n, "d")[0], {{n, Tensor(std::int32_t{-1})}});
@@ -238,18 +244,22 @@ TEST_F(QueueKernels, RefuseNodesThatDoNotGoTogether) {
   const Output handle = queue.op().output();
   const auto node = [&](NodeSpec spec) { return graph.add(std::move(spec)); };
   const Attrs dequeues{{"component_types", std::vector{DType::Int64}}, {"timeout_ms", std::int64_t{-1}}};
-  const Operation from_iterator =
-      node({.type = "QueueDequeueV2", .name = "d", .inputs = {iterator.op().output()}, .attrs = dequeues, .outputs = {{DType::Int64, {}}}});
+  const Operation from_iterator = node({.type = "QueueDequeueV2",
+                                        .name = "d",
+                                        .inputs = {iterator.op().output()},
+                                        .attrs = dequeues,
+                                        .outputs = {{DType::Int64, {}}}});
   EXPECT_EQ(error_of([&] { session.run(from_iterator); }),
             "InvalidArgument: input 0 of d (QueueDequeueV2) must be of op type FIFOQueueV2, not 'IteratorV2:0'");
-  const Operation from_queue = node({.type = "IteratorGetNext", .name = "i", .inputs = {handle}, .outputs = {{DType::Int64, {}}}});
+  const Operation from_queue =
+      node({.type = "IteratorGetNext", .name = "i", .inputs = {handle}, .outputs = {{DType::Int64, {}}}});
   EXPECT_EQ(error_of([&] { session.run(from_queue); }),
             "InvalidArgument: input 0 of i (IteratorGetNext) must be of op type IteratorV2, not 'fifo_queue:0'");
-  const Operation of_another_dtype =
-      node({.type = "QueueDequeueV2", .name = "f", .inputs = {handle}, .attrs = dequeues, .outputs = {{DType::Float, {}}}});
+  const Operation of_another_dtype = node(
+      {.type = "QueueDequeueV2", .name = "f", .inputs = {handle}, .attrs = dequeues, .outputs = {{DType::Float, {}}}});
   EXPECT_THROW(session.run(of_another_dtype), InvalidArgumentError);
-  const Operation hurried =
-      node({.type = "QueueEnqueueV2", .name = "h", .inputs = {handle, in}, .attrs = {{"timeout_ms", std::int64_t{10}}}});
+  const Operation hurried = node(
+      {.type = "QueueEnqueueV2", .name = "h", .inputs = {handle, in}, .attrs = {{"timeout_ms", std::int64_t{10}}}});
   EXPECT_THROW(session.run(hurried, {{in, Tensor(std::int64_t{1})}}), UnimplementedError);
   EXPECT_EQ(error_of([&] {
               session.run(dequeue, {{handle, Tensor()}});
@@ -259,13 +269,15 @@ TEST_F(QueueKernels, RefuseNodesThatDoNotGoTogether) {
 
 TEST_F(QueueKernels, RefuseAQueueThatSeveralNodesShare) {
   const auto shared = [&](std::string name) {
-    return graph.add(
-        {.type = "FIFOQueueV2",
-         .attrs = {{"capacity", std::int64_t{-1}}, {"component_types", std::vector{DType::Int64}}, {"shared_name", std::move(name)}},
-         .outputs = {{DType::Invalid, {}}}});
+    return graph.add({.type = "FIFOQueueV2",
+                      .attrs = {{"capacity", std::int64_t{-1}},
+                                {"component_types", std::vector{DType::Int64}},
+                                {"shared_name", std::move(name)}},
+                      .outputs = {{DType::Invalid, {}}}});
   };
   const auto size_of = [&](Operation op) {
-    return session.run(graph.add({.type = "QueueSizeV2", .inputs = {op.output()}, .outputs = {{DType::Int32, {}}}}).output());
+    return session.run(
+        graph.add({.type = "QueueSizeV2", .inputs = {op.output()}, .outputs = {{DType::Int32, {}}}}).output());
   };
   const Operation alone = shared("alone");
   EXPECT_EQ(size_of(alone).scalar<std::int32_t>(), 0);
@@ -317,7 +329,9 @@ TEST_F(QueueRunnerOnAQueue, AnErrorOfTheInputReachesTheLoopThatWaits) {
   try {
     run_until_stop(session, [&] { session.run(next); });
     FAIL() << "no error";
-  } catch (const DataLossError& error) { EXPECT_NE(std::string(error.what()).find("the file is torn"), std::string::npos); }
+  } catch (const DataLossError& error) {
+    EXPECT_NE(std::string(error.what()).find("the file is torn"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/array.hpp>
 #include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/random_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/random.hpp>
 
 namespace trainhook {
 namespace {
@@ -102,10 +102,12 @@ TEST_F(RandomKernelsTest, DrawIntegersFromARange) {
   const Output shape = constant(graph_, Tensor::of<std::int32_t>({1000}));
   const Output integers =
       graph_
-          .add({.type = "RandomUniformInt",
-                .inputs = {shape, constant(graph_, Tensor(std::int32_t{-2})), constant(graph_, Tensor(std::int32_t{3}))},
-                .attrs = {{"seed", std::int64_t{1}}, {"seed2", std::int64_t{0}}, {"Tout", DType::Int32}, {"T", DType::Int32}},
-                .outputs = {{DType::Int32, PartialShape{1000}}}})
+          .add(
+              {.type = "RandomUniformInt",
+               .inputs = {shape, constant(graph_, Tensor(std::int32_t{-2})), constant(graph_, Tensor(std::int32_t{3}))},
+               .attrs =
+                   {{"seed", std::int64_t{1}}, {"seed2", std::int64_t{0}}, {"Tout", DType::Int32}, {"T", DType::Int32}},
+               .outputs = {{DType::Int32, PartialShape{1000}}}})
           .output();
   GraphSession session(graph_, {.kernels = {kernels::random()}});
   const Tensor drawn = session.run(integers);

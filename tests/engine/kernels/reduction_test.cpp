@@ -15,8 +15,8 @@ namespace trainhook {
 namespace {
 
 Tensor reduce(const std::string& type, const Tensor& x, const Tensor& axes, bool keep_dims = false) {
-  return test::run_op(kernels::reduction(), type, {x, axes}, {{"T", x.dtype()}, {"Tidx", axes.dtype()}, {"keep_dims", keep_dims}},
-                      x.dtype());
+  return test::run_op(kernels::reduction(), type, {x, axes},
+                      {{"T", x.dtype()}, {"Tidx", axes.dtype()}, {"keep_dims", keep_dims}}, x.dtype());
 }
 Tensor axes(std::initializer_list<std::int32_t> values) { return Tensor::of<std::int32_t>(values); }
 
@@ -43,6 +43,27 @@ TEST(ReductionKernels, FindMeansProductsAndExtremes) {
   EXPECT_EQ(reduce("Min", cube(), axes({1, 2})), Tensor::of<float>({1, 7}));
   EXPECT_EQ(reduce("Mean", Tensor::of<std::int32_t>({1, 2, 4}), axes({0})), Tensor(std::int32_t{2}));
   EXPECT_TRUE(std::isnan(reduce("Max", Tensor::of<float>({1, NAN, 2}), axes({0})).scalar<float>()));
+}
+
+TEST(ReductionKernels, KeepNanInExtremesAlongAnyAxis) {
+  for (const std::int64_t rows : {1, 5, 19}) {
+    for (const std::int64_t columns : {1, 4, 37}) {
+      Tensor x(DType::Float, Shape{rows, columns});
+      for (std::int64_t i = 0; i < rows * columns; ++i) {
+        x.mutable_data<float>()[static_cast<std::size_t>(i)] =
+            i == rows * columns / 2 ? NAN : static_cast<float>(i % 11);
+      }
+      for (const std::string type : {"Max", "Min"}) {
+        EXPECT_TRUE(std::isnan(reduce(type, x, axes({0, 1})).scalar<float>()));
+        for (const std::int32_t axis : {0, 1}) {
+          const Tensor result = reduce(type, x, axes({axis}));
+          std::size_t nans = 0;
+          for (const float value : result.data<float>()) nans += std::isnan(value) ? 1U : 0U;
+          EXPECT_EQ(nans, 1U) << type << ' ' << axis << ' ' << rows << ' ' << columns;
+        }
+      }
+    }
+  }
 }
 
 TEST(ReductionKernels, ReduceNothingToTheNeutralElement) {
@@ -74,8 +95,9 @@ TEST(ReductionKernels, FindTheFirstLargestElement) {
 }
 
 TEST(ReductionKernels, HalveTheSumOfSquares) {
-  EXPECT_EQ(test::run_op(kernels::reduction(), "L2Loss", {Tensor::of<float>({1, 2, 3})}, {{"T", DType::Float}}, DType::Float),
-            Tensor(7.0F));
+  EXPECT_EQ(
+      test::run_op(kernels::reduction(), "L2Loss", {Tensor::of<float>({1, 2, 3})}, {{"T", DType::Float}}, DType::Float),
+      Tensor(7.0F));
 }
 
 }  // namespace

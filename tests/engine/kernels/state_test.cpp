@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook {
 namespace {
@@ -59,7 +59,8 @@ TEST(StateKernels, ChangeRowsAndLeaveASnapshotAlone) {
   GraphSession session(graph, {.kernels = {kernels::state()}});
   session.run(v.initializer);
   const Tensor before = session.run(v);
-  const FeedDict twice{{indices, Tensor::of<std::int32_t>({2, 0, 2})}, {updates, Tensor::of<float>({10, 10, 20, 20, 30, 30}, {3, 2})}};
+  const FeedDict twice{{indices, Tensor::of<std::int32_t>({2, 0, 2})},
+                       {updates, Tensor::of<float>({10, 10, 20, 20, 30, 30}, {3, 2})}};
   EXPECT_EQ(session.run(added, twice), Tensor::of<float>({21, 22, 3, 4, 45, 46}, {3, 2}));
   EXPECT_EQ(before, Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2}));
   EXPECT_EQ(session.run(subtracted, twice), before);
@@ -77,7 +78,8 @@ TEST(StateKernels, RefuseRowsThatAreNotThereBeforeAnythingChanges) {
   GraphSession session(graph, {.kernels = {kernels::state()}});
   session.run(v.initializer);
   for (const std::int64_t wrong : {-1, 3}) {
-    EXPECT_THROW(session.run(added, {{indices, Tensor::of<std::int64_t>({0, wrong})}, {updates, Tensor(1.0F)}}), InvalidArgumentError);
+    EXPECT_THROW(session.run(added, {{indices, Tensor::of<std::int64_t>({0, wrong})}, {updates, Tensor(1.0F)}}),
+                 InvalidArgumentError);
   }
   EXPECT_THROW(session.run(added, {{indices, Tensor::of<std::int64_t>({0, 1})}, {updates, Tensor::of<float>({1, 2})}}),
                InvalidArgumentError);

@@ -12,14 +12,14 @@
 
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 
 namespace trainhook {
 namespace {
 
 /// Applies an optimizer op for two steps to variables that begin as given; the rest of the inputs are constants.
-std::vector<Tensor> apply(const std::string& type, const std::vector<Tensor>& variables, const std::vector<Tensor>& numbers,
-                          Attrs attrs = {}) {
+std::vector<Tensor> apply(const std::string& type, const std::vector<Tensor>& variables,
+                          const std::vector<Tensor>& numbers, Attrs attrs = {}) {
   Graph graph;
   NodeSpec spec{.type = type, .name = "update", .attrs = std::move(attrs)};
   std::vector<Variable> made;
@@ -52,7 +52,9 @@ void expect_all(const Tensor& tensor, double expected) {
   for (const double value : tensor.data<double>()) ASSERT_NEAR(value, expected, 1e-14);
 }
 
-TEST(TrainingKernels, DescendTheGradient) { expect_all(apply("ApplyGradientDescent", {many(1)}, {Tensor(0.5), many(0.2)})[0], 0.8); }
+TEST(TrainingKernels, DescendTheGradient) {
+  expect_all(apply("ApplyGradientDescent", {many(1)}, {Tensor(0.5), many(0.2)})[0], 0.8);
+}
 
 TEST(TrainingKernels, GatherMomentum) {
   const std::vector<Tensor> plain =
@@ -85,14 +87,15 @@ TEST(TrainingKernels, FollowAdam) {
 }
 
 TEST(TrainingKernels, FollowAdagrad) {
-  const std::vector<Tensor> results = apply("ApplyAdagrad", {many(1), many(0.1)}, {Tensor(0.5), many(2)}, {{"update_slots", true}});
+  const std::vector<Tensor> results =
+      apply("ApplyAdagrad", {many(1), many(0.1)}, {Tensor(0.5), many(2)}, {{"update_slots", true}});
   expect_all(results[1], 8.1);
   expect_all(results[0], 1 - 1 / std::sqrt(4.1) - 1 / std::sqrt(8.1));
 }
 
 TEST(TrainingKernels, FollowRMSProp) {
-  const std::vector<Tensor> results =
-      apply("ApplyRMSProp", {many(1), many(0), many(0)}, {Tensor(0.1), Tensor(0.9), Tensor(0.5), Tensor(1e-10), many(2)});
+  const std::vector<Tensor> results = apply("ApplyRMSProp", {many(1), many(0), many(0)},
+                                            {Tensor(0.1), Tensor(0.9), Tensor(0.5), Tensor(1e-10), many(2)});
   double ms = 0, mom = 0, var = 1;
   for (int step = 0; step < 2; ++step) {
     ms += (4 - ms) * (1 - 0.9);
@@ -103,8 +106,8 @@ TEST(TrainingKernels, FollowRMSProp) {
 }
 
 TEST(TrainingKernels, FollowCenteredRMSProp) {
-  const std::vector<Tensor> results =
-      apply("ApplyCenteredRMSProp", {many(1), many(0), many(1), many(0)}, {Tensor(0.1), Tensor(0.9), Tensor(0.5), Tensor(1e-10), many(2)});
+  const std::vector<Tensor> results = apply("ApplyCenteredRMSProp", {many(1), many(0), many(1), many(0)},
+                                            {Tensor(0.1), Tensor(0.9), Tensor(0.5), Tensor(1e-10), many(2)});
   double mg = 0, ms = 1, mom = 0, var = 1;
   for (int step = 0; step < 2; ++step) {
     ms += (4 - ms) * (1 - 0.9);
@@ -120,7 +123,8 @@ TEST(TrainingKernels, FollowCenteredRMSProp) {
 
 TEST(TrainingKernels, RefuseAGradientOfAnotherShape) {
   EXPECT_THROW(apply("ApplyGradientDescent", {many(1)}, {Tensor(0.5), Tensor::of<double>({1})}), InvalidArgumentError);
-  EXPECT_THROW(apply("ApplyMomentum", {many(1), Tensor::of<double>({1})}, {Tensor(0.5), many(1), Tensor(0.9)}, {{"use_nesterov", false}}),
+  EXPECT_THROW(apply("ApplyMomentum", {many(1), Tensor::of<double>({1})}, {Tensor(0.5), many(1), Tensor(0.9)},
+                     {{"use_nesterov", false}}),
                InvalidArgumentError);
 }
 

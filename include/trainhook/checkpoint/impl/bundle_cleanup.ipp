@@ -5,11 +5,14 @@
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
 
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <string_view>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 
 namespace trainhook::detail {
 
@@ -51,10 +54,10 @@ TRAINHOOK_DECL void remove_checkpoint(FileSystem& file_system, const std::string
     } catch (const NotFoundError&) {  // that is what was wanted
     }
   };
-  remove(prefix + ".index");
+  remove(detail::bundle_index_path(prefix));
   if (!file_system.is_directory(directory)) return;
   for (const std::string& name : file_system.list_directory(directory)) {
-    if (name == base + ".meta" || detail::is_data_of(name, base)) remove(join_path(directory, name));
+    if (name == fmt::format("{}.meta", base) || detail::is_data_of(name, base)) remove(join_path(directory, name));
   }
 }
 

@@ -79,7 +79,7 @@ TRAINHOOK_DECL void BundleReader::verify() const {
 }
 
 TRAINHOOK_DECL void BundleReader::read_index(FileSystem& file_system) {
-  const TableReader table(read_file(file_system, index_path_), index_path_);
+  const detail::TableReader table(read_file(file_system, index_path_), index_path_);
   bool first = true;
   table.for_each([&](std::string_view key, std::string_view value) {
     if (first) {

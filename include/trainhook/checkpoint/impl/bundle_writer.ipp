@@ -208,7 +208,7 @@ TRAINHOOK_DECL void BundleWriter::flush() {
 }
 
 TRAINHOOK_DECL std::string BundleWriter::build_index() const {
-  TableWriter table;
+  detail::TableWriter table;
   table.add("", detail::encode_bundle_header(shards_));
   for (const auto& [name, entry] : entries_) table.add(name, detail::encode_bundle_entry(entry));
   return table.finish();
@@ -231,7 +231,7 @@ TRAINHOOK_DECL void BundleWriter::commit() {
   finish_shard();
   for (const auto& [suffix, contents] : side_files_) write_temporary(prefix_ + suffix, contents);
   write_temporary(index_path, build_index());
-  refuse_existing();  // somebody may have been faster
+  refuse_existing();  // another process may have been faster
   if (replaces_) {
     file_system_.remove_file(index_path);
     file_system_.sync_directory(directory_);

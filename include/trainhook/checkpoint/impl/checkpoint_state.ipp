@@ -12,12 +12,13 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/text_proto.hpp>
-#include <trainhook/io/text_proto_parser.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/message_text.hpp>
 
 namespace trainhook {
 
@@ -36,6 +37,13 @@ TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view p
 
 namespace trainhook::detail {
 
+template <>
+inline constexpr auto kFields<CheckpointState> =
+    std::tuple(field(1, "model_checkpoint_path", &CheckpointState::model_checkpoint_path),
+               field(2, "all_model_checkpoint_paths", &CheckpointState::all_model_checkpoint_paths),
+               field(3, "all_model_checkpoint_timestamps", &CheckpointState::all_model_checkpoint_timestamps),
+               field(4, "last_preserved_timestamp", &CheckpointState::last_preserved_timestamp));
+
 TRAINHOOK_DECL std::string plain_path(std::string_view path) {
   std::string plain = is_absolute_path(path) ? "/" : "";
   while (!path.empty()) {
@@ -50,8 +58,8 @@ TRAINHOOK_DECL std::string plain_path(std::string_view path) {
   return plain;
 }
 
-/// `path` as seen from `directory`: its tail where it lies inside, else the way up and down again; absolute where only
-/// that is possible.
+/// `path` as seen from `directory`: relative if possible, with `..` if it lies outside, otherwise
+/// absolute.
 TRAINHOOK_DECL std::string path_from(std::string_view directory, std::string_view path) {
   const std::string from = plain_path(directory);
   const std::string to = plain_path(path);
@@ -80,36 +88,10 @@ TRAINHOOK_DECL std::string state_file_path(const std::string& directory, const s
 }
 
 TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path) {
-  const auto expect_string = [&](const TextProtoField& field) {
-    if (field.kind != TextProtoField::Kind::String)
-      throw DataLossError("state file {}: {} is not a string", path, field.name);
-    return field.text;
-  };
-  const auto expect_number = [&](const TextProtoField& field) {
-    const std::string_view digits = field.text;
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (field.kind != TextProtoField::Kind::Bare || error != std::errc{} || end == digits.data()) {
-      throw DataLossError("state file {}: {} is not a number", path, field.name);
-    }
-    return value;
-  };
-  CheckpointState state;
-  for (const TextProtoField& field : parse_text_proto(text, fmt::format("state file {}", path))) {
-    if (field.name == "model_checkpoint_path") {
-      state.model_checkpoint_path = expect_string(field);
-    } else if (field.name == "all_model_checkpoint_paths") {
-      state.all_model_checkpoint_paths.push_back(expect_string(field));
-    } else if (field.name == "all_model_checkpoint_timestamps") {
-      state.all_model_checkpoint_timestamps.push_back(expect_number(field));
-    } else if (field.name == "last_preserved_timestamp") {
-      state.last_preserved_timestamp = expect_number(field);
-    }
-  }
-  return state;
+  return parse_message_text<CheckpointState>(text, fmt::format("state file {}", path));
 }
 
-/// As `get_checkpoint_state`, but where the file exists and says nothing useful, that is a DataLossError.
+/// As `get_checkpoint_state`, but throws a DataLossError for a file that does not parse.
 TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                                     const std::string& directory,
                                                                     const std::string& latest_filename) {
@@ -159,26 +141,23 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
     stamps.clear();  // the new one's is not known, and half a list says nothing
   }
   if (detail::plain_path(state.model_checkpoint_path) == detail::plain_path(path) &&
-      !file_system.exists(path + ".index")) {
+      !checkpoint_exists(file_system, path)) {
     throw FailedPreconditionError("checkpoint {} has the path of its state file; choose another name for one of them",
                                   path);
   }
   const auto stored = [&](const std::string& prefix) {
     return is_absolute_path(prefix) && !save_relative_paths ? prefix : detail::path_from(directory, prefix);
   };
-  TextProtoPrinter printer;
-  printer.string("model_checkpoint_path", stored(state.model_checkpoint_path));
-  for (const std::string& listed : all) printer.string("all_model_checkpoint_paths", stored(listed));
-  for (double stamp : stamps) printer.number("all_model_checkpoint_timestamps", stamp);
-  if (state.last_preserved_timestamp) printer.number("last_preserved_timestamp", *state.last_preserved_timestamp);
-  write_file_atomically(file_system, path, printer.text());
+  state.model_checkpoint_path = stored(state.model_checkpoint_path);
+  for (std::string& listed : all) listed = stored(listed);
+  write_file_atomically(file_system, path, detail::message_text(state));
 }
 
 TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,
                                                             const std::string& latest_filename) {
   const std::optional<CheckpointState> state = get_checkpoint_state(file_system, directory, latest_filename);
   if (!state) return std::nullopt;
-  if (file_system.exists(state->model_checkpoint_path + ".index")) return state->model_checkpoint_path;
+  if (checkpoint_exists(file_system, state->model_checkpoint_path)) return state->model_checkpoint_path;
   const std::string path = join_path(directory, latest_filename);
   log_error("state file {} names checkpoint {}, which is not there", path, state->model_checkpoint_path);
   return std::nullopt;
@@ -207,8 +186,9 @@ TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string&
   for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
     if (step_of_checkpoint(found) != step) continue;
     if (detail::plain_path(found) == detail::plain_path(prefix)) return true;
-    const std::string index = prefix + ".index";
-    return file_system.exists(index) && read_file(file_system, found + ".index") == read_file(file_system, index);
+    const std::string index = detail::bundle_index_path(prefix);
+    return file_system.exists(index) &&
+           read_file(file_system, detail::bundle_index_path(found)) == read_file(file_system, index);
   }
   return false;
 }

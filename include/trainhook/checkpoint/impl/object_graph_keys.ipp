@@ -5,10 +5,9 @@
 
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 
-#include <utility>
-
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/checkpoint_messages.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/name_suggestion.hpp>
@@ -19,13 +18,19 @@ namespace trainhook {
 TRAINHOOK_DECL ObjectGraphKeys::ObjectGraphKeys(const BundleReader& reader) : prefix_(reader.prefix()) {
   const Tensor graph = reader.get_tensor(kObjectGraph);
   if (graph.dtype() != DType::String || graph.num_elements() != 1) {
-    throw DataLossError("checkpoint {} is damaged: its object graph is {}, not a string", prefix_, graph);
+    throw DataLossError("checkpoint {} is damaged: its object graph is {}{}, not a string", prefix_, graph.dtype(),
+                        graph.shape());
   }
   const std::string bytes = graph.scalar<std::string>();
   const std::string what = fmt::format("the object graph of checkpoint {}", prefix_);
-  WireReader(bytes, what).for_each_field(1, [this](WireReader& nodes) {
-    nodes.get_message().for_each_field(2, [this](WireReader& attributes) { add_attribute(attributes.get_message()); });
-  });
+  for (const detail::ObjectMessage& node : detail::parse_message<detail::ObjectGraphMessage>(bytes, what).nodes) {
+    for (const detail::ObjectAttributeMessage& attribute : node.attributes) {
+      if (attribute.full_name.empty() || attribute.checkpoint_key.empty()) continue;  // state that is no variable
+      const auto [place, is_new] = keys_.try_emplace(std::string(attribute.full_name), attribute.checkpoint_key);
+      if (!is_new && place->second != attribute.checkpoint_key)
+        others_.emplace(attribute.full_name, attribute.checkpoint_key);
+    }
+  }
 }
 
 TRAINHOOK_DECL const std::string& ObjectGraphKeys::key(std::string_view full_name) const {
@@ -41,21 +46,6 @@ TRAINHOOK_DECL const std::string& ObjectGraphKeys::key(std::string_view full_nam
         prefix_, full_name, found->second, other->second);
   }
   return found->second;
-}
-
-TRAINHOOK_DECL void ObjectGraphKeys::add_attribute(WireReader attribute) {
-  std::string full_name;
-  std::string key;
-  while (attribute.next()) {
-    switch (attribute.tag()) {
-      case 2: full_name = attribute.get_string(); break;
-      case 3: key = attribute.get_string(); break;
-      default: attribute.skip();
-    }
-  }
-  if (full_name.empty() || key.empty()) return;  // state that is no variable
-  const auto [place, is_new] = keys_.try_emplace(full_name, key);
-  if (!is_new && place->second != key) others_.emplace(std::move(full_name), std::move(key));
 }
 
 }  // namespace trainhook

@@ -14,8 +14,9 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL Retention::Retention(FileSystem& file_system, const std::string& save_path, std::string latest_filename,
                                     RetentionPolicy policy)
@@ -52,7 +53,7 @@ TRAINHOOK_DECL std::vector<std::string> Retention::prefixes() const {
 }
 
 TRAINHOOK_DECL double Retention::written_at(const std::string& prefix) const {
-  return file_system_->modification_time(prefix + ".index");
+  return file_system_->modification_time(bundle_index_path(prefix));
 }
 
 TRAINHOOK_DECL void Retention::adopt() {
@@ -60,7 +61,7 @@ TRAINHOOK_DECL void Retention::adopt() {
   try {
     state = get_checkpoint_state(*file_system_, directory_, latest_filename_).value_or(CheckpointState{});
   } catch (const InvalidArgumentError& error) {
-    log_warning("{}", error.what());  // the next save writes it anew
+    log_warning("{}", error.what());  // the next save replaces it
   }
   last_preserved_ = state.last_preserved_timestamp;
   const bool stamped = state.all_model_checkpoint_timestamps.size() == state.all_model_checkpoint_paths.size();
@@ -118,4 +119,4 @@ TRAINHOOK_DECL void Retention::sweep() noexcept {
   });
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

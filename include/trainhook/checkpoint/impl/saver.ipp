@@ -107,7 +107,7 @@ TRAINHOOK_DECL Clock& Saver::clock() const {
 }
 
 TRAINHOOK_DECL std::string Saver::entry_name(const Saveable& saveable, const std::string& value) {
-  return value.empty() ? saveable.name() : saveable.name() + "/" + value;
+  return value.empty() ? saveable.name() : fmt::format("{}/{}", saveable.name(), value);
 }
 
 TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Graph& graph) const {
@@ -179,7 +179,7 @@ TRAINHOOK_DECL StateValues Saver::read_state(const BundleReader& reader, const S
   const std::string name = saveable.name();
   StateValues values;
   if (reader.has_tensor(name)) values.set("", reader.get_tensor(name));
-  const std::string beginning = name + "/";
+  const std::string beginning = fmt::format("{}/", name);
   for (auto entry = reader.entries().lower_bound(beginning);
        entry != reader.entries().end() && entry->first.starts_with(beginning); ++entry) {
     values.set(entry->first.substr(beginning.size()), reader.get_tensor(entry->first));
@@ -202,18 +202,16 @@ TRAINHOOK_DECL void Saver::check(const SaveRequest& request) const {
 
 TRAINHOOK_DECL std::string Saver::prefix_of(const SaveRequest& request) const {
   if (!request.global_step) return request.save_path;
-  std::string digits = fmt::format("{}", *request.global_step);
-  if (options_.pad_step_number && digits.size() < 8) digits.insert(0, 8 - digits.size(), '0');
-  return request.save_path + "-" + digits;
+  return fmt::format("{}-{:0{}}", request.save_path, *request.global_step, options_.pad_step_number ? 8 : 1);
 }
 
-TRAINHOOK_DECL Retention& Saver::retention(const std::string& save_path, const std::string& latest_filename) {
+TRAINHOOK_DECL detail::Retention& Saver::retention(const std::string& save_path, const std::string& latest_filename) {
   if (!retention_ || retention_->state_file() != join_path(parent_path(save_path), latest_filename) ||
       &retention_->file_system() != &file_system()) {
     retention_.emplace(file_system(), save_path, latest_filename,
-                       RetentionPolicy{.max_to_keep = options_.max_to_keep,
-                                       .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
-                                       .save_relative_paths = options_.save_relative_paths});
+                       detail::RetentionPolicy{.max_to_keep = options_.max_to_keep,
+                                               .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
+                                               .save_relative_paths = options_.save_relative_paths});
   }
   return *retention_;
 }

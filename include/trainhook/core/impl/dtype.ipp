@@ -5,9 +5,25 @@
 
 #include <trainhook/core/dtype.hpp>
 
+#include <bit>
+#include <cmath>
+
 #include <trainhook/core/error.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL float to_float(Half value) noexcept {
+  const std::uint32_t exponent = (value.bits >> 10) & 0x1f;
+  const std::uint32_t fraction = value.bits & 0x3ff;
+  float magnitude = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction | 0x400),
+                               exponent == 0 ? -24 : static_cast<int>(exponent) - 25);
+  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
+  return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+TRAINHOOK_DECL float to_float(BFloat16 value) noexcept {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
+}
 
 TRAINHOOK_DECL DType dtype_from_number(std::uint64_t number) {
   if (number < 256 && detail::find_dtype(static_cast<DType>(number)) != nullptr) return static_cast<DType>(number);

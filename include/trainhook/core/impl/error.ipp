@@ -35,6 +35,8 @@ TRAINHOOK_DECL Error::Error(ErrorCode code, fmt::string_view format, fmt::format
 
 TRAINHOOK_DECL Error::~Error() = default;
 
+TRAINHOOK_DECL std::string Error::to_string() const { return fmt::format("{}: {}", error_code_name(code_), what()); }
+
 TRAINHOOK_DECL void throw_error(ErrorCode code, const std::string& message) {
   switch (code) {
     case ErrorCode::Cancelled: throw CancelledError(message);
@@ -60,11 +62,9 @@ TRAINHOOK_DECL std::string describe(const std::exception_ptr& error) noexcept {
   try {
     if (error == nullptr) return "no error";
     std::rethrow_exception(error);
-  } catch (const Error& failure) {
-    return fmt::format("{}: {}", error_code_name(failure.code()), failure.what());
-  } catch (const std::exception& failure) { return failure.what(); } catch (...) {
-    return "an exception that is not a std::exception";
-  }
+  } catch (const Error& failure) { return failure.to_string(); } catch (const std::exception& failure) {
+    return failure.what();
+  } catch (...) { return "an exception that is not a std::exception"; }
 }
 
 }  // namespace trainhook

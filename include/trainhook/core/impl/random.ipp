@@ -5,9 +5,50 @@
 
 #include <trainhook/core/random.hpp>
 
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+// The generator's own header is written in C and trips over warnings that users may have made errors.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wshadow"
 #include <Random123/philox.h>
+#pragma GCC diagnostic pop
 
 #include <trainhook/core/error.hpp>
+
+namespace trainhook::detail {
+
+template <class T>
+std::array<T, 2> box_muller(T radius_draw, T angle_draw) noexcept {
+  const T radius = std::sqrt(T{-2} * std::log(T{1} - radius_draw));  // 1 - [0, 1) is never 0
+  const T angle = T{2} * std::numbers::pi_v<T> * angle_draw;
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+template <class T, class Draw>
+void fill_pairs(std::span<T> values, Draw draw) noexcept {
+  for (std::size_t i = 0; i < values.size(); i += 2) {
+    const std::array<T, 2> pair = draw();
+    values[i] = pair[0];
+    if (i + 1 < values.size()) values[i + 1] = pair[1];
+  }
+}
+template <class T, class Draw>
+void fill_truncated(std::span<T> values, Draw draw) noexcept {
+  std::size_t filled = 0;
+  while (filled < values.size()) {
+    for (T value : draw()) {
+      if (filled < values.size() && std::abs(value) <= T{2}) values[filled++] = value;
+    }
+  }
+}
+
+}  // namespace trainhook::detail
 
 namespace trainhook {
 
@@ -54,12 +95,12 @@ TRAINHOOK_DECL std::uint64_t PhiloxGenerator::uniform_below(std::uint64_t bound)
 
 TRAINHOOK_DECL std::array<float, 2> PhiloxGenerator::normal_floats() noexcept {
   const float radius_draw = to_float(next_u32());
-  return box_muller(radius_draw, to_float(next_u32()));
+  return detail::box_muller(radius_draw, to_float(next_u32()));
 }
 
 TRAINHOOK_DECL std::array<double, 2> PhiloxGenerator::normal_doubles() noexcept {
   const double radius_draw = to_double(next_u64());
-  return box_muller(radius_draw, to_double(next_u64()));
+  return detail::box_muller(radius_draw, to_double(next_u64()));
 }
 
 TRAINHOOK_DECL void PhiloxGenerator::fill_uniform(std::span<float> values) noexcept {
@@ -71,19 +112,19 @@ TRAINHOOK_DECL void PhiloxGenerator::fill_uniform(std::span<double> values) noex
 }
 
 TRAINHOOK_DECL void PhiloxGenerator::fill_normal(std::span<float> values) noexcept {
-  fill_pairs(values, [this] { return normal_floats(); });
+  detail::fill_pairs(values, [this] { return normal_floats(); });
 }
 
 TRAINHOOK_DECL void PhiloxGenerator::fill_normal(std::span<double> values) noexcept {
-  fill_pairs(values, [this] { return normal_doubles(); });
+  detail::fill_pairs(values, [this] { return normal_doubles(); });
 }
 
 TRAINHOOK_DECL void PhiloxGenerator::fill_truncated_normal(std::span<float> values) noexcept {
-  fill_truncated(values, [this] { return normal_floats(); });
+  detail::fill_truncated(values, [this] { return normal_floats(); });
 }
 
 TRAINHOOK_DECL void PhiloxGenerator::fill_truncated_normal(std::span<double> values) noexcept {
-  fill_truncated(values, [this] { return normal_doubles(); });
+  detail::fill_truncated(values, [this] { return normal_doubles(); });
 }
 
 TRAINHOOK_DECL void PhiloxGenerator::load_block() noexcept {

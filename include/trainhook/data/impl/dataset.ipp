@@ -7,13 +7,20 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/batch.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/functional.hpp>
 #include <trainhook/data/interleave.hpp>
 #include <trainhook/data/parallel_map.hpp>
 #include <trainhook/data/prefetch.hpp>
 #include <trainhook/data/selection.hpp>
 #include <trainhook/data/shuffle.hpp>
+#include <trainhook/data/sources.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL const ElementSpec& Dataset::element_spec() const noexcept { return node_->spec(); }
+
+TRAINHOOK_DECL std::int64_t Dataset::cardinality() const { return node_->cardinality(); }
 
 TRAINHOOK_DECL Dataset Dataset::from_tensors(Element element) {
   return from_rows(std::make_shared<detail::SingleRow>(std::move(element)));

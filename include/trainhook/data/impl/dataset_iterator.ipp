@@ -5,69 +5,36 @@
 
 #include <trainhook/data/dataset_iterator.hpp>
 
+#include <cstddef>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/iterator_state.hpp>
 #include <trainhook/io/crc32c.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
-TRAINHOOK_DECL DatasetIterator::DatasetIterator(detail::NodePtr node) : node_(std::move(node)) {
-  if (node_->needs_entropy()) {
-    std::random_device device;
-    entropy_ = device() | static_cast<std::uint64_t>(device()) << 32;
-  }
-  stream_ = open(entropy_);
+inline constexpr std::uint64_t kIteratorVersion = 1;
+inline constexpr std::string_view kIteratorMagic = "THds";  // then the checksum of all that follows it, low byte first
+inline constexpr std::size_t kIteratorHeaderSize = 8;
+
+TRAINHOOK_DECL std::unique_ptr<ElementStream> open_iteration(const DatasetNode& node, std::uint64_t entropy) {
+  return node.elements({.epoch = 0, .entropy = entropy, .path = 0, .shadow = false});
 }
 
-TRAINHOOK_DECL std::string DatasetIterator::save(ExternalStatePolicy policy) {
-  check_external_state(policy);
-  StateWriter writer(policy != ExternalStatePolicy::Fail);
-  std::vector<std::string> stages;
-  detail::describe_pipeline(*node_, stages);
-  writer.integer(kVersion);
-  writer.begin("pipeline");
-  writer.integer(stages.size());
-  for (const std::string& stage : stages) writer.string(stage);
-  writer.end();
-  writer.integer(entropy_);
-  writer.begin("state");
-  stream_->save(writer);
-  writer.end();
-  return sealed(writer.bytes());
-}
-
-TRAINHOOK_DECL void DatasetIterator::restore(std::string_view state) {
-  StateReader reader(unsealed(state));
-  if (const std::uint64_t version = reader.integer("the version"); version != kVersion) {
-    throw UnimplementedError("the saved state of an input pipeline has version {}; this library reads version {}",
-                             version, kVersion);
-  }
-  check_pipeline(reader);
-  const std::uint64_t entropy = reader.integer("the entropy");
-  std::unique_ptr<detail::ElementStream> fresh = open(entropy);
-  reader.begin("state");
-  fresh->restore(reader);
-  reader.end();
-  if (!reader.at_end()) reader.fail("more follows after its end");
-  stream_ = std::move(fresh);
-  entropy_ = entropy;
-}
-
-TRAINHOOK_DECL std::unique_ptr<detail::ElementStream> DatasetIterator::open(std::uint64_t entropy) const {
-  return node_->elements({.epoch = 0, .entropy = entropy, .path = 0, .shadow = false});
-}
-
-TRAINHOOK_DECL void DatasetIterator::check_external_state(ExternalStatePolicy policy) const {
+TRAINHOOK_DECL void check_external_state(const DatasetNode& node, ExternalStatePolicy policy) {
   if (policy == ExternalStatePolicy::Ignore) return;
   std::vector<std::string> found;
-  node_->add_external_state(found);
+  node.add_external_state(found);
   if (found.empty()) return;
   std::string all;
-  for (const std::string& line : found) all += (all.empty() ? "" : "; ") + line;
+  for (const std::string& line : found) all += fmt::format("{}{}", all.empty() ? "" : "; ", line);
   if (policy == ExternalStatePolicy::Fail) {
     throw FailedPreconditionError(
         "the input pipeline has state that cannot be saved: {} (or set external_state_policy to warn or ignore)", all);
@@ -75,9 +42,9 @@ TRAINHOOK_DECL void DatasetIterator::check_external_state(ExternalStatePolicy po
   log_warning("the saved state of the input pipeline is incomplete: {}", all);
 }
 
-TRAINHOOK_DECL void DatasetIterator::check_pipeline(StateReader& reader) const {
+TRAINHOOK_DECL void check_pipeline(const DatasetNode& node, StateReader& reader) {
   std::vector<std::string> stages;
-  detail::describe_pipeline(*node_, stages);
+  describe_pipeline(node, stages);
   reader.begin("pipeline");
   const std::uint64_t count = reader.integer("the number of stages");
   for (std::size_t i = 0; i < count || i < stages.size(); ++i) {
@@ -93,24 +60,79 @@ TRAINHOOK_DECL void DatasetIterator::check_pipeline(StateReader& reader) const {
   reader.end();
 }
 
-TRAINHOOK_DECL std::string DatasetIterator::sealed(const std::string& body) {
-  std::string state(kMagic);
+TRAINHOOK_DECL std::string sealed(const std::string& body) {
+  std::string state(kIteratorMagic);
   const std::uint32_t checksum = crc32c::value(body);
   for (unsigned shift = 0; shift < 32; shift += 8) state.push_back(static_cast<char>(checksum >> shift & 0xFF));
-  return state + body;
+  state += body;
+  return state;
 }
 
-TRAINHOOK_DECL std::string_view DatasetIterator::unsealed(std::string_view state) {
-  if (state.size() < kHeaderSize || !state.starts_with(kMagic)) {
+TRAINHOOK_DECL std::string_view unsealed(std::string_view state) {
+  if (state.size() < kIteratorHeaderSize || !state.starts_with(kIteratorMagic)) {
     throw DataLossError("these {} bytes are not the saved state of an input pipeline", state.size());
   }
   std::uint32_t checksum = 0;
   for (std::size_t i = 0; i < 4; ++i)
-    checksum |= static_cast<std::uint32_t>(static_cast<unsigned char>(state[kMagic.size() + i])) << 8 * i;
-  const std::string_view body = state.substr(kHeaderSize);
+    checksum |= static_cast<std::uint32_t>(static_cast<unsigned char>(state[kIteratorMagic.size() + i])) << 8 * i;
+  const std::string_view body = state.substr(kIteratorHeaderSize);
   if (crc32c::value(body) != checksum)
     throw DataLossError("the saved state of an input pipeline is damaged: its checksum does not match");
   return body;
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL DatasetIterator::DatasetIterator(detail::NodePtr node) : node_(std::move(node)) {
+  if (node_->needs_entropy()) {
+    std::random_device device;
+    entropy_ = device() | static_cast<std::uint64_t>(device()) << 32;
+  }
+  stream_ = detail::open_iteration(*node_, entropy_);
+}
+
+TRAINHOOK_DECL DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
+TRAINHOOK_DECL DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
+TRAINHOOK_DECL DatasetIterator::~DatasetIterator() = default;
+
+TRAINHOOK_DECL bool DatasetIterator::next(Element& element) { return stream_->next(element); }
+
+TRAINHOOK_DECL std::int64_t DatasetIterator::skip(std::int64_t count) { return stream_->advance(count); }
+
+TRAINHOOK_DECL std::string DatasetIterator::save(ExternalStatePolicy policy) {
+  detail::check_external_state(*node_, policy);
+  detail::StateWriter writer(policy != ExternalStatePolicy::Fail);
+  std::vector<std::string> stages;
+  detail::describe_pipeline(*node_, stages);
+  writer.integer(detail::kIteratorVersion);
+  writer.begin("pipeline");
+  writer.integer(stages.size());
+  for (const std::string& stage : stages) writer.string(stage);
+  writer.end();
+  writer.integer(entropy_);
+  writer.begin("state");
+  stream_->save(writer);
+  writer.end();
+  return detail::sealed(writer.bytes());
+}
+
+TRAINHOOK_DECL void DatasetIterator::restore(std::string_view state) {
+  detail::StateReader reader(detail::unsealed(state));
+  if (const std::uint64_t version = reader.integer("the version"); version != detail::kIteratorVersion) {
+    throw UnimplementedError("the saved state of an input pipeline has version {}; this library reads version {}",
+                             version, detail::kIteratorVersion);
+  }
+  detail::check_pipeline(*node_, reader);
+  const std::uint64_t entropy = reader.integer("the entropy");
+  std::unique_ptr<detail::ElementStream> fresh = detail::open_iteration(*node_, entropy);
+  reader.begin("state");
+  fresh->restore(reader);
+  reader.end();
+  if (!reader.at_end()) reader.fail("more follows after its end");
+  stream_ = std::move(fresh);
+  entropy_ = entropy;
 }
 
 }  // namespace trainhook

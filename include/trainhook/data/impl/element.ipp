@@ -15,10 +15,10 @@
 namespace trainhook {
 
 TRAINHOOK_DECL std::string spec_to_string(const ElementSpec& spec) {
-  std::string text = "(";
+  std::string text;
   for (const OutputSpec& component : spec)
-    text += fmt::format("{}{}{}", text.size() > 1 ? ", " : "", component.dtype, component.shape);
-  return text + ")";
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", component.dtype, component.shape);
+  return fmt::format("({})", text);
 }
 
 TRAINHOOK_DECL ElementSpec spec_of(const Element& element) {
@@ -44,7 +44,7 @@ TRAINHOOK_DECL bool matches(const ElementSpec& spec, const Element& element) noe
 
 TRAINHOOK_DECL void check_element(const ElementSpec& spec, const Element& element, std::string_view stage) {
   if (matches(spec, element)) return;
-  throw InvalidArgumentError("{} gave an element {} where its element_spec says {}", stage,
+  throw InvalidArgumentError("{} gave an element {} but its element_spec is {}", stage,
                              spec_to_string(spec_of(element)), spec_to_string(spec));
 }
 

@@ -20,8 +20,8 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/node.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/iterator_state.hpp>
 #include <trainhook/io/record_reader.hpp>
 
 namespace trainhook::detail {
@@ -32,7 +32,7 @@ class LineReader {
   LineReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset)
       : file_(std::move(file)), size_(file_->size()), offset_(offset) {}
 
-  /// Where the next line begins.
+  /// The offset of the next line.
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
   /// The next line without its end, `\n` or `\r\n`; what follows the last line end is a line unless it is empty.
@@ -101,7 +101,7 @@ class FileStream final : public ElementStream {
     if (offset_ == 0 || file_ == paths_->size()) return;
     const std::string& path = (*paths_)[file_];
     const std::uint64_t size = file_system_->file_size(path);
-    if (offset_ > size) reader.fail(fmt::format("it stands at byte {} of {}, which has {}", offset_, path, size));
+    if (offset_ > size) reader.fail(fmt::format("it is at byte {} of {}, which has {}", offset_, path, size));
   }
 
  private:
@@ -145,7 +145,8 @@ TRAINHOOK_DECL Dataset text_line_dataset(std::vector<std::string> paths, FileSys
 }
 
 TRAINHOOK_DECL Dataset tf_record_dataset(std::vector<std::string> paths, FileSystem& file_system) {
-  return Dataset(std::make_shared<detail::FileNode<RecordReader>>("tf_record_dataset", std::move(paths), file_system));
+  return Dataset(
+      std::make_shared<detail::FileNode<detail::RecordReader>>("tf_record_dataset", std::move(paths), file_system));
 }
 
 }  // namespace trainhook

@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {
 
@@ -103,7 +103,8 @@ class InterleaveStream final : public ElementStream {
     const NodePtr node = call_->function(slot.argument);
     std::vector<std::string> stages;
     describe_pipeline(*node, stages);
-    for (const std::string& stage : stages) slot.pipeline += (slot.pipeline.empty() ? "" : " | ") + stage;
+    for (const std::string& stage : stages)
+      slot.pipeline += fmt::format("{}{}", slot.pipeline.empty() ? "" : " | ", stage);
     // Whether a seed is needed is not known before the function runs, and then is too late to draw one that every saved
     // state holds.
     if (node->needs_entropy()) {

@@ -5,45 +5,57 @@
 
 #include <trainhook/data/iterator.hpp>
 
+#include <mutex>
 #include <string_view>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/data/dataset_iterator.hpp>
 
 namespace trainhook {
 
+struct Iterator::Position {
+  std::mutex mutex;
+  DatasetIterator iterator;
+};
+
 TRAINHOOK_DECL Iterator::Iterator(Dataset dataset)
-    : dataset_(std::move(dataset)), position_(dataset_.make_iterator()) {}
+    : dataset_(std::move(dataset)), position_(new Position{{}, dataset_.make_iterator()}) {}
+
+TRAINHOOK_DECL Iterator::~Iterator() = default;
 
 TRAINHOOK_DECL void Iterator::get_next(Element& element) {
   if (!try_get_next(element)) throw OutOfRangeError("End of sequence");
 }
 
 TRAINHOOK_DECL bool Iterator::try_get_next(Element& element) {
-  const std::scoped_lock lock(mutex_);
-  return position_.next(element);
+  const std::scoped_lock lock(position_->mutex);
+  return position_->iterator.next(element);
 }
 
 TRAINHOOK_DECL void Iterator::initialize() {
   DatasetIterator fresh = dataset_.make_iterator();
-  const std::scoped_lock lock(mutex_);
-  std::swap(position_, fresh);
+  const std::scoped_lock lock(position_->mutex);
+  std::swap(position_->iterator, fresh);
 }
 
+TRAINHOOK_DECL void Iterator::verify_state(const Tensor& state) const { Iterator(dataset_).restore_state(state); }
+
 TRAINHOOK_DECL Tensor Iterator::save_state(ExternalStatePolicy policy) {
-  const std::scoped_lock lock(mutex_);
-  return Tensor(std::string_view(position_.save(policy)));
+  const std::scoped_lock lock(position_->mutex);
+  return Tensor(std::string_view(position_->iterator.save(policy)));
 }
 
 TRAINHOOK_DECL void Iterator::restore_state(const Tensor& state) {
   if (state.dtype() != DType::String || state.shape().rank() != 0) {
-    throw InvalidArgumentError("the saved state of an iterator is a string scalar, not {}", state);
+    throw InvalidArgumentError("the saved state of an iterator is a string scalar, not {}{}", state.dtype(),
+                               state.shape());
   }
   const std::string& bytes = state.data<std::string>()[0];
-  const std::scoped_lock lock(mutex_);
-  position_.restore(bytes);
+  const std::scoped_lock lock(position_->mutex);
+  position_->iterator.restore(bytes);
 }
 
 }  // namespace trainhook

@@ -5,6 +5,8 @@
 
 #include <trainhook/data/iterator_resource.hpp>
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
@@ -13,7 +15,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string IteratorResource::state_name() const { return op.name() + "-state"; }
+TRAINHOOK_DECL std::string IteratorResource::state_name() const { return fmt::format("{}-state", op.name()); }
 
 TRAINHOOK_DECL std::vector<IteratorResource> iterators(const Graph& graph) {
   return graph.collection<IteratorResource>(graph_keys::kIterators);

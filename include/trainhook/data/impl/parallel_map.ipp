@@ -18,7 +18,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {
 
@@ -26,7 +26,7 @@ namespace trainhook::detail {
 /// input.
 class ParallelMapStream final : public ElementStream {
  public:
-  /// `follower`, where there is one, is a second stream over the input that holds the place of what was consumed.
+  /// `follower`, if there is one, is a second stream over the input that holds the place of what was consumed.
   ParallelMapStream(std::unique_ptr<ElementStream> input, std::unique_ptr<ElementStream> follower,
                     ElementSpec input_spec, std::shared_ptr<const MapCall> call, std::size_t threads)
       : input_(std::move(input)),
@@ -87,7 +87,7 @@ class ParallelMapStream final : public ElementStream {
 
  private:
   struct Task {
-    Element argument{};  // kept for saving, where nobody follows
+    Element argument{};  // kept for saving if there is no follower
     Element element{};
     std::exception_ptr error{};
     bool done = false;
@@ -119,7 +119,7 @@ class ParallelMapStream final : public ElementStream {
     for (;;) {
       changed_.wait(lock, [this] { return stopping_ || (!input_ended_ && tasks_.size() < most_tasks()); });
       if (stopping_) return;
-      Task& task = tasks_.emplace_back();  // a deque leaves it where it is while others come and go
+      Task& task = tasks_.emplace_back();  // a deque does not move it when others are added or removed
       try {
         if (!fetch(task.element)) {
           tasks_.pop_back();

@@ -16,7 +16,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {
 
@@ -56,7 +56,7 @@ class BackgroundReader {
     std::rethrow_exception(error);
   }
 
-  /// Writes what is ready and where the input stands. Waits until the thread has filled all slots, so that
+  /// Writes what is ready and the position of the input. Waits until the thread has filled all slots, so that
   /// equal positions have equal bytes, however the threads ran.
   void save(StateWriter& writer) {
     std::unique_lock lock(mutex_);
@@ -134,7 +134,7 @@ class BackgroundReader {
 };
 
 /// Over an input that can be advanced: a second stream of it follows what was consumed, and is all there is to save.
-/// The state is that of the same pipeline without prefetch, and saving waits for nobody.
+/// The state is that of the same pipeline without prefetch, and saving does not wait.
 class FollowedPrefetchStream final : public ElementStream {
  public:
   FollowedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)

@@ -175,7 +175,7 @@ TRAINHOOK_DECL void GeneratorNode::add_external_state(std::vector<std::string>& 
 
 TRAINHOOK_DECL std::string GeneratorNode::what_is_missing(const std::string& name) {
   return fmt::format(
-      "from_generator({}): give the generator save and restore functions, or it starts anew after a restart", name);
+      "from_generator({}): give the generator save and restore functions, or it starts over after a restart", name);
 }
 
 TRAINHOOK_DECL GeneratorNode::GeneratorStream::GeneratorStream(Generator generator, ElementSpec spec, std::string name)

@@ -126,7 +126,8 @@ TRAINHOOK_DECL std::unique_ptr<detail::Plan> GraphSession::make_plan(const RunRe
 
 TRAINHOOK_DECL void GraphSession::check_feed(const Feed& feed) {
   if (feed.value.dtype() != feed.key.dtype()) {
-    throw InvalidArgumentError("'{}' takes {} and was fed {}", feed.key.name(), feed.key.dtype(), feed.value);
+    throw InvalidArgumentError("'{}' takes {} and was fed {}{}", feed.key.name(), feed.key.dtype(), feed.value.dtype(),
+                               feed.value.shape());
   }
   const PartialShape& wanted = feed.key.shape();
   const std::span<const std::int64_t> dims = feed.value.shape().dims();

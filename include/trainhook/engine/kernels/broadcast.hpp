@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Elementwise loops over two tensors whose shapes are broadcast to one, as NumPy does it.
+/// Two shapes that are broadcast to one, as NumPy does it, and the contiguous runs of elements that this leaves.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 
@@ -64,72 +63,6 @@ void for_each_run(const Shape& whole, const Ints& x, const Ints& y, const Run& r
       index[axis] = 0;
     }
   }
-}
-
-/// One run of an elementwise op: `count` elements from x and y, whose strides are 1, or 0 where one element stands for
-/// all.
-using BinaryRun = void (*)(void* out, const void* x, std::int64_t x_stride, const void* y, std::int64_t y_stride,
-                           std::int64_t count);
-
-template <class Op, class T, class R>
-void binary_run(void* out_bytes, const void* x_bytes, std::int64_t x_stride, const void* y_bytes, std::int64_t y_stride,
-                std::int64_t count) {
-  auto* const __restrict out = static_cast<R*>(out_bytes);
-  const auto* const x = static_cast<const T*>(x_bytes);
-  const auto* const y = static_cast<const T*>(y_bytes);
-  if constexpr (std::is_floating_point_v<T> &&
-                std::is_same_v<T, R>) {  // where speed matters: loops that become vector code
-    if (x_stride == y_stride) {
-      for (std::int64_t i = 0; i < count; ++i) out[i] = Op::of(x[i], y[i]);
-    } else if (y_stride == 0) {
-      for (std::int64_t i = 0; i < count; ++i) out[i] = Op::of(x[i], y[0]);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) out[i] = Op::of(x[0], y[i]);
-    }
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = Op::of(x[i * x_stride], y[i * y_stride]);
-  }
-}
-
-template <class T>
-[[nodiscard]] const void* address_of(const Tensor& tensor) {
-  return tensor.data<T>().data();
-}
-
-/// Runs `run` over both inputs, broadcast to one shape. The code that depends on the op is behind the pointer, to be
-/// compiled but once.
-inline void broadcast_binary(KernelContext& context, BinaryRun run, const void* x, const void* y, std::size_t size,
-                             DType result, std::size_t result_size) {
-  const Shape& x_shape = context.shape(0);
-  const Shape& y_shape = context.shape(1);
-  const bool x_repeats = x_shape.rank() == 0;
-  const bool y_repeats = y_shape.rank() == 0;
-  if (x_repeats || y_repeats || x_shape == y_shape) {
-    Tensor& out = context.output(0, result, x_repeats ? y_shape : x_shape);
-    run(out.overwrite_bytes().data(), x, x_repeats && !y_repeats ? 0 : 1, y, y_repeats && !x_repeats ? 0 : 1,
-        out.num_elements());
-    return;
-  }
-  const Shape whole = broadcast_shapes(x_shape, y_shape);
-  std::byte* const out = context.output(0, result, whole).overwrite_bytes().data();
-  const auto at = [](const void* start, std::int64_t elements, std::size_t element) {
-    return static_cast<const std::byte*>(start) + static_cast<std::size_t>(elements) * element;
-  };
-  for_each_run(whole, broadcast_strides(x_shape, whole), broadcast_strides(y_shape, whole),
-               [&](std::int64_t x_at, std::int64_t y_at, std::int64_t to, std::int64_t count, std::int64_t x_stride,
-                   std::int64_t y_stride) {
-                 run(out + static_cast<std::size_t>(to) * result_size, at(x, x_at, size), x_stride, at(y, y_at, size),
-                     y_stride, count);
-               });
-}
-
-/// The kernel of an op whose result has dtype R; which T the elements have is the node's `T`.
-template <class Op, class T, class R>
-[[nodiscard]] Kernel binary_kernel() {
-  return +[](KernelContext& context) {
-    broadcast_binary(context, binary_run<Op, T, R>, address_of<T>(context.input(0)), address_of<T>(context.input(1)),
-                     sizeof(T), dtype_of<R>, sizeof(R));
-  };
 }
 
 }  // namespace trainhook::detail

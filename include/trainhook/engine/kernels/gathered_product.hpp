@@ -64,7 +64,7 @@ constexpr std::int64_t kInnerBlock = 512;
 
 /// Vectors of columns in a tile: 6 rows of them fill most registers.
 template <class T>
-inline constexpr std::size_t kTileVectors = kVectorRegisters<T> >= 32 ? 4 : 2;
+inline constexpr std::size_t kTileVectors = kVectorRegisters >= 32 ? 4 : 2;
 template <class T>
 inline constexpr std::size_t kPackingSize = kInnerBlock * kTileVectors<T> * kVectorSize<T>;
 

@@ -8,8 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <Eigen/Core>
-
 namespace trainhook::kernels::detail {
 
 /// `Size` elements, with the operators of one: what g++ and clang call a vector.
@@ -18,11 +16,24 @@ struct VectorOf {
   using type [[gnu::vector_size(Size * sizeof(T))]] = T;
 };
 
-/// How many elements fit a register of the processor that is compiled for, and how many such registers it has.
+/// Bytes in a vector register of the processor that is compiled for, and how many such registers it has. The compiler's
+/// own macros tell.
+#if defined(__AVX512F__)
+inline constexpr std::size_t kVectorBytes = 64;
+#elif defined(__AVX__)
+inline constexpr std::size_t kVectorBytes = 32;
+#else
+inline constexpr std::size_t kVectorBytes = 16;  // SSE2, NEON, and what compilers take apart where there is nothing
+#endif
+#if defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr int kVectorRegisters = 32;
+#else
+inline constexpr int kVectorRegisters = 16;
+#endif
+
+/// How many elements fit one register.
 template <class T>
-inline constexpr std::size_t kVectorSize = Eigen::internal::packet_traits<T>::size;
-template <class T>
-inline constexpr int kVectorRegisters = Eigen::internal::gebp_traits<T, T>::NumberOfRegisters;
+inline constexpr std::size_t kVectorSize = kVectorBytes / sizeof(T);
 
 template <class Code, std::size_t... I>
 [[gnu::always_inline]] inline void call_with(Code& code, std::index_sequence<I...>) {

@@ -5,6 +5,8 @@
 
 #include <trainhook/events/event_file.hpp>
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -14,7 +16,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/events/event.hpp>
+#include <trainhook/events/event_message.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 
@@ -40,10 +42,8 @@ TRAINHOOK_DECL std::string host_name() {
 }
 
 TRAINHOOK_DECL std::string event_file_name(double wall_seconds, std::string_view host, std::string_view suffix) {
-  const std::string seconds = fmt::format("{}", static_cast<std::int64_t>(wall_seconds));
-  const std::string zeros(seconds.size() < 10 ? 10 - seconds.size() : 0, '0');
-  return fmt::format("events.out.tfevents.{}{}.{}.{}.{}{}", zeros, seconds, host, ::getpid(), next_event_file_number(),
-                     suffix);
+  return fmt::format("events.out.tfevents.{:010}.{}.{}.{}{}", static_cast<std::int64_t>(wall_seconds), host, ::getpid(),
+                     next_event_file_number(), suffix);
 }
 
 TRAINHOOK_DECL EventFile::EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix)

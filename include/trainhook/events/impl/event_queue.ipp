@@ -8,11 +8,10 @@
 #include <string_view>
 #include <utility>
 
-#include <trainhook/events/event.hpp>
+#include <trainhook/events/event_message.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/io/record_writer.hpp>
-#include <trainhook/io/wire.hpp>
 
 namespace trainhook::detail {
 
@@ -53,10 +52,8 @@ TRAINHOOK_DECL std::size_t EventBatch::next_capacity() const noexcept {
 }
 
 TRAINHOOK_DECL void EventBatch::append_counted(std::string& bytes, const PendingHistogram& pending) {
-  std::string summary;
-  WireWriter writer(summary);
-  write_histogram_summary(writer, pending.tag, histogram_of(pending.tag, pending.values));
-  append_summary_event(bytes, pending.wall_time, pending.step, summary);
+  const std::string summary = histogram_summary(pending.tag, trainhook::histogram_of(pending.tag, pending.values));
+  append_event(bytes, {.wall_time = pending.wall_time, .step = pending.step, .summary = summary});
 }
 
 }  // namespace trainhook::detail

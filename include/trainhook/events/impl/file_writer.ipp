@@ -5,193 +5,278 @@
 
 #include <trainhook/events/file_writer.hpp>
 
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
 #include <fmt/core.h>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/events/event_file.hpp>
+#include <trainhook/events/event_message.hpp>
+#include <trainhook/events/event_queue.hpp>
+#include <trainhook/events/histogram.hpp>
+#include <trainhook/events/summary_message.hpp>
+#include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/wire.hpp>
 
 namespace trainhook {
 
+struct FileWriter::Impl {
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // that may be queued, beside the number of events
+  static constexpr std::size_t kManyBytes = std::size_t{1} << 20;   // that are worth waking the writing thread
+
+  Impl(std::string directory, const FileWriterOptions& options)
+      : logdir(std::move(directory)),
+        max_queue(options.max_queue),
+        flush_secs((std::min<Duration>)(options.flush_secs, std::chrono::hours(24))),
+        clock(options.clock != nullptr ? *options.clock : system_clock()),
+        file(options.file_system != nullptr ? *options.file_system : posix_file_system(), clock, logdir,
+             options.filename_suffix) {}
+
+  /// Queues the event that `make_event` returns for the time; it is called under the lock.
+  template <class MakeEvent>
+  void add(const MakeEvent& make_event) {
+    const double now = clock.wall_seconds();
+    std::unique_lock lock(mutex);
+    wait_for_room(lock);
+    pending.add_encoded([&](std::string& bytes) { detail::append_event(bytes, make_event(now)); });
+    added_one(lock);
+  }
+
+  void wait_for_room(std::unique_lock<std::mutex>& lock);
+
+  /// Wakes the writing thread for the first event, which creates the file, and for a queue that fills; otherwise it
+  /// wakes by itself.
+  void added_one(std::unique_lock<std::mutex>& lock);
+
+  void wake_writer() {
+    woken = true;
+    work.notify_one();
+  }
+
+  void wait_until_written(std::unique_lock<std::mutex>& lock);
+  void throw_failure();
+  void write_until_closed() noexcept;
+
+  /// Null, or what went wrong and what it cost.
+  std::exception_ptr write(const detail::EventBatch& batch, bool synced) noexcept;
+
+  void close();
+
+  const std::string logdir;
+  const std::size_t max_queue;
+  const Duration flush_secs;
+  Clock& clock;
+
+  std::mutex mutex;
+  std::condition_variable work;  // for the writing thread
+  std::condition_variable room;  // for threads that add
+  std::condition_variable done;  // for threads that flush
+  detail::EventBatch pending;
+  std::string summary;  // of the scalar that is just added
+  std::set<std::string, std::less<>> run_metadata_tags;
+  std::exception_ptr failure;  // not thrown yet
+  std::uint64_t added = 0;
+  std::uint64_t written = 0;
+  std::uint64_t syncs_asked = 0;
+  std::uint64_t syncs_done = 0;
+  bool woken = false;
+  bool closed = false;
+
+  detail::EventFile file;  // used by the writing thread alone, as `records`
+  std::string records;
+  std::thread thread;
+};
+
 TRAINHOOK_DECL FileWriter::FileWriter(std::string logdir, FileWriterOptions options)
-    : logdir_(std::move(logdir)),
-      max_queue_(options.max_queue),
-      flush_secs_((std::min<Duration>)(options.flush_secs, std::chrono::hours(24))),
-      clock_(options.clock != nullptr ? *options.clock : system_clock()),
-      file_(options.file_system != nullptr ? *options.file_system : posix_file_system(), clock_, logdir_,
-            options.filename_suffix) {
-  if (max_queue_ == 0) throw InvalidArgumentError("FileWriter of {}: max_queue must be at least 1", logdir_);
-  if (flush_secs_ <= Duration::zero())
-    throw InvalidArgumentError("FileWriter of {}: flush_secs must be longer than 0", logdir_);
+    : impl_(std::make_unique<Impl>(std::move(logdir), options)) {
+  if (impl_->max_queue == 0)
+    throw InvalidArgumentError("FileWriter of {}: max_queue must be at least 1", impl_->logdir);
+  if (impl_->flush_secs <= Duration::zero())
+    throw InvalidArgumentError("FileWriter of {}: flush_secs must be longer than 0", impl_->logdir);
 }
 
 TRAINHOOK_DECL FileWriter::~FileWriter() {
   try {
     close();
-  } catch (...) { log_error("FileWriter of {}: {}", logdir_, describe(std::current_exception())); }
+  } catch (...) { log_error("FileWriter of {}: {}", impl_->logdir, describe(std::current_exception())); }
 }
 
+TRAINHOOK_DECL const std::string& FileWriter::get_logdir() const noexcept { return impl_->logdir; }
+
 TRAINHOOK_DECL void FileWriter::add_scalar(std::string_view tag, double value, std::int64_t step) {
-  add([&](std::string& bytes, double now) {
-    detail::append_event(bytes, now, step, [&](WireWriter& event) {
-      WireWriter summary(event, detail::EventField::kSummary);
-      detail::write_scalar_summary(summary, tag, static_cast<float>(value));
-    });
+  impl_->add([&](double now) {
+    impl_->summary.clear();
+    detail::append_summary(impl_->summary, {.tag = tag, .simple_value = static_cast<float>(value)});
+    return detail::EventMessage{.wall_time = now, .step = step, .summary = impl_->summary};
   });
 }
 
 TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor values, std::int64_t step) {
-  if (tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value that has none");
+  if (tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value without one");
   check_histogram_values(tag, values);
-  detail::PendingHistogram pending{clock_.wall_seconds(), step, std::string(tag), std::move(values)};
-  std::unique_lock lock(mutex_);
-  wait_for_room(lock);
-  pending_.add_histogram(std::move(pending));
-  added(lock);
+  detail::PendingHistogram pending{impl_->clock.wall_seconds(), step, std::string(tag), std::move(values)};
+  std::unique_lock lock(impl_->mutex);
+  impl_->wait_for_room(lock);
+  impl_->pending.add_histogram(std::move(pending));
+  impl_->added_one(lock);
 }
 
 TRAINHOOK_DECL void FileWriter::add_summary(std::string_view summary, std::int64_t step) {
-  add([&](std::string& bytes, double now) { append_summary_event(bytes, now, step, summary); });
+  impl_->add([&](double now) { return detail::EventMessage{.wall_time = now, .step = step, .summary = summary}; });
 }
 
 TRAINHOOK_DECL void FileWriter::add_session_log(const SessionLog& session_log, std::int64_t step) {
-  add([&](std::string& bytes, double now) { append_session_log_event(bytes, now, step, session_log); });
+  impl_->add(
+      [&](double now) { return detail::EventMessage{.wall_time = now, .step = step, .session_log = session_log}; });
 }
 
 TRAINHOOK_DECL void FileWriter::add_graph(std::string_view graph_def, std::int64_t global_step) {
-  add([&](std::string& bytes, double now) { append_graph_event(bytes, now, global_step, graph_def); });
+  impl_->add(
+      [&](double now) { return detail::EventMessage{.wall_time = now, .step = global_step, .graph_def = graph_def}; });
 }
 
 TRAINHOOK_DECL void FileWriter::add_meta_graph(std::string_view meta_graph_def, std::int64_t global_step) {
-  add([&](std::string& bytes, double now) { append_meta_graph_event(bytes, now, global_step, meta_graph_def); });
+  impl_->add([&](double now) {
+    return detail::EventMessage{.wall_time = now, .step = global_step, .meta_graph_def = meta_graph_def};
+  });
 }
 
 TRAINHOOK_DECL void FileWriter::add_run_metadata(std::string_view run_metadata, std::string_view tag,
                                                  std::int64_t global_step) {
-  add([&](std::string& bytes, double now) {
-    if (run_metadata_tags_.contains(tag)) {
-      throw InvalidArgumentError("run metadata {} was already added to {}: give each its own tag", tag, logdir_);
+  impl_->add([&](double now) {
+    if (!impl_->run_metadata_tags.emplace(tag).second) {
+      throw InvalidArgumentError("run metadata {} was already added to {}: give each its own tag", tag, impl_->logdir);
     }
-    append_run_metadata_event(bytes, now, global_step, tag, run_metadata);
-    run_metadata_tags_.emplace(tag);
+    return detail::EventMessage{.wall_time = now,
+                                .step = global_step,
+                                .tagged_run_metadata = detail::TaggedRunMetadataMessage{tag, run_metadata}};
   });
 }
 
 TRAINHOOK_DECL bool FileWriter::has_run_metadata(std::string_view tag) {
-  const std::scoped_lock lock(mutex_);
-  return run_metadata_tags_.contains(tag);
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->run_metadata_tags.contains(tag);
 }
 
 TRAINHOOK_DECL void FileWriter::flush() {
-  std::unique_lock lock(mutex_);
-  wait_until_written(lock);
-  throw_failure();
+  std::unique_lock lock(impl_->mutex);
+  impl_->wait_until_written(lock);
+  impl_->throw_failure();
 }
 
 TRAINHOOK_DECL void FileWriter::sync() {
-  std::unique_lock lock(mutex_);
-  if (thread_.joinable()) {
-    const std::uint64_t request = ++syncs_asked_;
-    wake_writer();
-    done_.wait(lock, [&] { return syncs_done_ >= request; });
+  std::unique_lock lock(impl_->mutex);
+  if (impl_->thread.joinable()) {
+    const std::uint64_t request = ++impl_->syncs_asked;
+    impl_->wake_writer();
+    impl_->done.wait(lock, [&] { return impl_->syncs_done >= request; });
   }
-  throw_failure();
+  impl_->throw_failure();
 }
 
-TRAINHOOK_DECL void FileWriter::close() {
-  std::unique_lock lock(mutex_);
-  if (closed_) return;
-  closed_ = true;
-  room_.notify_all();
+TRAINHOOK_DECL void FileWriter::close() { impl_->close(); }
+
+TRAINHOOK_DECL void FileWriter::Impl::close() {
+  std::unique_lock lock(mutex);
+  if (closed) return;
+  closed = true;
+  room.notify_all();
   wake_writer();
-  std::thread writing = std::move(thread_);
+  std::thread writing = std::move(thread);
   lock.unlock();
   if (writing.joinable()) writing.join();
   lock.lock();
-  if (failure_ == nullptr) {
-    file_.close();
+  if (failure == nullptr) {
+    file.close();
   } else {
     throw_failure();
   }
 }
 
-TRAINHOOK_DECL void FileWriter::wait_for_room(std::unique_lock<std::mutex>& lock) {
+TRAINHOOK_DECL void FileWriter::Impl::wait_for_room(std::unique_lock<std::mutex>& lock) {
   const auto has_room = [this] {
-    return pending_.size() < max_queue_ && (pending_.byte_size() < kMostBytes || pending_.empty());
+    return pending.size() < max_queue && (pending.byte_size() < kMostBytes || pending.empty());
   };
-  if (!has_room() && failure_ == nullptr && !closed_) {
+  if (!has_room() && failure == nullptr && !closed) {
     wake_writer();
-    room_.wait(lock, [&] { return has_room() || failure_ != nullptr || closed_; });
+    room.wait(lock, [&] { return has_room() || failure != nullptr || closed; });
   }
-  if (closed_) throw FailedPreconditionError("the FileWriter of {} is closed: it takes no more events", logdir_);
+  if (closed) throw FailedPreconditionError("the FileWriter of {} is closed: it takes no more events", logdir);
   throw_failure();
-  if (!thread_.joinable()) thread_ = std::thread([this] { write_until_closed(); });
+  if (!thread.joinable()) thread = std::thread([this] { write_until_closed(); });
 }
 
-TRAINHOOK_DECL void FileWriter::added(std::unique_lock<std::mutex>& lock) {
-  const bool worth_waking = ++added_ == 1 || 2 * pending_.size() >= max_queue_ || pending_.byte_size() >= kManyBytes;
-  if (!worth_waking || woken_) return;
-  woken_ = true;
+TRAINHOOK_DECL void FileWriter::Impl::added_one(std::unique_lock<std::mutex>& lock) {
+  const bool worth_waking = ++added == 1 || 2 * pending.size() >= max_queue || pending.byte_size() >= kManyBytes;
+  if (!worth_waking || woken) return;
+  woken = true;
   lock.unlock();
-  work_.notify_one();
+  work.notify_one();
 }
 
-TRAINHOOK_DECL void FileWriter::wait_until_written(std::unique_lock<std::mutex>& lock) {
-  if (written_ >= added_) return;
-  const std::uint64_t target = added_;
+TRAINHOOK_DECL void FileWriter::Impl::wait_until_written(std::unique_lock<std::mutex>& lock) {
+  if (written >= added) return;
+  const std::uint64_t target = added;
   wake_writer();
-  done_.wait(lock, [&] { return written_ >= target; });
+  done.wait(lock, [&] { return written >= target; });
 }
 
-TRAINHOOK_DECL void FileWriter::throw_failure() {
-  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+TRAINHOOK_DECL void FileWriter::Impl::throw_failure() {
+  if (failure != nullptr) std::rethrow_exception(std::exchange(failure, nullptr));
 }
 
-TRAINHOOK_DECL void FileWriter::write_until_closed() noexcept {
-  std::unique_lock lock(mutex_);
+TRAINHOOK_DECL void FileWriter::Impl::write_until_closed() noexcept {
+  std::unique_lock lock(mutex);
   detail::EventBatch batch;
   for (bool last = false; !last;) {
-    // By the machine's time whatever clock was given: how soon bytes reach the file is no part of what a program
-    // computes.
-    work_.wait_for(lock, flush_secs_, [this] { return woken_ || closed_; });
-    woken_ = false;
-    last = closed_;  // nothing is added any more: what waits now is all
-    if (pending_.empty() && syncs_done_ == syncs_asked_) continue;
-    std::swap(batch, pending_);
-    const std::uint64_t events = added_;
-    const std::uint64_t syncs = syncs_asked_;
-    room_.notify_all();
+    // By the system's time, whatever clock was given: when bytes reach the file changes no result.
+    work.wait_for(lock, flush_secs, [this] { return woken || closed; });
+    woken = false;
+    last = closed;  // nothing more is added
+    if (pending.empty() && syncs_done == syncs_asked) continue;
+    std::swap(batch, pending);
+    const std::uint64_t events = added;
+    const std::uint64_t syncs = syncs_asked;
+    room.notify_all();
     lock.unlock();
-    const std::exception_ptr failure = write(batch, syncs != syncs_done_);
+    const std::exception_ptr error = write(batch, syncs != syncs_done);
     batch.clear();
     lock.lock();
-    if (failure_ == nullptr) failure_ = failure;
-    written_ = events;
-    syncs_done_ = syncs;
-    room_.notify_all();
-    done_.notify_all();
+    if (failure == nullptr) failure = error;
+    written = events;
+    syncs_done = syncs;
+    room.notify_all();
+    done.notify_all();
   }
 }
 
-TRAINHOOK_DECL std::exception_ptr FileWriter::write(const detail::EventBatch& batch, bool synced) noexcept {
-  bool written = batch.empty();
+TRAINHOOK_DECL std::exception_ptr FileWriter::Impl::write(const detail::EventBatch& batch, bool synced) noexcept {
+  bool is_written = batch.empty();
   try {
     try {
-      if (!written) {
-        records_.clear();
-        batch.append_records(records_);
-        file_.write(records_);
-        written = true;
+      if (!is_written) {
+        records.clear();
+        batch.append_records(records);
+        file.write(records);
+        is_written = true;
       }
-      if (synced) file_.sync();
+      if (synced) file.sync();
       return nullptr;
     } catch (const Error& error) {
-      const std::string_view are_lost = batch.size() == 1 ? " event is lost" : " events are lost";
       const std::string lost =
-          written ? "what this file holds may be lost" : fmt::format("{}{}", batch.size(), are_lost);
+          is_written ? "events in this file may be lost"
+                     : fmt::format("{} {} lost", batch.size(), batch.size() == 1 ? "event is" : "events are");
       throw_error(error.code(),
-                  fmt::format("{}; {}, later events for {} go to a new file", error.what(), lost, logdir_));
+                  fmt::format("{}; {}, later events for {} go to a new file", error.what(), lost, logdir));
     }
   } catch (...) { return std::current_exception(); }
 }

@@ -14,45 +14,10 @@
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/events/summary_message.hpp>
 #include <trainhook/io/coding.hpp>
-#include <trainhook/io/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
-
-TRAINHOOK_DECL Histogram parse_histogram(WireReader message) {
-  Histogram histogram{.min = 0, .max = 0};
-  while (message.next()) {
-    switch (message.tag()) {
-      case HistogramField::kMin: histogram.min = message.get_double(); break;
-      case HistogramField::kMax: histogram.max = message.get_double(); break;
-      case HistogramField::kNum: histogram.num = message.get_double(); break;
-      case HistogramField::kSum: histogram.sum = message.get_double(); break;
-      case HistogramField::kSumSquares: histogram.sum_squares = message.get_double(); break;
-      case HistogramField::kBucketLimit:
-        message.for_each<double>([&](double limit) { histogram.bucket_limit.push_back(limit); });
-        break;
-      case HistogramField::kBucket:
-        message.for_each<double>([&](double count) { histogram.bucket.push_back(count); });
-        break;
-      default: message.skip();
-    }
-  }
-  return histogram;
-}
-
-TRAINHOOK_DECL SummaryImage parse_image(WireReader message) {
-  SummaryImage image;
-  while (message.next()) {
-    switch (message.tag()) {
-      case ImageField::kHeight: image.height = message.get_int32(); break;
-      case ImageField::kWidth: image.width = message.get_int32(); break;
-      case ImageField::kColorspace: image.channels = message.get_int32(); break;
-      case ImageField::kEncoded: image.bytes = message.get_string(); break;
-      default: message.skip();
-    }
-  }
-  return image;
-}
 
 /// What a TensorProto of a summary holds.
 struct SummaryTensor {
@@ -62,24 +27,11 @@ struct SummaryTensor {
   std::vector<std::string_view> strings{};
 };
 
-TRAINHOOK_DECL SummaryTensor parse_summary_tensor(WireReader message) {
-  SummaryTensor tensor;
-  std::string_view content;
-  while (message.next()) {
-    switch (message.tag()) {
-      case TensorProtoField::kDType: tensor.dtype = message.get_uint64(); break;
-      case TensorProtoField::kShape: tensor.dims = read_shape_dims(message.get_message()); break;
-      case TensorProtoField::kTensorContent: content = message.get_bytes(); break;
-      case TensorProtoField::kFloatVal:
-        message.for_each<float>([&](float number) { tensor.numbers.push_back(number); });
-        break;
-      case TensorProtoField::kDoubleVal:
-        message.for_each<double>([&](double number) { tensor.numbers.push_back(number); });
-        break;
-      case TensorProtoField::kStringVal: tensor.strings.push_back(message.get_bytes()); break;
-      default: message.skip();
-    }
-  }
+TRAINHOOK_DECL SummaryTensor summary_tensor(const SummaryTensorMessage& message) {
+  SummaryTensor tensor{.dtype = message.dtype, .dims = dims_of(message.tensor_shape), .strings = message.string_val};
+  tensor.numbers = message.double_val;
+  tensor.numbers.insert(tensor.numbers.end(), message.float_val.begin(), message.float_val.end());
+  const std::string_view content = message.tensor_content;
   if (tensor.dtype == static_cast<std::uint64_t>(DType::Float)) {
     for (std::size_t at = 0; at + 4 <= content.size(); at += 4)
       tensor.numbers.push_back(std::bit_cast<float>(fixed32_at(content, at)));
@@ -106,7 +58,7 @@ TRAINHOOK_DECL Histogram histogram_of_rows(std::span<const double> rows) {
   return histogram;
 }
 
-/// Width, height, then images; none where the first two are no numbers.
+/// Width, height, then images; none if the first two are no numbers.
 TRAINHOOK_DECL std::vector<SummaryImage> images_of_strings(std::span<const std::string_view> strings) {
   std::vector<SummaryImage> images;
   if (strings.size() < 2) return images;
@@ -136,33 +88,18 @@ TRAINHOOK_DECL void set_tensor_value(const SummaryTensor& tensor, SummaryValue& 
   }
 }
 
-TRAINHOOK_DECL std::string parse_plugin_name(WireReader metadata) {
-  std::string name;
-  metadata.for_each_field(SummaryMetadataField::kPluginData, [&](WireReader& field) {
-    field.get_message().for_each_field(SummaryMetadataField::kPluginName,
-                                       [&](WireReader& data) { name = data.get_string(); });
-  });
-  return name;
-}
-
-TRAINHOOK_DECL SummaryValue parse_summary_value(WireReader message) {
-  SummaryValue value;
-  std::string node_name;
-  std::optional<SummaryTensor> tensor;
-  while (message.next()) {
-    switch (message.tag()) {
-      case SummaryValueField::kTag: value.tag = message.get_string(); break;
-      case SummaryValueField::kSimpleValue: value.scalar = message.get_float(); break;
-      case SummaryValueField::kImage: value.images.push_back(parse_image(message.get_message())); break;
-      case SummaryValueField::kHisto: value.histogram = parse_histogram(message.get_message()); break;
-      case SummaryValueField::kNodeName: node_name = message.get_string(); break;
-      case SummaryValueField::kTensor: tensor = parse_summary_tensor(message.get_message()); break;
-      case SummaryValueField::kMetadata: value.plugin = parse_plugin_name(message.get_message()); break;
-      default: message.skip();
-    }
+TRAINHOOK_DECL SummaryValue summary_value(const SummaryValueMessage& message) {
+  SummaryValue value{.tag = std::string(message.tag.empty() ? message.node_name : message.tag),
+                     .scalar = message.simple_value,
+                     .histogram = message.histo};
+  if (message.metadata) value.plugin = std::string(message.metadata->plugin_data.plugin_name);
+  if (message.image) {
+    value.images.push_back({.height = message.image->height,
+                            .width = message.image->width,
+                            .channels = message.image->colorspace,
+                            .bytes = std::string(message.image->encoded_image_string)});
   }
-  if (tensor) set_tensor_value(*tensor, value);
-  if (value.tag.empty()) value.tag = std::move(node_name);
+  if (message.tensor) set_tensor_value(summary_tensor(*message.tensor), value);
   return value;
 }
 
@@ -172,7 +109,8 @@ namespace trainhook {
 
 TRAINHOOK_DECL std::vector<SummaryValue> parse_summary(std::string_view bytes, std::string_view what) {
   std::vector<SummaryValue> values;
-  detail::parse_summary(WireReader(bytes, what), [&](SummaryValue value) { values.push_back(std::move(value)); });
+  for (const detail::SummaryValueMessage& value : detail::parse_message<detail::SummaryMessage>(bytes, what).value)
+    values.push_back(detail::summary_value(value));
   return values;
 }
 

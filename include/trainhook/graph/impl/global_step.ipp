@@ -15,8 +15,9 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph_keys.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook::detail {
 
@@ -54,12 +55,7 @@ TRAINHOOK_DECL Variable create_global_step(Graph& graph) {
   if (get_global_step(graph))
     throw InvalidArgumentError("the graph already has a global step; get_or_create_global_step() takes it");
   const Graph::Scope top_level = graph.top_level();
-  const Output zero = graph
-                          .add({.type = "Const",
-                                .name = "global_step/Initializer/zeros",
-                                .attrs = {{"dtype", DType::Int64}, {"value", Tensor(std::int64_t{0})}},
-                                .outputs = {{DType::Int64, Shape{}}}})
-                          .output();
+  const Output zero = constant(graph, Tensor(std::int64_t{0}), "global_step/Initializer/zeros");
   const Operation reserved = graph.find_operation("global_step");
   if (reserved.has_value())
     throw InvalidArgumentError("a node that is no global step is called 'global_step'; give it another name");

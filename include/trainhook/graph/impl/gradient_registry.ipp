@@ -9,10 +9,17 @@
 
 #include <trainhook/graph/op_builder.hpp>
 
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Grads no_gradient(const GradientContext& context) { return Grads(context.input_count()); }
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
-TRAINHOOK_DECL GradientContext::GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed)
-    : op_(op), grads_(std::move(grads)), needed_(std::move(needed)) {}
+TRAINHOOK_DECL GradientContext::GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed,
+                                                const OpDef* (*find)(std::string_view type))
+    : op_(op), grads_(std::move(grads)), needed_(std::move(needed)), find_(find) {}
 
 TRAINHOOK_DECL Output GradientContext::input(std::size_t index) const {
   return at(op_.node().inputs(), index, "inputs");
@@ -21,6 +28,13 @@ TRAINHOOK_DECL Output GradientContext::input(std::size_t index) const {
 TRAINHOOK_DECL Output GradientContext::grad(std::size_t index) const { return at(grads_, index, "outputs"); }
 
 TRAINHOOK_DECL bool GradientContext::needs(std::size_t index) const { return at(needed_, index, "inputs"); }
+
+TRAINHOOK_DECL Output GradientContext::add(std::string_view type, std::vector<Output> inputs, Attrs attrs) const {
+  const OpDef* def = find_(type);
+  if (def == nullptr)
+    throw NotFoundError("the gradient of {} ({}) adds a {}, which is not defined", op_.name(), op_.type(), type);
+  return detail::add_op({def, 1}, type, {}, std::move(inputs), std::move(attrs));
+}
 
 TRAINHOOK_DECL void GradientRegistry::add(std::string_view op_type, GradientFunction function) {
   if (!functions_.emplace(op_type, std::move(function)).second) {
@@ -33,7 +47,7 @@ TRAINHOOK_DECL void GradientRegistry::replace(std::string_view op_type, Gradient
 }
 
 TRAINHOOK_DECL void GradientRegistry::add_not_differentiable(std::string_view op_type) {
-  add(op_type, [](const GradientContext& context) { return std::vector<Output>(context.input_count()); });
+  add(op_type, detail::no_gradient);
 }
 
 TRAINHOOK_DECL const GradientFunction& GradientRegistry::find(const Node& node) const {

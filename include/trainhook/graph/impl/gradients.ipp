@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 
 #include <fmt/core.h>
@@ -15,26 +16,22 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/graph/array_gradients.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/conv_gradients.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/math_gradients.hpp>
-#include <trainhook/graph/math_ops.hpp>
-#include <trainhook/graph/nn_gradients.hpp>
 #include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph/variable.hpp>
 
 namespace trainhook {
 
 TRAINHOOK_DECL GradientRegistry default_gradients() {
   GradientRegistry registry;
-  detail::add_array_gradients(registry);
-  detail::add_reduction_gradients(registry);
-  detail::add_binary_gradients(registry);
-  detail::add_unary_gradients(registry);
-  detail::add_nn_gradients(registry);
-  detail::add_conv_gradients(registry);
+  for (const std::span<const OpDef> family : detail::op_families()) {
+    for (const OpDef& def : family) {
+      if (def.gradient != nullptr) registry.add(def.type, def.gradient);
+    }
+  }
   return registry;
 }
 
@@ -123,7 +120,7 @@ class GradientBuilder {
     for (const Output& input : op.node().inputs()) needed.push_back(leads_to_x(input));
     const GradientFunction& function = options_.registry.find(op.node());
     const Graph::Scope scope = graph_.name_scope(op.name() + "_grad");
-    const std::vector<Output> result = function(GradientContext(op, std::move(grads), needed));
+    const std::vector<Output> result = function(GradientContext(op, std::move(grads), needed, find_own_op_def));
     if (result.size() != needed.size()) {
       throw InternalError("the gradient function of {} gave {} gradients for {} inputs", op.type(), result.size(),
                           needed.size());

@@ -15,6 +15,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/graph/op_def.hpp>
 
 namespace trainhook {
 
@@ -41,6 +42,12 @@ TRAINHOOK_DECL Operation Graph::add(NodeSpec spec) {
   Node& node = nodes_.emplace_back(*this, nodes_.size(), std::move(spec));
   by_name_.emplace(node.name(), &node);
   return Operation(&node);
+}
+
+TRAINHOOK_DECL Operation Graph::add(const OpDef& def, NodeSpec spec) {
+  spec.type = def.type;
+  detail::complete(spec, def);
+  return add(std::move(spec));
 }
 
 TRAINHOOK_DECL std::string Graph::unique_name(std::string_view name) {

@@ -9,9 +9,10 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/op_builder.hpp>
-#include <trainhook/graph/random_ops.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook {
 
@@ -106,8 +107,7 @@ TRAINHOOK_DECL Variable get_variable(Graph& graph, std::string_view name, const 
   }
   graph.check_belongs(initial, "the initial value of", full);
   if (initial.dtype() != options.dtype || initial.shape() != PartialShape(shape)) {
-    throw InvalidArgumentError("variable {} {}{}: its initializer gave {}", full, options.dtype, shape,
-                               detail::spelled(initial));
+    throw InvalidArgumentError("variable {} {}{}: its initializer gave {}", full, options.dtype, shape, initial);
   }
   return make_variable(full, initial, {.trainable = options.trainable, .collections = options.collections});
 }

@@ -9,9 +9,9 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/matrix_ops.hpp>
-#include <trainhook/graph/nn_ops.hpp>
 #include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph/ops/nn.hpp>
 #include <trainhook/graph/variable.hpp>
 
 namespace trainhook::detail {
@@ -36,8 +36,7 @@ TRAINHOOK_DECL Output dense(Output x, std::int64_t units, std::string_view name,
   if (units <= 0) throw InvalidArgumentError("dense {}: units must be positive, not {}", name, units);
   const PartialShape& shape = x.shape();
   if (!shape.has_rank() || shape.rank() != 2 || shape[1] == kUnknownDim) {
-    throw InvalidArgumentError("dense {}: {} must be [batch, features] with a known number of features", name,
-                               detail::spelled(x));
+    throw InvalidArgumentError("dense {}: {} must be [batch, features] with a known number of features", name, x);
   }
   Graph& graph = x.graph();
   const Graph::Scope scope = graph.name_scope(name);
@@ -51,10 +50,12 @@ TRAINHOOK_DECL Output conv2d(Output x, std::int64_t filters, const WindowSize& k
                              const Conv2DLayerOptions& options) {
   detail::require_floating("conv2d", x);
   detail::require_rank("conv2d", x, 4);
-  detail::require_window("conv2d", "kernel_size", kernel_size);
+  if (kernel_size[0] < 1 || kernel_size[1] < 1) {
+    throw InvalidArgumentError("conv2d {}: kernel_size [{},{}] must be positive", name, kernel_size[0], kernel_size[1]);
+  }
   if (filters <= 0) throw InvalidArgumentError("conv2d {}: filters must be positive, not {}", name, filters);
   if (!x.shape().has_rank() || x.shape()[3] == kUnknownDim) {
-    throw InvalidArgumentError("conv2d {}: {} must have a known number of channels", name, detail::spelled(x));
+    throw InvalidArgumentError("conv2d {}: {} must have a known number of channels", name, x);
   }
   Graph& graph = x.graph();
   const Graph::Scope scope = graph.name_scope(name);

@@ -10,13 +10,13 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/array_ops.hpp>
-#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/math_ops.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/operand.hpp>
-#include <trainhook/graph/slice_ops.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/slice.hpp>
 
 namespace trainhook::detail {
 
@@ -70,7 +70,9 @@ TRAINHOOK_DECL Output cosine_decay(double learning_rate, Output global_step, dou
 TRAINHOOK_DECL Output piecewise_constant(Output global_step, const std::vector<std::int64_t>& boundaries,
                                          const std::vector<double>& values, std::string_view name) {
   Graph& graph = detail::graph_of(name, global_step);
-  detail::require_index(name, global_step);
+  detail::graph_of(name, global_step);
+  const bool is_integer = global_step.dtype() == DType::Int32 || global_step.dtype() == DType::Int64;
+  detail::require_dtype(name, global_step, is_integer, "int32 or int64");
   if (values.size() != boundaries.size() + 1) {
     throw InvalidArgumentError("{}: {} boundaries need one value more, not {}", name, boundaries.size(), values.size());
   }

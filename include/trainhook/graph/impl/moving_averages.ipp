@@ -12,16 +12,16 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/array_ops.hpp>
-#include <trainhook/graph/constant_ops.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/initializers.hpp>
-#include <trainhook/graph/math_ops.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/operand.hpp>
-#include <trainhook/graph/slice_ops.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/slice.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook {
 

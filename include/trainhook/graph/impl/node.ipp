@@ -21,6 +21,14 @@ TRAINHOOK_DECL Node& node_of(Node* node, std::string_view kind) {
 
 namespace trainhook {
 
+TRAINHOOK_DECL Attrs::Attrs() = default;
+TRAINHOOK_DECL Attrs::Attrs(std::initializer_list<value_type> entries) : map(entries) {}
+TRAINHOOK_DECL Attrs::Attrs(const Attrs& other) = default;
+TRAINHOOK_DECL Attrs::Attrs(Attrs&& other) noexcept = default;
+TRAINHOOK_DECL Attrs& Attrs::operator=(const Attrs& other) = default;
+TRAINHOOK_DECL Attrs& Attrs::operator=(Attrs&& other) noexcept = default;
+TRAINHOOK_DECL Attrs::~Attrs() = default;
+
 TRAINHOOK_DECL Node& Operation::node() const { return detail::node_of(node_, "Operation"); }
 
 TRAINHOOK_DECL Node& Output::node() const { return detail::node_of(node_, "Output"); }
@@ -55,6 +63,10 @@ TRAINHOOK_DECL DType Output::dtype() const { return node().outputs()[index_].dty
 TRAINHOOK_DECL const PartialShape& Output::shape() const { return node().outputs()[index_].shape; }
 
 TRAINHOOK_DECL std::string Output::name() const { return fmt::format("{}:{}", node().name(), index_); }
+
+TRAINHOOK_DECL std::string Output::to_string() const {
+  return has_value() ? fmt::format("'{}' {}{}", name(), dtype(), shape()) : "an empty output";
+}
 
 }  // namespace trainhook
 

@@ -15,8 +15,6 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string spelled(const Output& x) { return fmt::format("'{}' {}{}", x.name(), x.dtype(), x.shape()); }
-
 TRAINHOOK_DECL Graph& graph_of(std::string_view op, const Output& x) {
   if (!x.has_value()) throw InvalidArgumentError("{}: an input is empty, it names no node", op);
   return x.graph();
@@ -24,12 +22,11 @@ TRAINHOOK_DECL Graph& graph_of(std::string_view op, const Output& x) {
 
 TRAINHOOK_DECL void require_same_dtype(std::string_view op, const Output& a, const Output& b) {
   graph_of(op, b);
-  if (a.dtype() != b.dtype())
-    throw InvalidArgumentError("{}: {} and {} differ in dtype; cast() one of them", op, spelled(a), spelled(b));
+  if (a.dtype() != b.dtype()) throw InvalidArgumentError("{}: {} and {} differ in dtype; cast() one of them", op, a, b);
 }
 
 TRAINHOOK_DECL void require_dtype(std::string_view op, const Output& x, bool allowed, std::string_view wanted) {
-  if (!allowed) throw InvalidArgumentError("{}: {} must be of {}", op, spelled(x), wanted);
+  if (!allowed) throw InvalidArgumentError("{}: {} must be of {}", op, x, wanted);
 }
 
 TRAINHOOK_DECL void require_floating(std::string_view op, const Output& x) {
@@ -37,25 +34,15 @@ TRAINHOOK_DECL void require_floating(std::string_view op, const Output& x) {
   require_dtype(op, x, is_floating(x.dtype()), "a floating dtype");
 }
 
-TRAINHOOK_DECL void require_numeric(std::string_view op, const Output& x) {
-  graph_of(op, x);
-  require_dtype(op, x, is_floating(x.dtype()) || is_integer(x.dtype()) || is_complex(x.dtype()), "a numeric dtype");
-}
-
-TRAINHOOK_DECL void require_index(std::string_view op, const Output& x) {
-  graph_of(op, x);
-  require_dtype(op, x, x.dtype() == DType::Int32 || x.dtype() == DType::Int64, "int32 or int64");
-}
-
 TRAINHOOK_DECL void require_rank(std::string_view op, const Output& x, std::size_t rank) {
   if (x.shape().has_rank() && x.shape().rank() != rank)
-    throw InvalidArgumentError("{}: {} must be of rank {}", op, spelled(x), rank);
+    throw InvalidArgumentError("{}: {} must be of rank {}", op, x, rank);
 }
 
 TRAINHOOK_DECL std::size_t normalized_axis(std::string_view op, std::int64_t axis, std::size_t rank, const Output& x) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)
-    throw InvalidArgumentError("{}: axis {} does not exist in {}", op, axis, spelled(x));
+    throw InvalidArgumentError("{}: axis {} does not exist in {}", op, axis, x);
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
@@ -89,20 +76,33 @@ TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a
     const std::int64_t l = back <= left.rank() ? left[left.rank() - back] : 1;
     const std::int64_t r = back <= right.rank() ? right[right.rank() - back] : 1;
     const std::optional<std::int64_t> dim = broadcast_dim(l, r);
-    if (!dim) throw InvalidArgumentError("{}: {} and {} cannot be broadcast to one shape", op, spelled(a), spelled(b));
+    if (!dim) throw InvalidArgumentError("{}: {} and {} cannot be broadcast to one shape", op, a, b);
     dims[rank - back] = *dim;
   }
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, const Output& b) {
-  if (!a.shape().compatible_with(b.shape()))
-    throw InvalidArgumentError("{}: {} and {} differ in shape", op, spelled(a), spelled(b));
-  if (!a.shape().has_rank()) return b.shape();
-  if (!b.shape().has_rank()) return a.shape();
-  std::vector<std::int64_t> dims = dims_of(a.shape());
-  for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == kUnknownDim ? b.shape()[i] : dims[i];
+/// What is known of either of two shapes that are compatible.
+TRAINHOOK_DECL PartialShape merge(const PartialShape& a, const PartialShape& b) {
+  if (!a.has_rank()) return b;
+  if (!b.has_rank()) return a;
+  std::vector<std::int64_t> dims = dims_of(a);
+  for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == kUnknownDim ? b[i] : dims[i];
   return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, const Output& b) {
+  if (!a.shape().compatible_with(b.shape())) throw InvalidArgumentError("{}: {} and {} differ in shape", op, a, b);
+  return merge(a.shape(), b.shape());
+}
+
+TRAINHOOK_DECL PartialShape merged_shapes(std::string_view op, std::span<const Output> inputs) {
+  PartialShape shape;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) static_cast<void>(merged_shape(op, inputs[k], inputs[i]));
+    shape = merge(shape, inputs[i].shape());
+  }
+  return shape;
 }
 
 TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::vector<std::size_t>& axes,
@@ -116,23 +116,27 @@ TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL Output add_op(Graph& graph, std::string_view type, std::string_view name, std::vector<Output> inputs,
-                             Attrs attrs, DType dtype, const PartialShape& shape) {
-  NodeSpec spec{
-      .type = std::string(type), .name = std::string(name), .inputs = std::move(inputs), .attrs = std::move(attrs)};
-  spec.outputs.push_back({dtype, shape});
-  return graph.add(std::move(spec)).output();
+TRAINHOOK_DECL const OpDef& op_def_in(std::span<const OpDef> family, std::string_view type) {
+  const auto found = std::ranges::find(family, type, &OpDef::type);
+  if (found == family.end()) throw InternalError("op type {} is not in the table of the file that builds it", type);
+  return *found;
 }
 
-TRAINHOOK_DECL Output unary_op(std::string_view type, const Output& x, std::string_view name) {
-  Graph& graph = graph_of(type, x);
-  return add_op(graph, type, name, {x}, {{"T", x.dtype()}}, x.dtype(), x.shape());
+TRAINHOOK_DECL Operation add_node(Graph& graph, std::span<const OpDef> family, NodeSpec spec) {
+  const OpDef& def = op_def_in(family, spec.type);
+  infer_attrs(spec, def);
+  return graph.add(def, std::move(spec));
 }
 
-TRAINHOOK_DECL Output binary_op(std::string_view type, const Output& x, const Output& y, std::string_view name) {
-  Graph& graph = graph_of(type, x);
-  require_same_dtype(type, x, y);
-  return add_op(graph, type, name, {x, y}, {{"T", x.dtype()}}, x.dtype(), broadcast_shape(type, x, y));
+TRAINHOOK_DECL Output add_op(std::span<const OpDef> family, std::string_view type, std::string_view name,
+                             std::vector<Output> inputs, Attrs attrs) {
+  Graph& graph = graph_of(type, inputs.front());
+  return add_node(graph, family,
+                  {.type = std::string(type),
+                   .name = std::string(name),
+                   .inputs = std::move(inputs),
+                   .attrs = std::move(attrs)})
+      .output();
 }
 
 /// The value of an output that is a constant.

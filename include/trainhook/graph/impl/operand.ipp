@@ -9,9 +9,9 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 
 namespace trainhook {
 

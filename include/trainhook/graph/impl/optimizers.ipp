@@ -5,37 +5,153 @@
 
 #include <trainhook/graph/optimizers.hpp>
 
+#include <cstddef>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/array_ops.hpp>
-#include <trainhook/graph/constant_ops.hpp>
+#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/initializers.hpp>
-#include <trainhook/graph/math_ops.hpp>
 #include <trainhook/graph/op_builder.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/state.hpp>
+#include <trainhook/graph/ops/training.hpp>
 
 namespace trainhook::detail {
 
-/// An update op such as ApplyAdam: first the variables it changes, then numbers, cast to the dtype of the variable.
-TRAINHOOK_DECL Operation apply_op(std::string_view type, const Variable& variable, std::vector<Output> refs,
-                                  const std::vector<Output>& numbers, Attrs attrs) {
-  std::vector<Output> inputs{variable.ref()};
-  inputs.insert(inputs.end(), refs.begin(), refs.end());
-  for (const Output& number : numbers) inputs.push_back(cast(number, variable.dtype()));
-  attrs.emplace("T", variable.dtype());
-  attrs.emplace("use_locking", false);
-  return add_op(variable.handle.graph(), type, {}, std::move(inputs), std::move(attrs), variable.dtype(),
-                variable.shape())
-      .operation();
+TRAINHOOK_DECL Output hyper_parameter(Graph& graph, const Operand& value, std::string_view name) {
+  if (value.is_number()) return constant(graph, Tensor(static_cast<float>(value.number())), name);
+  graph.check_belongs(value.output(), name, "an optimizer");
+  require_floating(name, value.output());
+  require_rank(name, value.output(), 0);
+  return value.output();
 }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
+
+TRAINHOOK_DECL Optimizer::~Optimizer() = default;
+
+TRAINHOOK_DECL Operation Optimizer::minimize(Output loss, const std::optional<Variable>& global_step,
+                                             const std::vector<Variable>& var_list, const GradientOptions& options) {
+  return apply_gradients(compute_gradients(loss, var_list, options), global_step);
+}
+
+TRAINHOOK_DECL std::vector<GradientAndVariable> Optimizer::compute_gradients(Output loss,
+                                                                             const std::vector<Variable>& var_list,
+                                                                             const GradientOptions& options) const {
+  Graph& graph = detail::graph_of(name_, loss);
+  const std::vector<Variable> variables = var_list.empty() ? trainable_variables(graph) : var_list;
+  if (variables.empty())
+    throw InvalidArgumentError("{}: the graph has no trainable variables, and none were given", name_);
+  std::vector<Output> xs;
+  for (const Variable& variable : variables) xs.push_back(variable.ref());
+  const std::vector<Output> found = gradients(loss, xs, options);
+  std::vector<GradientAndVariable> result;
+  for (std::size_t i = 0; i < found.size(); ++i) result.push_back({found[i], variables[i]});
+  return result;
+}
+
+TRAINHOOK_DECL Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& all,
+                                                    const std::optional<Variable>& global_step, std::string_view name) {
+  std::vector<GradientAndVariable> pairs;
+  for (const GradientAndVariable& pair : all) {
+    if (pair.gradient.has_value()) pairs.push_back(checked(pair));
+  }
+  if (pairs.empty()) {
+    throw InvalidArgumentError(
+        "No gradients provided for any variable: the loss depends on none of those that {} is to train", name_);
+  }
+  Graph& graph = pairs.front().variable.handle.graph();
+  create_variables(graph, pairs);
+  const Graph::Scope scope = graph.name_scope(name.empty() ? name_ : name);
+  const std::string whole = graph.current_scope();
+  prepare(graph);
+  std::vector<Operation> updates;
+  const Operation ready = all_gradients(graph, pairs);
+  for (const GradientAndVariable& pair : pairs) {
+    const Graph::Scope after = graph.control_dependencies({ready});
+    const Graph::Scope inner = graph.name_scope("update_" + pair.variable.name());
+    updates.push_back(apply(pair.gradient, pair.variable));
+  }
+  finish(graph, updates);
+  const Operation train = global_step ? step_after(graph, updates, *global_step, whole) : group(graph, updates, whole);
+  graph.add_to_collection(graph_keys::kTrainOp, train);
+  return train;
+}
+
+TRAINHOOK_DECL std::optional<Variable> Optimizer::get_slot(const Variable& variable, std::string_view slot) const {
+  const auto found = slots_.find({&variable.handle.node(), std::string(slot)});
+  return found == slots_.end() ? std::nullopt : std::optional(found->second);
+}
+
+TRAINHOOK_DECL void Optimizer::add_slot(const Variable& variable, std::string_view slot,
+                                        const Initializer& initializer) {
+  const std::pair<const Node*, std::string> key{&variable.handle.node(), slot};
+  if (slots_.contains(key)) return;
+  Graph& graph = variable.handle.graph();
+  const Graph::Scope top_level = graph.top_level();
+  const std::string base = fmt::format("{}/{}", variable.name(), name_);
+  std::string full = base;
+  for (int suffix = 1; graph.find_operation(full).has_value(); ++suffix) full = fmt::format("{}_{}", base, suffix);
+  slots_.emplace(key, get_variable(graph, full, variable.shape().known(),
+                                   {.dtype = variable.dtype(), .initializer = initializer, .trainable = false}));
+}
+
+TRAINHOOK_DECL void Optimizer::require(std::string_view optimizer, std::string_view option, const Operand& value,
+                                       bool (*holds)(double), std::string_view rule) {
+  if (!value.is_number() && !value.output().has_value()) {
+    throw InvalidArgumentError("{}: {} is an empty Output; give a number or a scalar of the graph", optimizer, option);
+  }
+  if (value.is_number() && !holds(value.number())) {
+    throw InvalidArgumentError("{}: {} must be {}, not {}", optimizer, option, rule, value.number());
+  }
+}
+
+TRAINHOOK_DECL void Optimizer::require_not_negative(std::string_view optimizer, std::string_view option,
+                                                    const Operand& value) {
+  require(
+      optimizer, option, value, [](double number) { return number >= 0; }, "given and not negative");
+}
+
+TRAINHOOK_DECL void Optimizer::require_fraction(std::string_view optimizer, std::string_view option,
+                                                const Operand& value) {
+  require(
+      optimizer, option, value, [](double number) { return number >= 0 && number < 1; }, "in [0, 1)");
+}
+
+TRAINHOOK_DECL GradientAndVariable Optimizer::checked(const GradientAndVariable& pair) const {
+  pair.variable.handle.graph().check_belongs(pair.gradient, "the gradient of", pair.variable.name());
+  detail::require_same_dtype(name_, pair.variable.ref(), pair.gradient);
+  static_cast<void>(detail::merged_shape(name_, pair.variable.ref(), pair.gradient));
+  return pair;
+}
+
+TRAINHOOK_DECL void Optimizer::create_variables(Graph& graph, const std::vector<GradientAndVariable>& pairs) {
+  create_shared(graph, pairs.front().variable);
+  for (const GradientAndVariable& pair : pairs) create_slots(pair.variable);
+}
+
+TRAINHOOK_DECL Operation Optimizer::all_gradients(Graph& graph, const std::vector<GradientAndVariable>& pairs) {
+  std::vector<Operation> operations;
+  for (const GradientAndVariable& pair : pairs) operations.push_back(pair.gradient.operation());
+  return group(graph, std::move(operations), "gradients");
+}
+
+TRAINHOOK_DECL Operation Optimizer::step_after(Graph& graph, const std::vector<Operation>& updates,
+                                               const Variable& step, const std::string& whole) {
+  const Operation updated = group(graph, updates, "update");
+  const Graph::Scope after = graph.control_dependencies({updated});
+  return assign_add(step, 1, whole).operation();
+}
 
 TRAINHOOK_DECL GradientDescentOptimizer::GradientDescentOptimizer(const GradientDescentOptions& options)
     : Optimizer(options.name), rate_(options.learning_rate) {

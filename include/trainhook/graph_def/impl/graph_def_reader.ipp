@@ -125,7 +125,7 @@ TRAINHOOK_DECL bool is_text_name(std::string_view path) noexcept { return path.e
 namespace trainhook {
 
 TRAINHOOK_DECL GraphDef parse_graph_def(std::string_view bytes, std::string_view what) {
-  return detail::GraphDefReader(what).read(WireReader(bytes, what));
+  return detail::GraphDefReader(what).read(detail::WireReader(bytes, what));
 }
 
 TRAINHOOK_DECL GraphDef parse_graph_def_text(std::string_view text, std::string_view what) {

@@ -16,8 +16,8 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph_def/node_def.hpp>
-#include <trainhook/graph_def/op_defs.hpp>
 #include <trainhook/graph_def/resource_variables.hpp>
 
 namespace trainhook::detail {
@@ -153,15 +153,11 @@ class GraphDefImporter {
         spec.inputs.push_back(from.output(name.index));
       }
     }
-    for (const DefaultAttr& attr : kDefaultAttrs) {
-      if (attr.op == node.op && !node.attrs.contains(attr.key)) spec.attrs.emplace(attr.key, attr.make());
-    }
     rename_colocations(spec.attrs);
+    for (const PartialShape& shape : node.output_shapes) spec.outputs.push_back({DType::Invalid, shape});
+    spec.name += '/';  // the whole name, as it stands
     try {
-      resolve_outputs(spec, *places_[i].def);
-      take_known_shapes(node, spec);
-      spec.name += '/';  // the whole name, as it stands
-      places_[i].operation = graph_.add(std::move(spec));
+      places_[i].operation = graph_.add(*places_[i].def, std::move(spec));
     } catch (const InvalidArgumentError& error) { throw InvalidArgumentError("{}: {}", def_.source, error.what()); }
   }
 
@@ -173,17 +169,6 @@ class GraphDefImporter {
       for (std::string& entry : *classes) {
         if (entry.starts_with("loc:@")) entry.insert(5, prefix_);
       }
-    }
-  }
-
-  /// The shapes that the file gives, where they say more than what is known from the inputs.
-  void take_known_shapes(const NodeDef& node, NodeSpec& spec) const {
-    for (std::size_t i = 0; i < node.output_shapes.size() && i < spec.outputs.size(); ++i) {
-      if (!spec.outputs[i].shape.compatible_with(node.output_shapes[i])) {
-        fail(node, fmt::format("gives {}, where the file says {}", spec.outputs[i].shape, node.output_shapes[i]));
-      }
-      if (node.output_shapes[i].has_rank() && !spec.outputs[i].shape.is_fully_known())
-        spec.outputs[i].shape = node.output_shapes[i];
     }
   }
 

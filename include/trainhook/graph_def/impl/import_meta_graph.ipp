@@ -18,7 +18,7 @@
 #include <trainhook/graph_def/graph_def_reader.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 #include <trainhook/graph_def/node_def.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 

@@ -9,7 +9,7 @@
 #include <trainhook/graph_def/graph_def_schema.hpp>
 #include <trainhook/graph_def/text_to_wire.hpp>
 #include <trainhook/io/whole_file.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 

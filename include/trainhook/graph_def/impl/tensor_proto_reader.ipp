@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/tensor_shape_proto.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
 

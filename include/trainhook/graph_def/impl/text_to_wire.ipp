@@ -12,8 +12,8 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/text_proto_parser.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/text_proto_parser.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 

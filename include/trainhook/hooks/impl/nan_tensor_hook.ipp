@@ -89,8 +89,9 @@ TRAINHOOK_DECL void NanTensorHook::after_run(SessionRunContext& context, const S
 
 TRAINHOOK_DECL void NanTensorHook::report(SessionRunContext& context, std::size_t index, const Tensor& value,
                                           std::size_t place) {
-  const std::string element =
-      value.shape().rank() == 0 ? std::string() : fmt::format(" (element {} of {})", place, value);
+  const std::string element = value.shape().rank() == 0
+                                  ? std::string()
+                                  : fmt::format(" (element {} of {}{})", place, value.dtype(), value.shape());
   problem_ = fmt::format("tensor '{}' is NaN or infinite{}", tensors_.entries()[index].tag, element);
   if (options_.fail_on_nan_loss) {
     log_error("Model diverged with loss = NaN: {}", *problem_);

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/events/file_writer.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/timeline.hpp>

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/duration_text.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -138,8 +139,7 @@ TRAINHOOK_DECL std::string ProgressHook::time_left() const {
   if (!options_.last_step || *rate_ <= 0 || step_ >= *options_.last_step) return {};
   const double seconds = static_cast<double>(*options_.last_step - step_) / *rate_;
   if (seconds > 1e8) return {};
-  return ", " + detail::duration_text(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))) +
-         " left";
+  return ", " + duration_text(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))) + " left";
 }
 
 TRAINHOOK_DECL void ProgressHook::finish(const std::string& reason) {
@@ -149,7 +149,7 @@ TRAINHOOK_DECL void ProgressHook::finish(const std::string& reason) {
     if (took > Duration::zero() && step_ > first_step_) {
       text += rate_text(static_cast<double>(step_ - first_step_) / std::chrono::duration<double>(took).count());
     }
-    text += " in " + detail::duration_text(took);
+    text += " in " + duration_text(took);
   }
   if (values_step_ == step_) text += values_;
   line_->finish(text + ": " + reason);

@@ -5,11 +5,8 @@
 
 #include <trainhook/hooks/progress_line.hpp>
 
-#include <chrono>
 #include <unistd.h>
 
-#include <cmath>
-#include <cstdint>
 #include <utility>
 
 namespace trainhook::detail {
@@ -45,23 +42,6 @@ TRAINHOOK_DECL void ProgressLine::finish(std::string text) {
   text += on_terminal_ ? "\x1b[K\n" : "\n";
   sink_(text);
   is_open_ = false;
-}
-
-TRAINHOOK_DECL std::string duration_text(Duration duration) {
-  const double seconds = std::chrono::duration<double>(duration).count();
-  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
-  char text[48];
-  if (seconds < 9.95) {
-    std::snprintf(text, sizeof text, "%.1f s", seconds);
-  } else if (whole < 60) {
-    std::snprintf(text, sizeof text, "%d s", static_cast<int>(whole));
-  } else if (whole < 3600) {
-    std::snprintf(text, sizeof text, "%d min %02d s", static_cast<int>(whole / 60), static_cast<int>(whole % 60));
-  } else {
-    std::snprintf(text, sizeof text, "%lld h %02d min", static_cast<long long>(whole / 3600),
-                  static_cast<int>(whole % 3600 / 60));
-  }
-  return text;
 }
 
 }  // namespace trainhook::detail

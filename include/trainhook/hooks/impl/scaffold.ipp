@@ -9,10 +9,10 @@
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/control_flow_ops.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
-#include <trainhook/graph/summary_ops.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 
 namespace trainhook {
 

@@ -11,7 +11,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/file_writer.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/hook_services.hpp>

@@ -13,7 +13,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/file_writer.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/scaffold.hpp>

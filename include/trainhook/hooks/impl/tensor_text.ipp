@@ -9,7 +9,6 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <type_traits>
 
@@ -20,35 +19,22 @@
 namespace trainhook::detail {
 
 /// Elements that a line shows; of a longer tensor the first ones are followed by `...`.
-inline constexpr std::size_t kMostElementsInText = 32;
-
-TRAINHOOK_DECL float widened(Half value) noexcept {
-  const std::uint32_t exponent = (value.bits >> 10) & 0x1f;
-  const std::uint32_t fraction = value.bits & 0x3ff;
-  float magnitude = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction | 0x400),
-                               exponent == 0 ? -24 : static_cast<int>(exponent) - 25);
-  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
-  return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-TRAINHOOK_DECL float widened(BFloat16 value) noexcept {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
-}
+inline constexpr std::size_t kFirstElementsInText = 32;
 
 template <class T>
-void append_element(std::string& text, const T& value) {
+void append_text_element(std::string& text, const T& value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    append_element(text, widened(value));
+    append_text_element(text, to_float(value));
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    append_element(text, value.real());
+    append_text_element(text, value.real());
     if (!std::signbit(value.imag())) text += '+';
-    append_element(text, value.imag());
+    append_text_element(text, value.imag());
     text += 'j';
   } else if constexpr (std::is_same_v<T, std::string>) {
     text.append(1, '\'').append(value).append(1, '\'');
   } else {
     const std::size_t start = text.size();
-    fmt::format_to(std::back_inserter(text), "{}", value);
+    text += fmt::format("{}", value);
     if constexpr (std::is_floating_point_v<T>) {  // 42.0, so that it is seen to be no integer
       if (std::isfinite(value) && text.find_first_of(".e", start) == std::string::npos) text += ".0";
     }
@@ -56,10 +42,10 @@ void append_element(std::string& text, const T& value) {
 }
 
 template <class T>
-void append_elements(std::string& text, std::span<const T> elements, std::span<const std::int64_t> dims,
-                     std::size_t& room) {
+void append_text_elements(std::string& text, std::span<const T> elements, std::span<const std::int64_t> dims,
+                          std::size_t& room) {
   if (dims.empty()) {
-    append_element(text, elements[0]);
+    append_text_element(text, elements[0]);
     --room;
     return;
   }
@@ -72,7 +58,7 @@ void append_elements(std::string& text, std::span<const T> elements, std::span<c
       text += "...";
       break;
     }
-    append_elements(text, elements.subspan(i * stride, stride), dims.subspan(1), room);
+    append_text_elements(text, elements.subspan(i * stride, stride), dims.subspan(1), room);
   }
   text += ']';
 }
@@ -80,8 +66,8 @@ void append_elements(std::string& text, std::span<const T> elements, std::span<c
 template <class T>
 std::string text_of_elements(const Tensor& tensor) {
   std::string text;
-  std::size_t room = kMostElementsInText;
-  append_elements(text, tensor.data<T>(), tensor.shape().dims(), room);
+  std::size_t room = kFirstElementsInText;
+  append_text_elements(text, tensor.data<T>(), tensor.shape().dims(), room);
   return text;
 }
 

@@ -14,7 +14,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/graph/node.hpp>
-#include <trainhook/io/wire.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
@@ -122,14 +122,14 @@ TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metad
 TRAINHOOK_DECL std::string detail::as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
   std::string bytes;
   {  // a message is complete when its writer is gone
-    WireWriter message(bytes);
-    WireWriter step_stats(message, detail::RunMetadataField::kStepStats);
-    WireWriter device(step_stats, detail::StepStatsField::kDevStats);
+    detail::WireWriter message(bytes);
+    detail::WireWriter step_stats(message, detail::RunMetadataField::kStepStats);
+    detail::WireWriter device(step_stats, detail::StepStatsField::kDevStats);
     device.add_string(detail::DeviceStepStatsField::kDevice, detail::kTracedDevice.data(),
                       detail::kTracedDevice.size());
     for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
       using Field = detail::NodeExecStatsField;
-      WireWriter stats(device, detail::DeviceStepStatsField::kNodeStats);
+      detail::WireWriter stats(device, detail::DeviceStepStatsField::kNodeStats);
       stats.add_string(Field::kNodeName, node.stats->node_name);
       stats.add_int64(Field::kAllStartMicros, node.stats->start_micros);
       if (node.duration != 0) {

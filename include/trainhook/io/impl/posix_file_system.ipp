@@ -249,7 +249,7 @@ TRAINHOOK_DECL std::vector<std::string> PosixFileSystem::list_directory(const st
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
   if (directory == nullptr) detail::throw_errno("list", path, errno);
   std::vector<std::string> names;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): this stream is nobody else's
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
   for (errno = 0; const dirent* entry = ::readdir(directory.get()); errno = 0) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
@@ -267,7 +267,7 @@ TRAINHOOK_DECL void PosixFileSystem::make_directories(const std::string& path) {
   if (parent != trimmed) make_directories(parent);
   if (::mkdir(trimmed.c_str(), 0777) != 0) {
     const int number = errno;
-    if (number == EEXIST && is_directory(trimmed)) return;  // somebody else was faster
+    if (number == EEXIST && is_directory(trimmed)) return;  // another process was faster
     detail::throw_errno("create directory", trimmed, number == EEXIST ? ENOTDIR : number);
   }
   sync_directory(parent);

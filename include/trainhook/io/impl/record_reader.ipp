@@ -13,7 +13,7 @@
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/record_writer.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL RecordReader::RecordReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset)
     : file_(std::move(file)), offset_(offset) {}
@@ -22,19 +22,19 @@ TRAINHOOK_DECL RecordStatus RecordReader::try_next(std::string& payload) {
   const std::uint64_t size = file_->size();
   if (size <= offset_) return size == offset_ ? RecordStatus::End : RecordStatus::Truncated;
   const std::uint64_t left = size - offset_;
-  if (left < detail::kRecordHeaderSize) return RecordStatus::Truncated;
-  std::array<char, detail::kRecordHeaderSize> header;
+  if (left < kRecordHeaderSize) return RecordStatus::Truncated;
+  std::array<char, kRecordHeaderSize> header;
   file_->read_at(offset_, std::as_writable_bytes(std::span(header)));
   const std::string_view fields(header.data(), header.size());
-  if (crc32c::mask(crc32c::value(fields.substr(0, 8))) != detail::fixed32_at(fields, 8)) throw corrupted("length");
-  const std::uint64_t length = detail::fixed64_at(fields, 0);
-  if (left < detail::kRecordOverhead || length > left - detail::kRecordOverhead) return RecordStatus::Truncated;
+  if (crc32c::mask(crc32c::value(fields.substr(0, 8))) != fixed32_at(fields, 8)) throw corrupted("length");
+  const std::uint64_t length = fixed64_at(fields, 0);
+  if (left < kRecordOverhead || length > left - kRecordOverhead) return RecordStatus::Truncated;
   payload.resize(static_cast<std::size_t>(length) + 4);
-  file_->read_at(offset_ + detail::kRecordHeaderSize, std::as_writable_bytes(std::span(payload)));
-  const std::uint32_t stored = detail::fixed32_at(payload, static_cast<std::size_t>(length));
+  file_->read_at(offset_ + kRecordHeaderSize, std::as_writable_bytes(std::span(payload)));
+  const std::uint32_t stored = fixed32_at(payload, static_cast<std::size_t>(length));
   payload.resize(static_cast<std::size_t>(length));
   if (crc32c::mask(crc32c::value(payload)) != stored) throw corrupted("content");
-  offset_ += length + detail::kRecordOverhead;
+  offset_ += length + kRecordOverhead;
   return RecordStatus::Record;
 }
 
@@ -50,4 +50,4 @@ TRAINHOOK_DECL DataLossError RecordReader::corrupted(std::string_view part) cons
                        offset_, part);
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

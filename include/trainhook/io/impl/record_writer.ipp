@@ -8,15 +8,15 @@
 #include <trainhook/io/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload) {
-  batch.reserve(batch.size() + payload.size() + detail::kRecordOverhead);
+  batch.reserve(batch.size() + payload.size() + kRecordOverhead);
   const std::size_t start = batch.size();
-  detail::append_fixed64(batch, payload.size());
-  detail::append_fixed32(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
+  append_fixed64(batch, payload.size());
+  append_fixed32(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
   batch.append(payload);
-  detail::append_fixed32(batch, crc32c::mask(crc32c::value(payload)));
+  append_fixed32(batch, crc32c::mask(crc32c::value(payload)));
 }
 
 TRAINHOOK_DECL void RecordWriter::write(std::string_view payload) {
@@ -25,4 +25,4 @@ TRAINHOOK_DECL void RecordWriter::write(std::string_view payload) {
   file_->append(record_);
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -47,24 +47,19 @@ TRAINHOOK_DECL std::uint64_t BlockIterator::take_length() {
   return *length;
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 TRAINHOOK_DECL TableReader::TableReader(std::string contents, std::string what)
     : contents_(std::move(contents)), what_(std::move(what)) {
-  if (contents_.size() < detail::kTableFooterSize) {
+  if (contents_.size() < kTableFooterSize) {
     throw DataLossError("file {} is too short to be a table: {} bytes; it was cut off or never finished", what_,
                         contents_.size());
   }
-  if (detail::fixed64_at(contents_, contents_.size() - 8) != detail::kTableMagic) {
+  if (fixed64_at(contents_, contents_.size() - 8) != kTableMagic) {
     throw DataLossError("file {} is not a table (bad magic number); it was cut off or is something else", what_);
   }
-  const auto footer =
-      std::string_view(contents_).substr(contents_.size() - detail::kTableFooterSize, detail::kTableFooterSize - 8);
+  const auto footer = std::string_view(contents_).substr(contents_.size() - kTableFooterSize, kTableFooterSize - 8);
   std::string_view handles = footer;
-  const std::optional<detail::BlockHandle> metaindex = detail::BlockHandle::take(handles);
-  const std::optional<detail::BlockHandle> index = metaindex ? detail::BlockHandle::take(handles) : std::nullopt;
+  const std::optional<BlockHandle> metaindex = BlockHandle::take(handles);
+  const std::optional<BlockHandle> index = metaindex ? BlockHandle::take(handles) : std::nullopt;
   if (!index) throw damaged("its footer names no blocks");
   std::string honest;  // no checksum covers the footer: only the one way to write it is accepted
   metaindex->append_to(honest);
@@ -79,19 +74,19 @@ TRAINHOOK_DECL DataLossError TableReader::damaged(std::string_view problem) cons
   return DataLossError("table file {} is damaged: {}", what_, problem);
 }
 
-TRAINHOOK_DECL std::string_view TableReader::block(detail::BlockHandle handle) const {
-  const std::uint64_t limit = contents_.size() - detail::kTableFooterSize;
+TRAINHOOK_DECL std::string_view TableReader::block(BlockHandle handle) const {
+  const std::uint64_t limit = contents_.size() - kTableFooterSize;
   if (handle.offset > limit || handle.size > limit - handle.offset ||
-      limit - handle.offset - handle.size < detail::kBlockTrailerSize) {
+      limit - handle.offset - handle.size < kBlockTrailerSize) {
     throw damaged(fmt::format("a block of {} bytes at {} reaches past its end", handle.size, handle.offset));
   }
   const auto offset = static_cast<std::size_t>(handle.offset);
   const auto size = static_cast<std::size_t>(handle.size);
   const std::string_view covered = std::string_view(contents_).substr(offset, size + 1);
-  if (crc32c::mask(crc32c::value(covered)) != detail::fixed32_at(contents_, offset + size + 1)) {
+  if (crc32c::mask(crc32c::value(covered)) != fixed32_at(contents_, offset + size + 1)) {
     throw damaged(fmt::format("the checksum of the block at byte {} does not match", offset));
   }
-  if (static_cast<detail::BlockType>(covered.back()) != detail::BlockType::Plain) {
+  if (static_cast<BlockType>(covered.back()) != BlockType::Plain) {
     const int type = static_cast<unsigned char>(covered.back());
     throw UnimplementedError("table file {} has a block of compression type {}; only uncompressed ones can be read",
                              what_, type);
@@ -99,4 +94,4 @@ TRAINHOOK_DECL std::string_view TableReader::block(detail::BlockHandle handle) c
   return covered.substr(0, size);
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

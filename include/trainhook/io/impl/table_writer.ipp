@@ -61,17 +61,13 @@ TRAINHOOK_DECL std::string short_successor(std::string_view key) {
   return std::string(key);
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 TRAINHOOK_DECL void TableWriter::add(std::string_view key, std::string_view value) {
   if (has_key_ && key <= last_key_)
     throw InvalidArgumentError("table key \"{}\" does not come after \"{}\"", key, last_key_);
   if (key.size() + value.size() > kLargestEntry)
     throw InvalidArgumentError("table entry \"{}\" has more than 2^31 bytes", key);
   if (has_key_ && key.size() + value.size() >= 2 * block_size_) finish_data_block();
-  if (waiting_) add_index_entry(detail::shortest_separator(last_key_, key));
+  if (waiting_) add_index_entry(shortest_separator(last_key_, key));
   block_.add(key, value);
   last_key_ = key;
   has_key_ = true;
@@ -80,15 +76,15 @@ TRAINHOOK_DECL void TableWriter::add(std::string_view key, std::string_view valu
 
 TRAINHOOK_DECL std::string TableWriter::finish() {
   finish_data_block();
-  const detail::BlockHandle metaindex = append_block(detail::BlockBuilder(detail::kRestartInterval).finish());
-  if (waiting_) add_index_entry(detail::short_successor(last_key_));
-  const detail::BlockHandle index = append_block(index_.finish());
+  const BlockHandle metaindex = append_block(BlockBuilder(kRestartInterval).finish());
+  if (waiting_) add_index_entry(short_successor(last_key_));
+  const BlockHandle index = append_block(index_.finish());
   const std::size_t footer = file_.size();
   metaindex.append_to(file_);
   index.append_to(file_);
-  assert(file_.size() - footer <= detail::kTableFooterSize - 8);
-  file_.resize(footer + detail::kTableFooterSize - 8, '\0');
-  detail::append_fixed64(file_, detail::kTableMagic);
+  assert(file_.size() - footer <= kTableFooterSize - 8);
+  file_.resize(footer + kTableFooterSize - 8, '\0');
+  append_fixed64(file_, kTableMagic);
   return std::move(file_);
 }
 
@@ -103,12 +99,12 @@ TRAINHOOK_DECL void TableWriter::add_index_entry(const std::string& key) {
   waiting_.reset();
 }
 
-TRAINHOOK_DECL detail::BlockHandle TableWriter::append_block(std::string_view contents) {
-  const detail::BlockHandle handle{file_.size(), contents.size()};
-  file_.append(contents) += static_cast<char>(detail::BlockType::Plain);
+TRAINHOOK_DECL BlockHandle TableWriter::append_block(std::string_view contents) {
+  const BlockHandle handle{file_.size(), contents.size()};
+  file_.append(contents) += static_cast<char>(BlockType::Plain);
   const std::string_view covered = std::string_view(file_).substr(static_cast<std::size_t>(handle.offset));
-  detail::append_fixed32(file_, crc32c::mask(crc32c::value(covered)));
+  append_fixed32(file_, crc32c::mask(crc32c::value(covered)));
   return handle;
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

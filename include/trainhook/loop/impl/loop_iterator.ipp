@@ -13,7 +13,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/iterator_resource.hpp>
-#include <trainhook/data/state.hpp>
+#include <trainhook/data/iterator_state.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/loop/state_binding.hpp>
 

@@ -10,10 +10,10 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
-#include <trainhook/graph/constant_ops.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/loop/bound_state.hpp>
 #include <trainhook/loop/node_values.hpp>
 #include <trainhook/loop/variable_binding.hpp>

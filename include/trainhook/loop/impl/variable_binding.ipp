@@ -33,7 +33,7 @@ TRAINHOOK_DECL Shape resolve_shape(std::string_view name, const PartialShape& wa
 
 TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const PartialShape& shape, const Tensor& value) {
   if (value.dtype() != dtype || !shape.compatible_with(value.shape())) {
-    throw InvalidArgumentError("'{}' is {}{} and cannot take {}", name, dtype, shape, value);
+    throw InvalidArgumentError("'{}' is {}{} and cannot take {}{}", name, dtype, shape, value.dtype(), value.shape());
   }
   if (dtype == DType::Bool && std::ranges::any_of(value.bytes(), [](std::byte item) { return item > std::byte{1}; })) {
     throw DataLossError("'{}': a truth value is neither 0 nor 1", name);

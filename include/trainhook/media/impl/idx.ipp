@@ -25,7 +25,7 @@
 
 namespace trainhook::detail {
 
-/// The bytes of a file in order, decompressed where the first two say so.
+/// The bytes of a file in order, decompressed if the first two say so.
 class IdxSource {
  public:
   explicit IdxSource(const ReadableFile& file) : file_(file), size_(file.size()) {
@@ -53,7 +53,7 @@ class IdxSource {
 
   void expect_end() {
     if (gzip_ ? !gzip_->at_end() : offset_ != size_) {
-      throw DataLossError("{} is damaged: data follows where its header ends it, after {} bytes", path(), offset_);
+      throw DataLossError("{} is damaged: it goes on after the {} bytes that its header gives", path(), offset_);
     }
   }
 
@@ -110,10 +110,10 @@ TRAINHOOK_DECL Tensor read_idx_file(FileSystem& file_system, const std::string& 
 
 namespace trainhook::detail {
 
-/// The file `name`, compressed or not; empty where there is neither.
+/// The file `name`, compressed or not; empty if there is neither.
 TRAINHOOK_DECL std::string find_idx_file(FileSystem& file_system, const std::string& directory, std::string_view name) {
   const std::string plain = join_path(directory, name);
-  const std::string compressed = plain + ".gz";
+  const std::string compressed = fmt::format("{}.gz", plain);
   if (file_system.exists(compressed)) return compressed;
   return file_system.exists(plain) ? plain : std::string();
 }

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/math_ops.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>

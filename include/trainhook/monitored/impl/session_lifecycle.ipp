@@ -16,11 +16,11 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/events/file_writer.hpp>
-#include <trainhook/events/file_writers.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
-#include <trainhook/graph/state_ops.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -66,7 +66,7 @@ struct SessionLifecycle::Impl {
   std::shared_ptr<SessionCreator> creator;
   FileSystem& file_system;
   Clock& clock;
-  FileWriters writers;
+  FileWriterCache writers;
   HookServices services;
   Hooks hooks;
   std::shared_ptr<HookStates> states;

@@ -7,7 +7,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriters& writers) noexcept
+TRAINHOOK_DECL HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept
     : file_system_(&file_system), clock_(&clock), writers_(&writers) {}
 
 }  // namespace trainhook

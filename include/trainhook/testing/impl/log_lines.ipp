@@ -5,6 +5,8 @@
 
 #include <trainhook/testing/log_lines.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace trainhook::testing {
@@ -12,7 +14,7 @@ namespace trainhook::testing {
 TRAINHOOK_DECL LogLines::LogLines() {
   before_ = set_log_sink([this](LogLevel level, std::string_view line) {
     const std::scoped_lock lock(mutex_);
-    lines.push_back((level == LogLevel::Info ? "I " : level == LogLevel::Warning ? "W " : "E ") + std::string(line));
+    lines.push_back(fmt::format("{} {}", level == LogLevel::Info ? "I" : level == LogLevel::Warning ? "W" : "E", line));
   });
 }
 

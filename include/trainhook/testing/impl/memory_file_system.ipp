@@ -5,6 +5,8 @@
 
 #include <trainhook/testing/memory_file_system.hpp>
 
+#include <fmt/core.h>
+
 #include <mutex>
 
 #include <trainhook/core/error.hpp>
@@ -167,7 +169,7 @@ TRAINHOOK_DECL std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::
   std::shared_ptr<Node>& node = directory->entries[name];
   if (node == nullptr) node = std::make_shared<Node>();
   std::string key;
-  for (const std::string& part : detail::path_parts(path)) key += "/" + part;
+  for (const std::string& part : detail::path_parts(path)) key += fmt::format("/{}", part);
   const int number = disk_->next_lock++;
   if (!disk_->locks.emplace(key, number).second) {
     throw FailedPreconditionError(

@@ -13,7 +13,7 @@
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL void Trace::add(std::string line) { text_ += std::move(line) + "\n"; }
+TRAINHOOK_DECL void Trace::add(std::string line) { text_ += fmt::format("{}\n", line); }
 
 TRAINHOOK_DECL std::string Trace::take() { return std::exchange(text_, std::string()); }
 

@@ -58,7 +58,7 @@ TRAINHOOK_DECL void TracedHook::end(SessionRef session) {
 }
 
 TRAINHOOK_DECL void TracedHook::abort(const std::exception_ptr& error) noexcept {
-  trace_->add("abort: " + describe(error));
+  trace_->add(fmt::format("abort: {}", describe(error)));
   hook_->abort(error);
 }
 

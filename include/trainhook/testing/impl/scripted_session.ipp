@@ -14,6 +14,7 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook::testing {
@@ -39,7 +40,7 @@ TRAINHOOK_DECL Operation Script::operation(const std::string& name, std::functio
 TRAINHOOK_DECL Variable Script::variable(const std::string& name, const Tensor& initial) {
   const Output first = graph_
                            .add({.type = "Const",
-                                 .name = name + "/initial",
+                                 .name = fmt::format("{}/initial", name),
                                  .attrs = {{"dtype", initial.dtype()}, {"value", initial}},
                                  .outputs = {{initial.dtype(), initial.shape()}}})
                            .output();
@@ -127,7 +128,8 @@ TRAINHOOK_DECL void ScriptedSession::load(std::span<const NamedTensor> entries) 
   for (const NamedTensor& entry : entries) {
     const Tensor& present = variable(entry.name);
     if (entry.tensor.dtype() != present.dtype() || entry.tensor.shape() != present.shape()) {
-      throw InvalidArgumentError("variable '{}' is {}, not {}", entry.name, present, entry.tensor);
+      throw InvalidArgumentError("variable '{}' is {}{} and cannot take {}{}", entry.name, present.dtype(),
+                                 present.shape(), entry.tensor.dtype(), entry.tensor.shape());
     }
   }
   for (const NamedTensor& entry : entries) variable(entry.name) = entry.tensor;
@@ -162,7 +164,7 @@ TRAINHOOK_DECL void ScriptedSession::record(const RunRequest& request) const {
     line += fmt::format("{}{}", separator, feed.key.name());
     separator = ", ";
   }
-  script_->requests += line + "\n";
+  script_->requests += fmt::format("{}\n", line);
 }
 
 TRAINHOOK_DECL Tensor ScriptedSession::evaluate(const Fetch& fetch, std::span<const Feed> feeds) {

@@ -16,9 +16,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/graph/array_ops.hpp>
+#include <trainhook/graph/ops/array.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -26,7 +27,7 @@ namespace detail {
 using namespace trainhook::detail;
 
 /// One output for each input.
-TRAINHOOK_DECL Kernel make_shape(const Node& node) {
+inline Kernel make_shape(const Node& node) {
   return kernel_for(IndexTypes{}, node, "out_type", []<class T>() {
     return Kernel(+[](KernelContext& context) {
       for (std::size_t i = 0; i < context.num_outputs(); ++i) {
@@ -39,7 +40,7 @@ TRAINHOOK_DECL Kernel make_shape(const Node& node) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_size(const Node& node) {
+inline Kernel make_size(const Node& node) {
   return kernel_for(IndexTypes{}, node, "out_type", []<class T>() {
     return Kernel(+[](KernelContext& context) {
       context.output<T>(0, Shape{})[0] = static_cast<T>(context.input(0).num_elements());
@@ -47,11 +48,11 @@ TRAINHOOK_DECL Kernel make_size(const Node& node) {
   });
 }
 
-TRAINHOOK_DECL void rank(KernelContext& context) {
+inline void rank(KernelContext& context) {
   context.output<std::int32_t>(0, Shape{})[0] = static_cast<std::int32_t>(context.shape(0).rank());
 }
 
-TRAINHOOK_DECL Kernel make_rank(const Node&) { return rank; }
+inline Kernel make_rank(const Node&) { return rank; }
 
 /// How many numbers there are from `start` on, `delta` apart, before `limit`.
 template <class T>
@@ -73,7 +74,7 @@ std::int64_t range_size(T start, T limit, T delta) {
   return count;
 }
 
-TRAINHOOK_DECL Kernel make_range(const Node& node) {
+inline Kernel make_range(const Node& node) {
   return kernel_for(NumberTypes{}, node, "Tidx", []<class T>() {
     return Kernel(+[](KernelContext& context) {
       const T delta = context.input(2).scalar<T>();
@@ -88,7 +89,7 @@ TRAINHOOK_DECL Kernel make_range(const Node& node) {
 }
 
 /// The shape that was asked for, with its one -1 worked out.
-TRAINHOOK_DECL Shape requested_shape(const Tensor& tensor, const Tensor& wanted) {
+inline Shape requested_shape(const Tensor& tensor, const Tensor& wanted) {
   Ints dims = ints_of(wanted);
   std::int64_t known = 1;
   std::int64_t* open = nullptr;
@@ -111,13 +112,13 @@ TRAINHOOK_DECL Shape requested_shape(const Tensor& tensor, const Tensor& wanted)
   return shape_of_ints(dims);
 }
 
-TRAINHOOK_DECL Kernel make_reshape(const Node&) {
+inline Kernel make_reshape(const Node&) {
   return +[](KernelContext& context) {
     context.set_output(0, context.input(0).reshaped(requested_shape(context.input(0), context.input(1))));
   };
 }
 
-TRAINHOOK_DECL Kernel make_expand_dims(const Node&) {
+inline Kernel make_expand_dims(const Node&) {
   return +[](KernelContext& context) {
     const Shape& shape = context.shape(0);
     const std::size_t axis = axis_of(int_of(context.input(1)), shape.rank() + 1);
@@ -130,7 +131,7 @@ TRAINHOOK_DECL Kernel make_expand_dims(const Node&) {
   };
 }
 
-TRAINHOOK_DECL Kernel make_squeeze(const Node& node) {
+inline Kernel make_squeeze(const Node& node) {
   return [axes = node.attr<std::vector<std::int64_t>>("squeeze_dims")](KernelContext& context) {
     const Shape& shape = context.shape(0);
     std::array<bool, kMaxRank> goes{};
@@ -151,18 +152,10 @@ TRAINHOOK_DECL Kernel make_squeeze(const Node& node) {
 
 template <class From, class To>
 void cast_elements(KernelContext& context) {
-  const std::span<const From> from = context.data<From>(0);
-  const std::span<To> to = context.output<To>(0, context.shape(0));
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if constexpr (std::is_same_v<To, bool>) {
-      to[i] = from[i] != From{};
-    } else {
-      to[i] = static_cast<To>(from[i]);
-    }
-  }
+  output_array<To>(context, 0, context.shape(0)) = input_array<From>(context, 0).template cast<To>();
 }
 
-TRAINHOOK_DECL Kernel make_cast(const Node& node) {
+inline Kernel make_cast(const Node& node) {
   return kernel_for(CastTypes{}, node, "SrcT", [&]<class From>() {
     return kernel_for(CastTypes{}, node, "DstT", []<class To>() { return Kernel(cast_elements<From, To>); });
   });
@@ -170,7 +163,7 @@ TRAINHOOK_DECL Kernel make_cast(const Node& node) {
 
 using FillTypes = DTypes<float, double, std::int32_t, std::int64_t, std::uint8_t, bool, std::string>;
 
-TRAINHOOK_DECL Kernel make_fill(const Node& node) {
+inline Kernel make_fill(const Node& node) {
   return kernel_for(FillTypes{}, node, "T", []<class T>() {
     return Kernel(+[](KernelContext& context) {
       const std::span<const T> value = context.data<T>(1);
@@ -180,11 +173,11 @@ TRAINHOOK_DECL Kernel make_fill(const Node& node) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_zeros_like(const Node&) {
+inline Kernel make_zeros_like(const Node&) {
   return +[](KernelContext& context) { set_to_zero(context.output(0, context.input(0).dtype(), context.shape(0))); };
 }
 
-TRAINHOOK_DECL Kernel make_ones_like(const Node& node) {
+inline Kernel make_ones_like(const Node& node) {
   return kernel_for(CastTypes{}, node, "T", []<class T>() {
     return Kernel(+[](KernelContext& context) { std::ranges::fill(context.output<T>(0, context.shape(0)), T{1}); });
   });
@@ -214,7 +207,7 @@ void one_hot(KernelContext& context, std::int64_t axis_attr) {
   }
 }
 
-TRAINHOOK_DECL Kernel make_one_hot(const Node& node) {
+inline Kernel make_one_hot(const Node& node) {
   const std::int64_t axis = node.attr<std::int64_t>("axis");
   return kernel_for(CastTypes{}, node, "T", [&]<class T>() {
     return kernel_for(DTypes<std::uint8_t, std::int32_t, std::int64_t>{}, node, "TI", [axis]<class Index>() {
@@ -242,13 +235,13 @@ void broadcast_gradient_args(KernelContext& context) {
   axes(1, y);
 }
 
-TRAINHOOK_DECL Kernel make_broadcast_gradient_args(const Node& node) {
+inline Kernel make_broadcast_gradient_args(const Node& node) {
   return kernel_for(IndexTypes{}, node, "T", []<class T>() { return Kernel(broadcast_gradient_args<T>); });
 }
 
 /// Rows of several tensors, put where their indices say; of two for one place the later counts. The first half of the
 /// inputs are the indices, the second half what they are about.
-TRAINHOOK_DECL void dynamic_stitch(KernelContext& context) {
+inline void dynamic_stitch(KernelContext& context) {
   const std::size_t count = context.num_inputs() / 2;
   const auto row_of = [&](std::size_t i) {
     return Ints(context.shape(count + i).dims().subspan(context.shape(i).rank()));
@@ -285,7 +278,7 @@ TRAINHOOK_DECL void dynamic_stitch(KernelContext& context) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_dynamic_stitch(const Node&) { return dynamic_stitch; }
+inline Kernel make_dynamic_stitch(const Node&) { return dynamic_stitch; }
 
 /// The different elements of a vector in the order in which they come first, and for each element the place of its
 /// like.
@@ -305,7 +298,7 @@ void unique(KernelContext& context) {
   std::ranges::copy(found, context.output<T>(0, Shape{static_cast<std::int64_t>(found.size())}).begin());
 }
 
-TRAINHOOK_DECL Kernel make_unique_elements(const Node& node) {
+inline Kernel make_unique_elements(const Node& node) {
   return kernel_for(DTypes<float, double, std::int32_t, std::int64_t, std::string>{}, node, "T", [&]<class T>() {
     return kernel_for(IndexTypes{}, node, "out_idx", []<class Index>() { return Kernel(unique<T, Index>); });
   });

@@ -131,7 +131,7 @@ void conv2d(KernelContext& context, const WindowAttrs& attrs) {
   }
 }
 
-TRAINHOOK_DECL void require_gradient(const ConvShape& shape, const Shape& gradient) {
+inline void require_gradient(const ConvShape& shape, const Shape& gradient) {
   if (gradient != shape.result())
     throw InvalidArgumentError("the gradient has shape {}, the result {}", gradient, shape.result());
 }
@@ -246,29 +246,31 @@ void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
   }
 }
 
-template <template <class> class Code>
-Kernel make_conv(const Node& node) {
-  return kernel_for(FloatingTypes{}, node, "T", [attrs = window_attrs(node)]<class T>() {
-    return Kernel([attrs](KernelContext& context) { Code<T>::run(context, attrs); });
+/// The kernel that calls `code.operator()<T>(context, attributes)`.
+template <class Code>
+Kernel make_conv(const Node& node, Code code) {
+  return kernel_for(FloatingTypes{}, node, "T", [attrs = window_attrs(node), code]<class T>() {
+    return Kernel([=](KernelContext& context) { code.template operator()<T>(context, attrs); });
   });
 }
-template <class T>
-struct Conv2D {
-  static void run(KernelContext& c, const WindowAttrs& attrs) { conv2d<T>(c, attrs); }
-};
-template <class T>
-struct Conv2DBackpropFilter {
-  static void run(KernelContext& c, const WindowAttrs& attrs) { conv2d_backprop_filter<T>(c, attrs); }
-};
-template <class T>
-struct Conv2DBackpropInput {
-  static void run(KernelContext& c, const WindowAttrs& attrs) { conv2d_backprop_input<T>(c, attrs); }
-};
+inline Kernel make_conv2d(const Node& node) {
+  return make_conv(node, []<class T>(KernelContext& context, const WindowAttrs& attrs) { conv2d<T>(context, attrs); });
+}
+inline Kernel make_conv2d_backprop_filter(const Node& node) {
+  return make_conv(node, []<class T>(KernelContext& context, const WindowAttrs& attrs) {
+    conv2d_backprop_filter<T>(context, attrs);
+  });
+}
+inline Kernel make_conv2d_backprop_input(const Node& node) {
+  return make_conv(node, []<class T>(KernelContext& context, const WindowAttrs& attrs) {
+    conv2d_backprop_input<T>(context, attrs);
+  });
+}
 
 inline constexpr std::array kConv{
-    KernelDef{.type = "Conv2D", .make = make_conv<Conv2D>},
-    KernelDef{.type = "Conv2DBackpropFilter", .make = make_conv<Conv2DBackpropFilter>},
-    KernelDef{.type = "Conv2DBackpropInput", .make = make_conv<Conv2DBackpropInput>},
+    KernelDef{.type = "Conv2D", .make = make_conv2d},
+    KernelDef{.type = "Conv2DBackpropFilter", .make = make_conv2d_backprop_filter},
+    KernelDef{.type = "Conv2DBackpropInput", .make = make_conv2d_backprop_input},
 };
 
 }  // namespace detail

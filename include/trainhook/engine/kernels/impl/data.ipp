@@ -83,12 +83,12 @@ class IteratorState final : public NodeState {
 
 // A pipeline's code keeps denormals, here and below, as threads of its own do: an element does not depend on who makes
 // it.
-TRAINHOOK_DECL std::unique_ptr<NodeState> make_iterator_state(const Node& node, std::uint64_t) {
+inline std::unique_ptr<NodeState> make_iterator_state(const Node& node, std::uint64_t) {
   const ScopedDenormals kept(Denormals::Keep);
   return std::make_unique<IteratorState>(node);
 }
 
-TRAINHOOK_DECL Kernel make_get_next(const Node& node) {
+inline Kernel make_get_next(const Node& node) {
   expect_resource(node, "IteratorV2");
   return +[](KernelContext& context) {
     IteratorState& state = context.input_state<IteratorState>(0);

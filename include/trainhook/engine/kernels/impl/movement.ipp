@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
 
@@ -19,7 +20,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-TRAINHOOK_DECL void transpose(KernelContext& context) {
+inline void transpose(KernelContext& context) {
   const Shape& shape = context.shape(0);
   const Ints order = ints_of(context.input(1));
   if (order.size() != shape.rank())
@@ -38,7 +39,7 @@ TRAINHOOK_DECL void transpose(KernelContext& context) {
   copy_strided(out, {0, full_strides(out.shape())}, context.input(0), from, dims);
 }
 
-TRAINHOOK_DECL void invert_permutation(KernelContext& context) {
+inline void invert_permutation(KernelContext& context) {
   const std::span<const std::int32_t> order = context.data<std::int32_t>(0);
   const std::span<std::int32_t> inverse = context.output<std::int32_t>(0, context.shape(0));
   std::ranges::fill(inverse, -1);
@@ -50,7 +51,7 @@ TRAINHOOK_DECL void invert_permutation(KernelContext& context) {
   }
 }
 
-TRAINHOOK_DECL void concat(KernelContext& context) {
+inline void concat(KernelContext& context) {
   const std::size_t count = context.num_inputs() - 1;
   const Shape& first = context.shape(0);
   const std::size_t axis = axis_of(int_of(context.input(count)), first.rank());
@@ -76,7 +77,7 @@ TRAINHOOK_DECL void concat(KernelContext& context) {
 }
 
 /// Where each of the joined tensors begins; its inputs are their shapes.
-TRAINHOOK_DECL void concat_offset(KernelContext& context) {
+inline void concat_offset(KernelContext& context) {
   const std::size_t axis = axis_of(int_of(context.input(0)), context.data<std::int32_t>(1).size());
   std::int32_t offset = 0;
   for (std::size_t i = 0; i < context.num_outputs(); ++i) {
@@ -87,7 +88,7 @@ TRAINHOOK_DECL void concat_offset(KernelContext& context) {
   }
 }
 
-TRAINHOOK_DECL void slice(KernelContext& context) {
+inline void slice(KernelContext& context) {
   const Shape& shape = context.shape(0);
   const Ints begin = ints_of(context.input(1));
   Ints size = ints_of(context.input(2));
@@ -106,7 +107,7 @@ TRAINHOOK_DECL void slice(KernelContext& context) {
   copy_strided(out, {0, full_strides(out.shape())}, context.input(0), {offset, from.strides}, size);
 }
 
-TRAINHOOK_DECL void pad(KernelContext& context) {
+inline void pad(KernelContext& context) {
   const Shape& shape = context.shape(0);
   if (context.shape(1) != Shape{static_cast<std::int64_t>(shape.rank()), 2})
     throw InvalidArgumentError("paddings must be [{},2]", shape.rank());
@@ -128,7 +129,7 @@ TRAINHOOK_DECL void pad(KernelContext& context) {
 }
 
 /// Strides of a shape with a dimension put in front of axis `at`; along it, `stride`.
-TRAINHOOK_DECL Ints with_stride(const Ints& strides, std::size_t at, std::int64_t stride) {
+inline Ints with_stride(const Ints& strides, std::size_t at, std::int64_t stride) {
   Ints result;
   for (std::size_t i = 0; i <= strides.size(); ++i) {
     if (i == at) result.push_back(stride);
@@ -137,7 +138,7 @@ TRAINHOOK_DECL Ints with_stride(const Ints& strides, std::size_t at, std::int64_
   return result;
 }
 
-TRAINHOOK_DECL void pack(KernelContext& context, std::int64_t axis_attr) {
+inline void pack(KernelContext& context, std::int64_t axis_attr) {
   const Shape& shape = context.shape(0);
   const std::size_t axis = axis_of(axis_attr, shape.rank() + 1);
   const auto count = static_cast<std::int64_t>(context.num_inputs());
@@ -152,7 +153,7 @@ TRAINHOOK_DECL void pack(KernelContext& context, std::int64_t axis_attr) {
   }
 }
 
-TRAINHOOK_DECL void unpack(KernelContext& context, std::int64_t axis_attr) {
+inline void unpack(KernelContext& context, std::int64_t axis_attr) {
   const Shape& shape = context.shape(0);
   const std::size_t axis = axis_of(axis_attr, shape.rank());
   if (shape[axis] != static_cast<std::int64_t>(context.num_outputs())) {
@@ -174,7 +175,7 @@ TRAINHOOK_DECL void unpack(KernelContext& context, std::int64_t axis_attr) {
   }
 }
 
-TRAINHOOK_DECL void tile(KernelContext& context) {
+inline void tile(KernelContext& context) {
   const Shape& shape = context.shape(0);
   const Ints multiples = ints_of(context.input(1));
   if (multiples.size() != shape.rank())
@@ -198,7 +199,7 @@ TRAINHOOK_DECL void tile(KernelContext& context) {
   copy_strided(out, to, context.input(0), from, dims);
 }
 
-TRAINHOOK_DECL void broadcast_to(KernelContext& context) {
+inline void broadcast_to(KernelContext& context) {
   const Shape& shape = context.shape(0);
   const Shape wanted = shape_of_ints(ints_of(context.input(1)));
   if (broadcast_shapes(shape, wanted) != wanted)
@@ -234,7 +235,7 @@ void gather(KernelContext& context) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_gather(const Node& node) {
+inline Kernel make_gather(const Node& node) {
   if (node.attr<std::int64_t>("batch_dims") != 0)
     throw UnimplementedError("GatherV2 '{}': batch_dims must be 0", node.name());
   return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(gather<Index>); });
@@ -254,24 +255,25 @@ void unsorted_segment_sum(KernelContext& context) {
   dims.push_back(segments);
   for (std::size_t i = ids.rank(); i < data.rank(); ++i) dims.push_back(data[i]);
   const std::int64_t inner = product_of(data, ids.rank(), data.rank());
-  const T* from = context.data<T>(0).data();
-  const std::span<T> sums = context.output<T>(0, shape_of_ints(dims));
-  std::ranges::fill(sums, T{0});
+  const ConstTableMap<T> rows(context.data<T>(0).data(), ids.num_elements(), inner);
+  TableMap<T> sums(context.output<T>(0, shape_of_ints(dims)).data(), segments, inner);
+  sums.setZero();
+  std::int64_t row = 0;
   for (const Index id : context.data<Index>(1)) {
     if (id >= segments) throw InvalidArgumentError("segment id {} is out of range [0, {})", id, segments);
-    for (std::int64_t i = 0; id >= 0 && i < inner; ++i) sums[static_cast<std::size_t>(id * inner + i)] += from[i];
-    from += inner;
+    if (id >= 0) sums.row(id) += rows.row(row);
+    ++row;
   }
 }
 
-TRAINHOOK_DECL Kernel make_unsorted_segment_sum(const Node& node) {
+inline Kernel make_unsorted_segment_sum(const Node& node) {
   return kernel_for(NumberTypes{}, node, "T", [&]<class T>() {
     return kernel_for(IndexTypes{}, node, "Tindices",
                       []<class Index>() { return Kernel(unsorted_segment_sum<T, Index>); });
   });
 }
 
-TRAINHOOK_DECL void select(KernelContext& context) {
+inline void select(KernelContext& context) {
   const Shape whole = broadcast_shapes(context.shape(0), broadcast_shapes(context.shape(1), context.shape(2)));
   const Ints choice = broadcast_strides(context.shape(0), whole);
   const Ints yes = broadcast_strides(context.shape(1), whole);
@@ -299,7 +301,7 @@ TRAINHOOK_DECL void select(KernelContext& context) {
 }
 
 /// TensorFlow 1's form: nothing broadcasts, but one condition may stand for all elements, or for all of a row.
-TRAINHOOK_DECL void select_rows(KernelContext& context) {
+inline void select_rows(KernelContext& context) {
   const Shape& condition = context.shape(0);
   const Shape& shape = context.shape(1);
   const bool is_rows = condition.rank() == 1 && shape.rank() > 0 && condition[0] == shape[0];

@@ -151,45 +151,43 @@ void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& ima
   });
 }
 
-template <template <class> class Code>
-Kernel make_pool(const Node& node) {
-  return kernel_for(FloatingTypes{}, node, "T",
-                    [attrs = window_attrs(node), size = window_attr(node, "ksize")]<class T>() {
-                      return Kernel([=](KernelContext& context) { Code<T>::run(context, size, attrs); });
-                    });
+/// The kernel that calls `code.operator()<T>(context, what makes a Pooling of an image's shape)`.
+template <class Code>
+Kernel make_pool(const Node& node, Code code) {
+  return kernel_for(
+      FloatingTypes{}, node, "T", [attrs = window_attrs(node), size = window_attr(node, "ksize"), code]<class T>() {
+        return Kernel([=](KernelContext& context) {
+          code.template operator()<T>(context, [&](const Shape& image) { return Pooling(image, size, attrs); });
+        });
+      });
 }
-using Window = std::array<std::int64_t, 2>;
-template <class T>
-struct MaxPool {
-  static void run(KernelContext& c, const Window& size, const WindowAttrs& attrs) {
-    max_pool<T>(c, Pooling(c.shape(0), size, attrs));
-  }
-};
-template <class T>
-struct MaxPoolGrad {
-  static void run(KernelContext& c, const Window& size, const WindowAttrs& attrs) {
-    max_pool_grad<T>(c, Pooling(c.shape(0), size, attrs));
-  }
-};
-template <class T>
-struct AvgPool {
-  static void run(KernelContext& c, const Window& size, const WindowAttrs& attrs) {
-    avg_pool<T>(c, Pooling(c.shape(0), size, attrs));
-  }
-};
-template <class T>
-struct AvgPoolGrad {
-  static void run(KernelContext& c, const Window& size, const WindowAttrs& attrs) {
-    const Shape image = shape_in_input(c, 0);
-    avg_pool_grad<T>(c, Pooling(image, size, attrs), image);
-  }
-};
+inline Kernel make_max_pool(const Node& node) {
+  return make_pool(node, []<class T>(KernelContext& context, const auto& pooling) {
+    max_pool<T>(context, pooling(context.shape(0)));
+  });
+}
+inline Kernel make_max_pool_grad(const Node& node) {
+  return make_pool(node, []<class T>(KernelContext& context, const auto& pooling) {
+    max_pool_grad<T>(context, pooling(context.shape(0)));
+  });
+}
+inline Kernel make_avg_pool(const Node& node) {
+  return make_pool(node, []<class T>(KernelContext& context, const auto& pooling) {
+    avg_pool<T>(context, pooling(context.shape(0)));
+  });
+}
+inline Kernel make_avg_pool_grad(const Node& node) {
+  return make_pool(node, []<class T>(KernelContext& context, const auto& pooling) {
+    const Shape image = shape_in_input(context, 0);
+    avg_pool_grad<T>(context, pooling(image), image);
+  });
+}
 
 inline constexpr std::array kPool{
-    KernelDef{.type = "MaxPool", .make = make_pool<MaxPool>},
-    KernelDef{.type = "MaxPoolGrad", .make = make_pool<MaxPoolGrad>},
-    KernelDef{.type = "AvgPool", .make = make_pool<AvgPool>},
-    KernelDef{.type = "AvgPoolGrad", .make = make_pool<AvgPoolGrad>},
+    KernelDef{.type = "MaxPool", .make = make_max_pool},
+    KernelDef{.type = "MaxPoolGrad", .make = make_max_pool_grad},
+    KernelDef{.type = "AvgPool", .make = make_avg_pool},
+    KernelDef{.type = "AvgPoolGrad", .make = make_avg_pool_grad},
 };
 
 }  // namespace detail

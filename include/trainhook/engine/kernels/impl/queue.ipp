@@ -179,13 +179,13 @@ class FIFOQueueState final : public NodeState {
   bool session_closed_ = false;
 };
 
-TRAINHOOK_DECL std::unique_ptr<NodeState> make_queue_state(const Node& node, std::uint64_t) {
+inline std::unique_ptr<NodeState> make_queue_state(const Node& node, std::uint64_t) {
   return std::make_unique<FIFOQueueState>(node);
 }
 
 /// The queue that a node uses. @throws InvalidArgumentError where its first input is no queue, UnimplementedError for a
 /// timeout.
-TRAINHOOK_DECL const Node& queue_node(const Node& node) {
+inline const Node& queue_node(const Node& node) {
   expect_resource(node, "FIFOQueueV2");
   if (node.has_attr("timeout_ms") && node.attr<std::int64_t>("timeout_ms") != -1) {
     throw UnimplementedError("{} ({}): timeout_ms is {}; queue operations have no timeout, give -1", node.name(),
@@ -195,7 +195,7 @@ TRAINHOOK_DECL const Node& queue_node(const Node& node) {
 }
 
 /// @throws InvalidArgumentError unless the node gives what the queue holds.
-TRAINHOOK_DECL const Node& queue_to_dequeue(const Node& node) {
+inline const Node& queue_to_dequeue(const Node& node) {
   const Node& queue = queue_node(node);
   const auto& dtypes = queue.attr<std::vector<DType>>("component_types");
   if (!std::ranges::equal(node.outputs(), dtypes, {}, &OutputSpec::dtype)) {
@@ -205,7 +205,7 @@ TRAINHOOK_DECL const Node& queue_to_dequeue(const Node& node) {
   return queue;
 }
 
-TRAINHOOK_DECL Kernel make_enqueue(const Node& node) {
+inline Kernel make_enqueue(const Node& node) {
   queue_node(node);
   return +[](KernelContext& context) {
     Element element;
@@ -216,7 +216,7 @@ TRAINHOOK_DECL Kernel make_enqueue(const Node& node) {
   };
 }
 
-TRAINHOOK_DECL Kernel make_enqueue_many(const Node& node) {
+inline Kernel make_enqueue_many(const Node& node) {
   queue_node(node);
   return +[](KernelContext& context) {
     const std::size_t components = context.num_inputs() - 1;
@@ -234,7 +234,7 @@ TRAINHOOK_DECL Kernel make_enqueue_many(const Node& node) {
   };
 }
 
-TRAINHOOK_DECL Kernel make_dequeue(const Node& node) {
+inline Kernel make_dequeue(const Node& node) {
   queue_to_dequeue(node);
   return +[](KernelContext& context) {
     std::vector<Element> taken = context.input_state<FIFOQueueState>(0).dequeue(context, 1);
@@ -242,7 +242,7 @@ TRAINHOOK_DECL Kernel make_dequeue(const Node& node) {
   };
 }
 
-TRAINHOOK_DECL Kernel make_dequeue_many(const Node& node) {
+inline Kernel make_dequeue_many(const Node& node) {
   const Node& queue = queue_to_dequeue(node);
   return [&queue](KernelContext& context) {
     FIFOQueueState& state = context.input_state<FIFOQueueState>(0);
@@ -262,14 +262,14 @@ TRAINHOOK_DECL Kernel make_dequeue_many(const Node& node) {
   };
 }
 
-TRAINHOOK_DECL Kernel make_queue_close(const Node& node) {
+inline Kernel make_queue_close(const Node& node) {
   queue_node(node);
   return [cancels = node.attr<bool>("cancel_pending_enqueues")](KernelContext& context) {
     context.input_state<FIFOQueueState>(0).close(cancels);
   };
 }
 
-TRAINHOOK_DECL Kernel make_queue_size(const Node& node) {
+inline Kernel make_queue_size(const Node& node) {
   queue_node(node);
   return +[](KernelContext& context) {
     context.output<std::int32_t>(0, Shape{})[0] =

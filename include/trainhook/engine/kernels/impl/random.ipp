@@ -71,7 +71,7 @@ class GeneratorState final : public NodeState {
   PhiloxGenerator generator_;
 };
 
-TRAINHOOK_DECL std::unique_ptr<NodeState> make_generator(const Node& node, std::uint64_t session_seed) {
+inline std::unique_ptr<NodeState> make_generator(const Node& node, std::uint64_t session_seed) {
   return std::make_unique<GeneratorState>(node, session_seed);
 }
 
@@ -105,7 +105,7 @@ Kernel make_random(const Node& node) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_random_uniform_int(const Node& node) {
+inline Kernel make_random_uniform_int(const Node& node) {
   return kernel_for(IndexTypes{}, node, "Tout", []<class T>() {
     return Kernel(+[](KernelContext& context) {
       const T low = context.input(1).scalar<T>();

@@ -5,26 +5,23 @@
 
 #include <trainhook/engine/kernels/reduction.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <type_traits>
 
+#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
-#include <trainhook/engine/kernels/vector_functions.hpp>
+#include <trainhook/engine/kernels/elementwise.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
 
 using namespace trainhook::detail;
 
-/// A reduction seen as alternating kept and reduced dimensions, adjoining ones of a kind merged, ones of extent 1
-/// dropped.
+/// A reduction as alternating kept and reduced dimensions: neighbours of a kind are merged, extents of 1 dropped.
 struct ReductionPlan {
   Ints dims;     // merged dimensions, outermost first
   Ints strides;  // of the result for each of them; 0 where it is reduced
@@ -32,7 +29,7 @@ struct ReductionPlan {
   std::int64_t reduced = 1;  // elements that go into each result
 };
 
-TRAINHOOK_DECL ReductionPlan plan_reduction(const Shape& shape, const Tensor& axes, bool keep_dims) {
+inline ReductionPlan plan_reduction(const Shape& shape, const Tensor& axes, bool keep_dims) {
   std::array<bool, kMaxRank> is_reduced{};
   for (const std::int64_t axis : ints_of(axes)) is_reduced[axis_of(axis, shape.rank())] = true;
   ReductionPlan plan;
@@ -63,109 +60,62 @@ TRAINHOOK_DECL ReductionPlan plan_reduction(const Shape& shape, const Tensor& ax
   return plan;
 }
 
-// How elements come together: where to start, one more, and all of a contiguous run.
+// How elements are joined: the neutral element, one array with another, and all elements of an array.
 struct SumOf {
   template <class T>
-  static T start() {
-    return T{0};
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return static_cast<T>(a + b);
-  }
-  template <class T>
-  static T run(const T* x, std::int64_t n) {
-    return sum_of_array(x, n);
-  }
+  static constexpr T kStart{0};
+  static auto join(const auto& x, const auto& y) { return x + y; }
+  static auto all(const auto& x) { return x.sum(); }
 };
 struct ProdOf {
   template <class T>
-  static T start() {
-    return T{1};
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return static_cast<T>(a * b);
-  }
-  template <class T>
-  static T run(const T* x, std::int64_t n) {
-    return std::accumulate(x, x + n, T{1}, join<T>);
-  }
+  static constexpr T kStart{1};
+  static auto join(const auto& x, const auto& y) { return x * y; }
+  static auto all(const auto& x) { return x.prod(); }
 };
-struct MaxOf {
+struct MaxOf {  // NaN wins
   template <class T>
-  static T start() {
-    if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
-    return std::numeric_limits<T>::lowest();
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return a < b || b != b ? b : a;
-  }  // NaN wins
-  template <class T>
-  static T run(const T* x, std::int64_t n) {
-    return std::accumulate(x, x + n, start<T>(), join<T>);
-  }
+  static constexpr T kStart =
+      std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  static auto join(const auto& x, const auto& y) { return x.binaryExpr(y, LargerOfTwo{}); }
+  static auto all(const auto& x) { return x.template maxCoeff<Eigen::PropagateNaN>(); }
 };
 struct MinOf {
   template <class T>
-  static T start() {
-    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
-    return (std::numeric_limits<T>::max)();
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return b < a || b != b ? b : a;
-  }
-  template <class T>
-  static T run(const T* x, std::int64_t n) {
-    return std::accumulate(x, x + n, start<T>(), join<T>);
-  }
+  static constexpr T kStart =
+      std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : (std::numeric_limits<T>::max)();
+  static auto join(const auto& x, const auto& y) { return x.binaryExpr(y, SmallerOfTwo{}); }
+  static auto all(const auto& x) { return x.template minCoeff<Eigen::PropagateNaN>(); }
 };
 struct AllOf {
   template <class T>
-  static T start() {
-    return true;
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return a && b;
-  }
-  template <class T>
-  static T run(const T* x, std::int64_t n) {
-    return std::all_of(x, x + n, [](T value) { return value; });
-  }
+  static constexpr T kStart = true;
+  static auto join(const auto& x, const auto& y) { return x && y; }
+  static auto all(const auto& x) { return x.all(); }
 };
 struct AnyOf {
   template <class T>
-  static T start() {
-    return false;
-  }
-  template <class T>
-  static T join(T a, T b) {
-    return a || b;
-  }
-  template <class T>
-  static T run(const T* x, std::int64_t n) {
-    return std::any_of(x, x + n, [](T value) { return value; });
-  }
+  static constexpr T kStart = false;
+  static auto join(const auto& x, const auto& y) { return x || y; }
+  static auto all(const auto& x) { return x.any(); }
 };
 
-/// What a reduction does with `n` contiguous elements: all into one result, or each into its own.
+/// Joins `n` contiguous elements to what the result has: all to its one element, or each to its own.
 using ReduceRun = void (*)(void* result, const void* x, std::int64_t n);
 
 template <class Op, class T>
 void reduce_to_one(void* result, const void* x, std::int64_t n) {
-  T& value = *static_cast<T*>(result);
-  value = Op::template join<T>(value, Op::template run<T>(static_cast<const T*>(x), n));
+  using One = Eigen::Array<T, 1, 1>;
+  Eigen::Map<One> value(static_cast<T*>(result));
+  value = Op::join(One(value), One(Op::all(ConstArrayMap<T>(static_cast<const T*>(x), n)))).eval();
 }
 template <class Op, class T>
 void reduce_to_each(void* results, const void* x, std::int64_t n) {
-  T* const __restrict values = static_cast<T*>(results);
-  for (std::int64_t i = 0; i < n; ++i) values[i] = Op::template join<T>(values[i], static_cast<const T*>(x)[i]);
+  ArrayMap<T> values(static_cast<T*>(results), n);
+  values = Op::join(values, ConstArrayMap<T>(static_cast<const T*>(x), n));
 }
 
-/// Walks the dimensions; what depends on the op is behind the pointers, to be compiled but once.
+/// Walks over the dimensions. Only the two functions depend on the op, so this is compiled once.
 struct ReductionWalk {
   const ReductionPlan& plan;
   ReduceRun to_one;
@@ -190,9 +140,9 @@ struct ReductionWalk {
 };
 
 template <class Op, class T>
-std::span<T> reduce(KernelContext& context, const ReductionPlan& plan) {
-  const std::span<T> result = context.output<T>(0, plan.result);
-  std::ranges::fill(result, Op::template start<T>());
+ArrayMap<T> reduce(KernelContext& context, const ReductionPlan& plan) {
+  ArrayMap<T> result = output_array<T>(context, 0, plan.result);
+  result.setConstant(Op::template kStart<T>);
   const std::span<const T> x = context.data<T>(0);
   if (x.empty()) return result;
   ReductionWalk{plan, reduce_to_one<Op, T>, reduce_to_each<Op, T>, sizeof(T),
@@ -211,14 +161,14 @@ Kernel make_reduction(const Node& node) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_mean(const Node& node) {
+inline Kernel make_mean(const Node& node) {
   const bool keep_dims = node.attr<bool>("keep_dims");
   return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
     return Kernel([=](KernelContext& context) {
       const ReductionPlan plan = plan_reduction(context.shape(0), context.input(1), keep_dims);
       if (!std::is_floating_point_v<T> && plan.reduced == 0)
         throw InvalidArgumentError("the mean of no integers is not defined");
-      for (T& value : reduce<SumOf, T>(context, plan)) value = static_cast<T>(value / static_cast<T>(plan.reduced));
+      reduce<SumOf, T>(context, plan) /= static_cast<T>(plan.reduced);
     });
   });
 }
@@ -230,7 +180,7 @@ Kernel make_logical_reduction(const Node& node) {
   };
 }
 
-/// Where the first of the largest (smallest) elements along an axis is.
+/// The index of the first of the largest (smallest) elements along an axis.
 template <class T, class Index, bool Largest>
 void arg_extreme(KernelContext& context) {
   const Shape& shape = context.shape(0);
@@ -243,14 +193,16 @@ void arg_extreme(KernelContext& context) {
   }
   if (extent == 0)
     throw InvalidArgumentError("there is no largest or smallest of no elements: axis {} of {}", axis, shape);
-  const T* x = context.data<T>(0).data();
+  const T* const x = context.data<T>(0).data();
   std::int64_t at = 0;
   for (Index& result : context.output<Index>(0, shape_of_ints(dims))) {
-    const T* first = x + at / inner * inner * extent + at % inner;
-    std::int64_t best = 0;
-    for (std::int64_t i = 1; i < extent; ++i) {
-      const T candidate = first[i * inner];
-      if (Largest ? first[best * inner] < candidate : candidate < first[best * inner]) best = i;
+    const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>, 0, Eigen::InnerStride<>> along_axis(
+        x + at / inner * inner * extent + at % inner, extent, Eigen::InnerStride<>(inner));
+    Eigen::Index best = 0;
+    if constexpr (Largest) {
+      along_axis.maxCoeff(&best);
+    } else {
+      along_axis.minCoeff(&best);
     }
     result = static_cast<Index>(best);
     ++at;
@@ -265,13 +217,10 @@ Kernel make_arg_extreme(const Node& node) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_l2_loss(const Node& node) {
+inline Kernel make_l2_loss(const Node& node) {
   return kernel_for(FloatingTypes{}, node, "T", []<class T>() {
     return Kernel(+[](KernelContext& context) {
-      const std::span<const T> x = context.data<T>(0);
-      T sum = 0;
-      for (const T value : x) sum += value * value;
-      context.output<T>(0, Shape{})[0] = sum / T{2};
+      context.output<T>(0, Shape{})[0] = input_array<T>(context, 0).square().sum() / T{2};
     });
   });
 }

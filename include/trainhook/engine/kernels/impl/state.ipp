@@ -5,10 +5,13 @@
 
 #include <trainhook/engine/kernels/state.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
+#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
 
@@ -17,7 +20,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-TRAINHOOK_DECL Kernel make_assign(const Node& node) {
+inline Kernel make_assign(const Node& node) {
   return [checks = node.attr<bool>("validate_shape")](KernelContext& context) {
     VariableState& variable = context.variable(0);
     const Tensor& value = context.input(1);
@@ -38,8 +41,10 @@ void assign_update(KernelContext& context) {
                                Adds ? "added " : "subtracted ", context.shape(1));
   }
   const Tensor::Update<T> values = variable.update_data<T>();
-  for (std::size_t i = 0; i < delta.size(); ++i) {
-    values.to[i] = static_cast<T>(Adds ? values.from[i] + delta[i] : values.from[i] - delta[i]);
+  if constexpr (Adds) {
+    as_array(values.to) = as_array(values.from) + as_array(delta);
+  } else {
+    as_array(values.to) = as_array(values.from) - as_array(delta);
   }
 }
 
@@ -48,7 +53,7 @@ Kernel make_assign_update(const Node& node) {
   return kernel_for(NumberTypes{}, node, "T", []<class T>() { return Kernel(assign_update<T, Adds>); });
 }
 
-/// The rows of a variable that the indices in input 1 name, and for each of them a row of input 2, or a scalar for all.
+/// The rows of a variable at the indices in input 1, and the updates in input 2: a row for each, or one scalar for all.
 template <class Index>
 class ScatteredRows {
  public:
@@ -70,32 +75,50 @@ class ScatteredRows {
         throw InvalidArgumentError("indices[{}] = {} is not in [0, {})", i, indices_[i], whole[0]);
       }
     }
-    width_ = static_cast<std::size_t>(product_of(whole, 1, whole.rank()));
-    step_ = fits ? 1 : 0;
+    width_ = product_of(whole, 1, whole.rank());
+    has_rows_ = fits;
   }
 
-  /// Calls `change(place in the variable, place in the updates)` for each element, in the order of the indices.
+  /// Calls `change(place in the variable, place in the updates)` for each row, in the order of the indices.
   template <class Change>
   void for_each(const Change& change) const {
-    for (std::size_t i = 0; i < indices_.size(); ++i) {
-      for (std::size_t k = 0; k < width_; ++k)
-        change(static_cast<std::size_t>(indices_[i]) * width_ + k, step_ * (i * width_ + k));
+    std::int64_t from = 0;
+    for (const Index index : indices_) {
+      change(std::int64_t{index} * width_, from);
+      if (has_rows_) from += width_;
     }
   }
+  [[nodiscard]] std::int64_t width() const noexcept { return width_; }
+  /// False for a scalar in place of rows.
+  [[nodiscard]] bool has_rows() const noexcept { return has_rows_; }
 
  private:
   std::span<const Index> indices_;
-  std::size_t width_ = 0;
-  std::size_t step_ = 0;
+  std::int64_t width_ = 0;
+  bool has_rows_ = false;
 };
+
+template <bool Adds>
+void add_to(auto&& row, const auto& update) {
+  if constexpr (Adds) {
+    row += update;
+  } else {
+    row -= update;
+  }
+}
 
 template <class T, class Index, bool Adds>
 void scatter_sum(KernelContext& context) {
   const ScatteredRows<Index> rows(context);
   const T* const updates = context.data<T>(2).data();
   T* const values = context.variable(0).value.template mutable_data<T>().data();
-  rows.for_each([&](std::size_t to, std::size_t from) {
-    values[to] = static_cast<T>(Adds ? values[to] + updates[from] : values[to] - updates[from]);
+  rows.for_each([&](std::int64_t to, std::int64_t from) {
+    ArrayMap<T> row(values + to, rows.width());
+    if (rows.has_rows()) {
+      add_to<Adds>(row, ConstArrayMap<T>(updates + from, rows.width()));
+    } else {
+      add_to<Adds>(row, *updates);
+    }
   });
 }
 
@@ -114,15 +137,21 @@ void scatter_update(KernelContext& context) {
   visit_storage(variable.dtype(), [&]<class T>() {
     const T* const updates = stored<T>(context.input(2));
     T* const values = stored_for_writing<T>(variable);
-    rows.for_each([&](std::size_t to, std::size_t from) { values[to] = updates[from]; });
+    rows.for_each([&](std::int64_t to, std::int64_t from) {
+      if (rows.has_rows()) {
+        std::copy_n(updates + from, rows.width(), values + to);
+      } else {
+        std::fill_n(values + to, rows.width(), *updates);
+      }
+    });
   });
 }
 
-TRAINHOOK_DECL Kernel make_scatter_update(const Node& node) {
+inline Kernel make_scatter_update(const Node& node) {
   return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(scatter_update<Index>); });
 }
 
-TRAINHOOK_DECL Kernel make_is_variable_initialized(const Node&) {
+inline Kernel make_is_variable_initialized(const Node&) {
   return +[](KernelContext& context) { context.set_output(0, Tensor(context.variable(0).value.has_value())); };
 }
 

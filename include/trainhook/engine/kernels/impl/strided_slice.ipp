@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/graph/strided_slice_ops.hpp>
+#include <trainhook/graph/ops/strided_slice.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -18,7 +18,7 @@ namespace detail {
 using namespace trainhook::detail;
 
 /// Where the elements of a slice stand in a tensor of shape `whole`.
-TRAINHOOK_DECL StridedView view_of(const StridedParts& parts, const Shape& whole) {
+inline StridedView view_of(const StridedParts& parts, const Shape& whole) {
   StridedView view{0, full_strides(whole)};
   for (std::size_t i = 0; i < whole.rank(); ++i) {
     if (parts.count[i] > 0) view.offset += parts.begin[i] * view.strides[i];
@@ -28,15 +28,15 @@ TRAINHOOK_DECL StridedView view_of(const StridedParts& parts, const Shape& whole
 }
 
 /// The bounds in the inputs from `first` on.
-TRAINHOOK_DECL StridedParts parts_in(const KernelContext& context, const Shape& whole, std::size_t first,
-                                     const StridedSliceMasks& masks) {
+inline StridedParts parts_in(const KernelContext& context, const Shape& whole, std::size_t first,
+                             const StridedSliceMasks& masks) {
   const Ints begin = ints_of(context.input(first));
   const Ints end = ints_of(context.input(first + 1));
   const Ints strides = ints_of(context.input(first + 2));
   return StridedSlicer(whole.dims(), {begin, end, strides}, masks).parts();
 }
 
-TRAINHOOK_DECL StridedSliceMasks masks_of(const Node& node) {
+inline StridedSliceMasks masks_of(const Node& node) {
   return {.begin = node.attr<std::int64_t>("begin_mask"),
           .end = node.attr<std::int64_t>("end_mask"),
           .ellipsis = node.attr<std::int64_t>("ellipsis_mask"),
@@ -44,7 +44,7 @@ TRAINHOOK_DECL StridedSliceMasks masks_of(const Node& node) {
           .shrink_axis = node.attr<std::int64_t>("shrink_axis_mask")};
 }
 
-TRAINHOOK_DECL Kernel make_strided_slice(const Node& node) {
+inline Kernel make_strided_slice(const Node& node) {
   return [masks = masks_of(node)](KernelContext& context) {
     const Shape& whole = context.shape(0);
     const StridedParts parts = parts_in(context, whole, 1, masks);
@@ -55,7 +55,7 @@ TRAINHOOK_DECL Kernel make_strided_slice(const Node& node) {
 }
 
 /// Zeros of the shape in input 0, with the gradient where the slice was.
-TRAINHOOK_DECL Kernel make_strided_slice_grad(const Node& node) {
+inline Kernel make_strided_slice_grad(const Node& node) {
   return [masks = masks_of(node)](KernelContext& context) {
     const Shape whole = shape_of_ints(ints_of(context.input(0)));
     const StridedParts parts = parts_in(context, whole, 1, masks);

@@ -25,7 +25,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-TRAINHOOK_DECL void give_summary(KernelContext& context, std::string summary) {
+inline void give_summary(KernelContext& context, std::string summary) {
   context.output<std::string>(0, Shape{})[0] = std::move(summary);
 }
 
@@ -40,11 +40,11 @@ void scalar_summary_op(KernelContext& context) {
   for (std::size_t i = 0; i < tags.size(); ++i) summary += scalar_summary(tags[i], static_cast<float>(values[i]));
 }
 
-TRAINHOOK_DECL Kernel make_scalar_summary(const Node& node) {
+inline Kernel make_scalar_summary(const Node& node) {
   return kernel_for(NumberTypes{}, node, "T", []<class T>() { return Kernel(scalar_summary_op<T>); });
 }
 
-TRAINHOOK_DECL Kernel make_histogram_summary(const Node& node) {
+inline Kernel make_histogram_summary(const Node& node) {
   const DType dtype = node.attr<DType>("T");
   const bool is_counted = dtype_size(dtype) > 0 && dtype != DType::Half && dtype != DType::BFloat16 &&
                           dtype != DType::Complex64 && dtype != DType::Complex128;
@@ -117,7 +117,7 @@ void image_summary_op(KernelContext& context, std::int64_t max_images, const Ten
   give_summary(context, std::move(summary));
 }
 
-TRAINHOOK_DECL Kernel make_image_summary(const Node& node) {
+inline Kernel make_image_summary(const Node& node) {
   const std::int64_t max_images = node.attr<std::int64_t>("max_images");
   const Tensor& bad_color = node.attr<Tensor>("bad_color");
   return kernel_for(DTypes<float, double, std::uint8_t>{}, node, "T", [&]<class T>() {
@@ -125,7 +125,7 @@ TRAINHOOK_DECL Kernel make_image_summary(const Node& node) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_merge_summary(const Node&) {
+inline Kernel make_merge_summary(const Node&) {
   return +[](KernelContext& context) {
     std::string& merged = context.output<std::string>(0, Shape{})[0];
     merged.clear();
@@ -137,7 +137,7 @@ TRAINHOOK_DECL Kernel make_merge_summary(const Node&) {
 
 /// A tensor as it is, with the metadata by which a dashboard finds it: Summary { value=1 { tag=1, tensor=8, metadata=9
 /// } }.
-TRAINHOOK_DECL Kernel make_tensor_summary(const Node&) {
+inline Kernel make_tensor_summary(const Node&) {
   return +[](KernelContext& context) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
       if (context.input(i).num_elements() != 1) throw InvalidArgumentError("tag and metadata must be single strings");

@@ -14,6 +14,7 @@
 
 #include <Eigen/Core>
 
+#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 
 namespace trainhook::kernels {
@@ -21,22 +22,19 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// Arrays are worked on in pieces that stay in the first cache, so that several expressions make one pass over memory.
+/// Arrays are updated in pieces that stay in the first cache, so that several expressions make one pass over memory.
 inline constexpr Eigen::Index kPiece = 1024;
 
-template <class T>
-using Piece = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
-template <class T>
-using ConstPiece = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
-
+/// All calls are inlined here, which g++ does not do by itself at -O2: a loop of Eigen's that is a function of its own
+/// reads its pointers from memory for each vector.
 template <class Update>
-void in_pieces(std::size_t size, const Update& update) {
+[[gnu::flatten]] void in_pieces(std::size_t size, const Update& update) {
   const auto end = static_cast<Eigen::Index>(size);
   for (Eigen::Index at = 0; at < end; at += kPiece) update(at, (std::min)(kPiece, end - at));
 }
 
 /// The first `slots` inputs are variables of one shape, which the gradient must have too.
-TRAINHOOK_DECL void expect_shapes(const KernelContext& context, std::size_t slots, std::size_t gradient) {
+inline void expect_shapes(const KernelContext& context, std::size_t slots, std::size_t gradient) {
   const Shape& shape = context.variable(0).value.shape();
   for (std::size_t i = 1; i < slots; ++i) {
     if (context.variable(i).value.shape() != shape) {
@@ -55,8 +53,8 @@ template <class T>
 class Slot {
  public:
   Slot(const KernelContext& context, std::size_t i) : values_(context.variable(i).value.template update_data<T>()) {}
-  [[nodiscard]] ConstPiece<T> before(Eigen::Index at, Eigen::Index n) const { return {values_.from.data() + at, n}; }
-  [[nodiscard]] Piece<T> after(Eigen::Index at, Eigen::Index n) const { return {values_.to.data() + at, n}; }
+  [[nodiscard]] ConstArrayMap<T> before(Eigen::Index at, Eigen::Index n) const { return {values_.from.data() + at, n}; }
+  [[nodiscard]] ArrayMap<T> after(Eigen::Index at, Eigen::Index n) const { return {values_.to.data() + at, n}; }
 
  private:
   Tensor::Update<T> values_;
@@ -69,7 +67,7 @@ void apply_gradient_descent(KernelContext& context) {
   const std::span<const T> delta = context.data<T>(2);
   const Slot<T> var(context, 0);
   in_pieces(delta.size(), [&](Eigen::Index at, Eigen::Index n) {
-    var.after(at, n) = var.before(at, n) - alpha * ConstPiece<T>(delta.data() + at, n);
+    var.after(at, n) = var.before(at, n) - alpha * ConstArrayMap<T>(delta.data() + at, n);
   });
 }
 
@@ -82,8 +80,8 @@ void apply_momentum(KernelContext& context) {
   const Slot<T> var(context, 0);
   const Slot<T> accumulated(context, 1);
   in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-    const ConstPiece<T> g(gradient.data() + at, n);
-    Piece<T> a = accumulated.after(at, n);
+    const ConstArrayMap<T> g(gradient.data() + at, n);
+    ArrayMap<T> a = accumulated.after(at, n);
     a = accumulated.before(at, n) * momentum + g;
     if constexpr (Nesterov) {
       var.after(at, n) = var.before(at, n) - (g * rate + a * (momentum * rate));
@@ -108,9 +106,9 @@ void apply_adam(KernelContext& context) {
   const Slot<T> first(context, 1);
   const Slot<T> second(context, 2);
   in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-    const ConstPiece<T> g(gradient.data() + at, n);
-    Piece<T> m = first.after(at, n);
-    Piece<T> v = second.after(at, n);
+    const ConstArrayMap<T> g(gradient.data() + at, n);
+    ArrayMap<T> m = first.after(at, n);
+    ArrayMap<T> v = second.after(at, n);
     m = first.before(at, n) + (g - first.before(at, n)) * (T{1} - beta1);
     v = second.before(at, n) + (g.square() - second.before(at, n)) * (T{1} - beta2);
     if constexpr (Nesterov) {
@@ -130,21 +128,21 @@ void apply_adagrad(KernelContext& context) {
   if constexpr (UpdatesSlots) {
     const Slot<T> accumulated(context, 1);
     in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-      const ConstPiece<T> g(gradient.data() + at, n);
-      Piece<T> a = accumulated.after(at, n);
+      const ConstArrayMap<T> g(gradient.data() + at, n);
+      ArrayMap<T> a = accumulated.after(at, n);
       a = accumulated.before(at, n) + g.square();
       var.after(at, n) = var.before(at, n) - g * rate / a.sqrt();
     });
   } else {
     const std::span<const T> accumulated = context.variable(1).value.template data<T>();
     in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-      const ConstPiece<T> g(gradient.data() + at, n);
-      var.after(at, n) = var.before(at, n) - g * rate / ConstPiece<T>(accumulated.data() + at, n).sqrt();
+      const ConstArrayMap<T> g(gradient.data() + at, n);
+      var.after(at, n) = var.before(at, n) - g * rate / ConstArrayMap<T>(accumulated.data() + at, n).sqrt();
     });
   }
 }
 
-/// Slots: where it is centered the mean of the gradient, then the mean of its square and the momentum.
+/// Slots: the mean of the gradient if centered, the mean of its square, the momentum.
 template <class T, bool Centered>
 void apply_rms_prop(KernelContext& context) {
   constexpr std::size_t kSlots = Centered ? 4 : 3;  // the variable among them
@@ -160,12 +158,12 @@ void apply_rms_prop(KernelContext& context) {
   const Slot<T> mean_square(context, kSlots - 2);
   const Slot<T> moment(context, kSlots - 1);
   in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-    const ConstPiece<T> g(gradient.data() + at, n);
-    Piece<T> ms = mean_square.after(at, n);
-    Piece<T> mom = moment.after(at, n);
+    const ConstArrayMap<T> g(gradient.data() + at, n);
+    ArrayMap<T> ms = mean_square.after(at, n);
+    ArrayMap<T> mom = moment.after(at, n);
     ms = mean_square.before(at, n) + (g.square() - mean_square.before(at, n)) * (T{1} - rho);
     if constexpr (Centered) {
-      Piece<T> mg = mean->after(at, n);
+      ArrayMap<T> mg = mean->after(at, n);
       mg = mean->before(at, n) + (g - mean->before(at, n)) * (T{1} - rho);
       mom = moment.before(at, n) * momentum + (g * rate) / (ms - mg.square() + epsilon).sqrt();
     } else {
@@ -175,21 +173,21 @@ void apply_rms_prop(KernelContext& context) {
   });
 }
 
-TRAINHOOK_DECL Kernel make_apply_gradient_descent(const Node& node) {
+inline Kernel make_apply_gradient_descent(const Node& node) {
   return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return Kernel(apply_gradient_descent<T>); });
 }
-TRAINHOOK_DECL Kernel make_apply_momentum(const Node& node) {
+inline Kernel make_apply_momentum(const Node& node) {
   const bool nesterov = node.attr<bool>("use_nesterov");
   return kernel_for(FloatingTypes{}, node, "T", [=]<class T>() {
     return nesterov ? Kernel(apply_momentum<T, true>) : Kernel(apply_momentum<T, false>);
   });
 }
-TRAINHOOK_DECL Kernel make_apply_adam(const Node& node) {
+inline Kernel make_apply_adam(const Node& node) {
   const bool nesterov = node.attr<bool>("use_nesterov");
   return kernel_for(FloatingTypes{}, node, "T",
                     [=]<class T>() { return nesterov ? Kernel(apply_adam<T, true>) : Kernel(apply_adam<T, false>); });
 }
-TRAINHOOK_DECL Kernel make_apply_adagrad(const Node& node) {
+inline Kernel make_apply_adagrad(const Node& node) {
   const bool updates = node.attr<bool>("update_slots");
   return kernel_for(FloatingTypes{}, node, "T", [=]<class T>() {
     return updates ? Kernel(apply_adagrad<T, true>) : Kernel(apply_adagrad<T, false>);

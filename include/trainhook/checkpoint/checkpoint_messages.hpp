@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The protobuf messages in checkpoints: header and entries of a bundle's index, the state file, and the object graph
+/// of TensorFlow 2.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <trainhook/proto/message.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
+
+namespace trainhook::detail {
+
+struct VersionMessage {
+  std::int32_t producer = 0;
+  std::int32_t min_consumer = 0;
+  std::vector<std::int32_t> bad_consumers{};
+};
+template <>
+inline constexpr auto kFields<VersionMessage> =
+    std::tuple(field(1, "producer", &VersionMessage::producer), field(2, "min_consumer", &VersionMessage::min_consumer),
+               field(3, "bad_consumers", &VersionMessage::bad_consumers));
+
+/// BundleHeaderProto.
+struct BundleHeaderMessage {
+  std::int32_t num_shards = 0;
+  std::uint64_t endianness = 0;  // 0: little
+  VersionMessage version{};
+};
+template <>
+inline constexpr auto kFields<BundleHeaderMessage> = std::tuple(
+    field(1, "num_shards", &BundleHeaderMessage::num_shards), field(2, "endianness", &BundleHeaderMessage::endianness),
+    field(3, "version", &BundleHeaderMessage::version));
+
+struct SliceExtentMessage {
+  std::int64_t start = 0;
+  std::optional<std::int64_t> length{};  // none: all of the dimension
+};
+template <>
+inline constexpr auto kFields<SliceExtentMessage> =
+    std::tuple(field(1, "start", &SliceExtentMessage::start), field(2, "length", &SliceExtentMessage::length));
+
+/// TensorSliceProto.
+struct TensorSliceMessage {
+  std::vector<SliceExtentMessage> extent{};
+};
+template <>
+inline constexpr auto kFields<TensorSliceMessage> = std::tuple(field(1, "extent", &TensorSliceMessage::extent));
+
+/// BundleEntryProto.
+struct BundleEntryMessage {
+  std::uint64_t dtype = 0;  // a DType's number, or one that this library does not hold
+  TensorShapeMessage shape{};
+  std::int32_t shard_id = 0;
+  std::int64_t offset = 0;
+  std::int64_t size = 0;
+  Fixed32 crc32c{};
+  std::vector<TensorSliceMessage> slices{};
+};
+template <>
+inline constexpr auto kFields<BundleEntryMessage> =
+    std::tuple(field(1, "dtype", &BundleEntryMessage::dtype), field(2, "shape", &BundleEntryMessage::shape),
+               field(3, "shard_id", &BundleEntryMessage::shard_id), field(4, "offset", &BundleEntryMessage::offset),
+               field(5, "size", &BundleEntryMessage::size), field(6, "crc32c", &BundleEntryMessage::crc32c),
+               field(7, "slices", &BundleEntryMessage::slices));
+
+/// SerializedTensor of a TrackableObject.
+struct ObjectAttributeMessage {
+  std::string_view full_name{};
+  std::string_view checkpoint_key{};
+};
+template <>
+inline constexpr auto kFields<ObjectAttributeMessage> =
+    std::tuple(field(2, "full_name", &ObjectAttributeMessage::full_name),
+               field(3, "checkpoint_key", &ObjectAttributeMessage::checkpoint_key));
+
+struct ObjectMessage {
+  std::vector<ObjectAttributeMessage> attributes{};
+};
+template <>
+inline constexpr auto kFields<ObjectMessage> = std::tuple(field(2, "attributes", &ObjectMessage::attributes));
+
+/// TrackableObjectGraph.
+struct ObjectGraphMessage {
+  std::vector<ObjectMessage> nodes{};
+};
+template <>
+inline constexpr auto kFields<ObjectGraphMessage> = std::tuple(field(1, "nodes", &ObjectGraphMessage::nodes));
+
+}  // namespace trainhook::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of buffer_pool.hpp.
+#pragma once
+
+#include <trainhook/core/buffer_pool.hpp>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL BufferPool& BufferPool::instance() {
+  static BufferPool* pool = new BufferPool;  // never destroyed: tensors with static storage may outlive it
+  return *pool;
+}
+
+TRAINHOOK_DECL BufferPool::~BufferPool() {
+  while (size_ > 0) release_last();
+}
+
+TRAINHOOK_DECL void* BufferPool::allocate(std::size_t bytes) noexcept {
+  if (bytes >= kSmallest) {
+    const std::scoped_lock lock(mutex_);
+    if (void* kept = take(bytes)) return kept;
+    while (size_ > 0 && kept_ + used_ + bytes > most_used_) release_last();
+  }
+  void* memory = ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow);
+  if (memory != nullptr && bytes >= kSmallest) {
+    const std::scoped_lock lock(mutex_);
+    used_ += bytes;
+    most_used_ = (std::max)(most_used_, used_);
+  }
+  return memory;
+}
+
+TRAINHOOK_DECL void BufferPool::free(void* memory, std::size_t bytes) noexcept {
+  if (bytes < kSmallest || !keep(memory, bytes)) ::operator delete(memory, std::align_val_t{kAlignment});
+}
+
+TRAINHOOK_DECL void* BufferPool::take(std::size_t bytes) noexcept {
+  for (std::size_t i = size_; i-- > 0;) {
+    if (blocks_[i].bytes != bytes) continue;
+    std::swap(blocks_[i], blocks_[size_ - 1]);
+    used_ += bytes;
+    return remove_last();
+  }
+  return nullptr;
+}
+
+TRAINHOOK_DECL void* BufferPool::remove_last() noexcept {
+  kept_ -= blocks_[--size_].bytes;
+  return blocks_[size_].memory;
+}
+
+TRAINHOOK_DECL void BufferPool::release_last() noexcept {
+  ::operator delete(remove_last(), std::align_val_t{kAlignment});
+}
+
+TRAINHOOK_DECL bool BufferPool::keep(void* memory, std::size_t bytes) noexcept {
+  const std::scoped_lock lock(mutex_);
+  used_ -= bytes;
+  if (size_ == kMostBlocks) return false;
+  blocks_[size_++] = {memory, bytes};
+  kept_ += bytes;
+  return true;
+}
+
+}  // namespace trainhook::detail

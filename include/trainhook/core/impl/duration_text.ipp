@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of duration_text.hpp.
+#pragma once
+
+#include <trainhook/core/duration_text.hpp>
+
+#include <chrono>
+#include <cmath>
+
+#include <fmt/core.h>
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::string duration_text(Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  const auto whole = std::llround(seconds);
+  if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Generator: a source of elements that a program writes itself.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <trainhook/data/element.hpp>
+
+namespace trainhook {
+
+/// One pass over the elements of a generator. `next` puts the next element into its argument and returns true, or
+/// returns false at the end. `save` and `restore` carry its position over a restart; without them the pipeline has
+/// external state.
+struct Generator {
+  std::function<bool(Element& element)> next{};
+  std::function<std::string()> save{};
+  std::function<void(std::string_view state)> restore{};
+};
+
+}  // namespace trainhook

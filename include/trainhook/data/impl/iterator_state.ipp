@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of iterator_state.hpp.
+#pragma once
+
+#include <trainhook/data/iterator_state.hpp>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void StateWriter::begin(std::string_view section) {
+  tag(StateItem::Begin);
+  text(section);
+}
+
+TRAINHOOK_DECL void StateWriter::integer(std::uint64_t value) {
+  tag(StateItem::Integer);
+  varint(value);
+}
+
+TRAINHOOK_DECL void StateWriter::string(std::string_view value) {
+  tag(StateItem::Bytes);
+  text(value);
+}
+
+TRAINHOOK_DECL void StateWriter::integers(std::span<const std::int64_t> values) {
+  tag(StateItem::Integers);
+  varint(values.size());
+  for (std::int64_t value : values) varint(static_cast<std::uint64_t>(value));
+}
+
+TRAINHOOK_DECL void StateWriter::random(const PhiloxState& state) {
+  integer(state.seed);
+  integer(state.stream);
+  integer(state.position);
+}
+
+TRAINHOOK_DECL void StateWriter::element(const Element& element) {
+  integer(element.size());
+  for (const Tensor& component : element) tensor(component);
+}
+
+TRAINHOOK_DECL void StateWriter::tensor(const Tensor& tensor) {
+  tag(StateItem::Tensor);
+  varint(static_cast<std::uint64_t>(tensor.dtype()));
+  varint(tensor.shape().rank());
+  for (std::int64_t dim : tensor.shape().dims()) varint(static_cast<std::uint64_t>(dim));
+  if (tensor.dtype() == DType::String) {
+    for (const std::string& item : tensor.data<std::string>()) text(item);
+  } else {
+    const std::span<const std::byte> raw = tensor.bytes();
+    bytes_.append(reinterpret_cast<const char*>(raw.data()), raw.size());
+  }
+}
+
+TRAINHOOK_DECL void StateWriter::tag(StateItem item) { bytes_.push_back(static_cast<char>(item)); }
+
+TRAINHOOK_DECL void StateWriter::varint(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<char>(value | 0x80));
+  bytes_.push_back(static_cast<char>(value));
+}
+
+TRAINHOOK_DECL void StateWriter::text(std::string_view value) {
+  varint(value.size());
+  bytes_.append(value);
+}
+
+TRAINHOOK_DECL void StateReader::begin(std::string_view section) {
+  expect(StateItem::Begin, section);
+  const std::string_view found = text();
+  if (found != section) fail(fmt::format("it holds a section '{}' instead of '{}'", found, section));
+}
+
+TRAINHOOK_DECL void StateReader::end() { expect(StateItem::End, "the end of a section"); }
+
+TRAINHOOK_DECL std::uint64_t StateReader::integer(std::string_view what, std::uint64_t most) {
+  expect(StateItem::Integer, what);
+  const std::uint64_t value = varint();
+  if (value > most) fail(fmt::format("{} is {}, above {}", what, value, most));
+  return value;
+}
+
+TRAINHOOK_DECL std::int64_t StateReader::position(std::string_view what, std::int64_t most) {
+  return static_cast<std::int64_t>(integer(what, static_cast<std::uint64_t>(most)));
+}
+
+TRAINHOOK_DECL std::string_view StateReader::string(std::string_view what) {
+  expect(StateItem::Bytes, what);
+  return text();
+}
+
+TRAINHOOK_DECL std::vector<std::int64_t> StateReader::integers(std::string_view what, std::size_t most_items,
+                                                               std::int64_t below) {
+  expect(StateItem::Integers, what);
+  const std::uint64_t count = varint();
+  if (count > remaining() || count > most_items) fail(fmt::format("{} has {} entries, which cannot be", what, count));
+  std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+  for (std::int64_t& value : values) {
+    const std::uint64_t read = varint();
+    if (below <= 0 || read >= static_cast<std::uint64_t>(below))
+      fail(fmt::format("{} holds {}, not below {}", what, read, below));
+    value = static_cast<std::int64_t>(read);
+  }
+  return values;
+}
+
+TRAINHOOK_DECL PhiloxState StateReader::random() {
+  PhiloxState state;
+  state.seed = integer("a seed");
+  state.stream = integer("a random stream");
+  state.position = integer("a random position");
+  return state;
+}
+
+TRAINHOOK_DECL Element StateReader::element(const ElementSpec& spec) {
+  const std::uint64_t count = integer("the number of components");
+  if (count != spec.size()) fail(fmt::format("an element has {} components instead of {}", count, spec.size()));
+  Element element;
+  for (std::size_t i = 0; i < spec.size(); ++i) element.push_back(tensor());
+  if (!matches(spec, element))
+    fail(fmt::format("an element is {} instead of {}", spec_to_string(spec_of(element)), spec_to_string(spec)));
+  return element;
+}
+
+TRAINHOOK_DECL Tensor StateReader::tensor() {
+  expect(StateItem::Tensor, "a tensor");
+  const std::uint64_t number = varint();
+  if (number > 255 || find_dtype(static_cast<DType>(number)) == nullptr)
+    fail(fmt::format("a tensor has dtype number {}", number));
+  const auto dtype = static_cast<DType>(number);
+  const std::uint64_t rank = varint();
+  if (rank > kMaxRank) fail(fmt::format("a tensor has rank {}", rank));
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank));
+  std::uint64_t elements = 1;
+  for (std::int64_t& dim : dims) {
+    const std::uint64_t read = varint();
+    if (read > INT64_MAX || __builtin_mul_overflow(elements, read, &elements) || elements > INT64_MAX)
+      fail("the shape of a tensor overflows");
+    dim = static_cast<std::int64_t>(read);
+  }
+  const std::uint64_t least = dtype == DType::String ? 1 : dtype_size(dtype);
+  if (elements > remaining() / least) fail("a tensor is larger than what is left of the state");
+  Tensor tensor = Tensor::uninitialized(dtype, Shape(dims));
+  if (dtype == DType::String) {
+    for (std::string& item : tensor.overwrite_data<std::string>()) item = text();
+  } else if (const std::span<std::byte> raw = tensor.overwrite_bytes(); !raw.empty()) {
+    std::memcpy(raw.data(), take(raw.size()).data(), raw.size());
+    const bool bad =
+        dtype == DType::Bool && std::ranges::any_of(raw, [](std::byte value) { return value > std::byte{1}; });
+    if (bad) fail("a truth value is neither 0 nor 1");
+  }
+  return tensor;
+}
+
+TRAINHOOK_DECL void StateReader::fail(std::string_view why) const {
+  throw DataLossError("the saved state of an input pipeline is damaged at byte {}: {}", offset_, why);
+}
+
+TRAINHOOK_DECL std::string_view StateReader::take(std::uint64_t size) {
+  if (size > remaining()) fail(fmt::format("it ends early, {} bytes are wanted", size));
+  const std::string_view piece = bytes_.substr(offset_, static_cast<std::size_t>(size));
+  offset_ += piece.size();
+  return piece;
+}
+
+TRAINHOOK_DECL void StateReader::expect(StateItem item, std::string_view what) {
+  if (static_cast<std::uint8_t>(take(1)[0]) != static_cast<std::uint8_t>(item))
+    fail(fmt::format("{} is not there", what));
+}
+
+TRAINHOOK_DECL std::uint64_t StateReader::varint() {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(take(1)[0]);
+    if (shift == 63 && byte > 1) break;
+    value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) return value;
+  }
+  fail("a number has more than 64 bits");
+}
+
+}  // namespace trainhook::detail

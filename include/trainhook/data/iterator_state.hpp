@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The saved state of an input pipeline as bytes: a writer, and a reader that trusts nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/random.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/data/element.hpp>
+#include <trainhook/data/external_state_policy.hpp>
+
+namespace trainhook::detail {
+
+// A state is a sequence of items, each of which starts with a byte that says what it is (never renumber):
+//   1 integer: varint                          2 bytes: varint length, bytes
+//   3 integers: varint count, varints          4 tensor: varint dtype, varint rank, dims, then the elements: bytes, or
+//   for 5 section begins: varint length, name        strings each with its varint length 6 section ends
+// Varints have seven bits a byte, the lowest first; the high bit says that more follow.
+enum class StateItem : std::uint8_t { Integer = 1, Bytes = 2, Integers = 3, Tensor = 4, Begin = 5, End = 6 };
+
+/// Collects the state of a pipeline's stages.
+class StateWriter {
+ public:
+  /// With `allow_external_state` a stage that cannot save all of its state saves what it can, instead of throwing.
+  explicit StateWriter(bool allow_external_state = false) noexcept : allow_external_state_(allow_external_state) {}
+
+  [[nodiscard]] bool allows_external_state() const noexcept { return allow_external_state_; }
+  [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
+
+  TRAINHOOK_DECL void begin(std::string_view section);
+  void end() { tag(StateItem::End); }
+
+  TRAINHOOK_DECL void integer(std::uint64_t value);
+  void boolean(bool value) { integer(value ? 1 : 0); }
+  TRAINHOOK_DECL void string(std::string_view value);
+  TRAINHOOK_DECL void integers(std::span<const std::int64_t> values);
+  TRAINHOOK_DECL void random(const PhiloxState& state);
+  TRAINHOOK_DECL void element(const Element& element);
+  TRAINHOOK_DECL void tensor(const Tensor& tensor);
+
+ private:
+  TRAINHOOK_DECL void tag(StateItem item);
+  TRAINHOOK_DECL void varint(std::uint64_t value);
+  TRAINHOOK_DECL void text(std::string_view value);
+
+  std::string bytes_;
+  bool allow_external_state_;
+};
+
+/// Reads what a `StateWriter` wrote, in the same order. Every member throws DataLossError if the bytes do not hold
+/// what is asked for.
+class StateReader {
+ public:
+  explicit StateReader(std::string_view bytes) noexcept : bytes_(bytes) {}
+
+  [[nodiscard]] bool at_end() const noexcept { return offset_ == bytes_.size(); }
+
+  TRAINHOOK_DECL void begin(std::string_view section);
+  TRAINHOOK_DECL void end();
+
+  /// An integer of [0, most].
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t integer(std::string_view what, std::uint64_t most = ~std::uint64_t{0});
+  /// A count or position of [0, most].
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t position(std::string_view what, std::int64_t most = INT64_MAX);
+  [[nodiscard]] bool boolean(std::string_view what) { return integer(what, 1) == 1; }
+  [[nodiscard]] TRAINHOOK_DECL std::string_view string(std::string_view what);
+  /// At most `most_items` integers of [0, below).
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> integers(std::string_view what, std::size_t most_items,
+                                                                  std::int64_t below);
+  [[nodiscard]] TRAINHOOK_DECL PhiloxState random();
+  /// An element as `spec` describes it.
+  [[nodiscard]] TRAINHOOK_DECL Element element(const ElementSpec& spec);
+  [[nodiscard]] TRAINHOOK_DECL Tensor tensor();
+
+  /// @throws DataLossError, naming the place in the state.
+  [[noreturn]] TRAINHOOK_DECL void fail(std::string_view why) const;
+
+ private:
+  [[nodiscard]] std::size_t remaining() const noexcept { return bytes_.size() - offset_; }
+  TRAINHOOK_DECL std::string_view take(std::uint64_t size);
+  std::string_view text() { return take(varint()); }
+  TRAINHOOK_DECL void expect(StateItem item, std::string_view what);
+  TRAINHOOK_DECL std::uint64_t varint();
+
+  std::string_view bytes_;
+  std::size_t offset_ = 0;
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/data/impl/iterator_state.ipp>
+#endif

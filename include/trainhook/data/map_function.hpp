@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The functions that `Dataset::map` and `Dataset::filter` take.
+#pragma once
+
+#include <functional>
+
+#include <trainhook/data/element.hpp>
+
+namespace trainhook {
+
+using MapFunction = std::function<Element(Element element)>;
+using FilterFunction = std::function<bool(const Element& element)>;
+
+}  // namespace trainhook

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tensors as Eigen sees them: one-dimensional arrays of all elements, and row-major tables of rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <Eigen/Core>
+
+#include <trainhook/engine/kernel.hpp>
+
+namespace trainhook::detail {
+
+/// All elements in the order in which they are stored.
+template <class T>
+using ArrayMap = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
+template <class T>
+using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
+
+/// Rows of elements; `.row(i)` is contiguous.
+template <class T>
+using TableMap = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+template <class T>
+using ConstTableMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+/// The same as matrices, for products.
+template <class T>
+using MatrixMap = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+template <class T>
+using ConstMatrixMap = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+/// `size` times the same element.
+template <class T>
+[[nodiscard]] auto repeated(T value, std::int64_t size) {
+  return Eigen::Array<T, Eigen::Dynamic, 1>::Constant(size, value);
+}
+
+template <class T>
+[[nodiscard]] ConstArrayMap<T> as_array(std::span<const T> elements) {
+  return {elements.data(), static_cast<Eigen::Index>(elements.size())};
+}
+template <class T>
+[[nodiscard]] ArrayMap<T> as_array(std::span<T> elements) {
+  return {elements.data(), static_cast<Eigen::Index>(elements.size())};
+}
+
+/// Input or output `i` of a kernel.
+template <class T>
+[[nodiscard]] ConstArrayMap<T> input_array(const KernelContext& context, std::size_t i) {
+  return as_array(context.data<T>(i));
+}
+template <class T>
+[[nodiscard]] ArrayMap<T> output_array(const KernelContext& context, std::size_t i, const Shape& shape) {
+  return as_array(context.output<T>(i, shape));
+}
+
+}  // namespace trainhook::detail

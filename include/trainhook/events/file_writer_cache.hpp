@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// FileWriterCache: the event writers that the hooks of a session share, one for each directory.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/events/file_writer.hpp>
+
+namespace trainhook {
+
+/// Owns one FileWriter for each directory: if a directory had two, TensorBoard would drop points of both. A session
+/// owns a cache and closes it. Any thread may call any member. Source: `tf.compat.v1.summary.FileWriterCache`, which is
+/// global there.
+class FileWriterCache {
+ public:
+  /// All writers get these `options`.
+  explicit FileWriterCache(FileWriterOptions options = {}) : options_(std::move(options)) {}
+  FileWriterCache(const FileWriterCache&) = delete;
+  FileWriterCache& operator=(const FileWriterCache&) = delete;
+
+  /// The writer of `directory`, the same one each time; a slash at the end makes no difference. No file is created
+  /// before the first event.
+  [[nodiscard]] TRAINHOOK_DECL FileWriter& at(std::string_view directory);
+
+  /// Flushes all writers. Throws the first error after the last flush; further errors are logged.
+  TRAINHOOK_DECL void flush();
+
+  /// Closes all writers; `at` is an error from then on. Throws the first error after the last close; further errors are
+  /// logged.
+  TRAINHOOK_DECL void close();
+
+ private:
+  TRAINHOOK_DECL void for_all(const std::function<void(FileWriter&)>& action);
+
+  FileWriterOptions options_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<FileWriter>, std::less<>> writers_;
+  bool closed_ = false;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/events/impl/file_writer_cache.ipp>
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of file_writer_cache.hpp.
+#pragma once
+
+#include <trainhook/events/file_writer_cache.hpp>
+
+#include <exception>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
+  while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
+  const std::scoped_lock lock(mutex_);
+  if (closed_)
+    throw FailedPreconditionError("the event writers of this session are closed: {} gets no more events", directory);
+  auto found = writers_.find(directory);
+  if (found == writers_.end()) {
+    found =
+        writers_.emplace(std::string(directory), std::make_unique<FileWriter>(std::string(directory), options_)).first;
+  }
+  return *found->second;
+}
+
+TRAINHOOK_DECL void FileWriterCache::flush() {
+  for_all([](FileWriter& writer) { writer.flush(); });
+}
+
+TRAINHOOK_DECL void FileWriterCache::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+  }
+  for_all([](FileWriter& writer) { writer.close(); });
+}
+
+TRAINHOOK_DECL void FileWriterCache::for_all(const std::function<void(FileWriter&)>& action) {
+  const std::scoped_lock lock(mutex_);
+  std::exception_ptr first;
+  for (const auto& [directory, writer] : writers_) {
+    try {
+      action(*writer);
+    } catch (...) {
+      if (first == nullptr) {
+        first = std::current_exception();
+      } else {
+        log_error("FileWriter of {}: {}", directory, describe(std::current_exception()));
+      }
+    }
+  }
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
+}  // namespace trainhook

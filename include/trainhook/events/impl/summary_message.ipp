@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of summary_message.hpp.
+#pragma once
+
+#include <trainhook/events/summary_message.hpp>
+
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void append_summary(std::string& bytes, SummaryValueMessage value) {
+  if (value.tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value without one");
+  SummaryMessage summary;
+  summary.value.push_back(std::move(value));
+  append_message(bytes, summary);
+}
+
+TRAINHOOK_DECL std::string summary_of(SummaryValueMessage value) {
+  std::string bytes;
+  append_summary(bytes, std::move(value));
+  return bytes;
+}
+
+}  // namespace trainhook::detail

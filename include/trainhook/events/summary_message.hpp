@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The Summary message and those inside it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/events/histogram.hpp>
+#include <trainhook/proto/message.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
+
+namespace trainhook::detail {
+
+template <>
+inline constexpr auto kFields<Histogram> =
+    std::tuple(field(1, "min", &Histogram::min), field(2, "max", &Histogram::max), field(3, "num", &Histogram::num),
+               field(4, "sum", &Histogram::sum), field(5, "sum_squares", &Histogram::sum_squares),
+               field(6, "bucket_limit", &Histogram::bucket_limit), field(7, "bucket", &Histogram::bucket));
+
+struct SummaryImageMessage {
+  std::int32_t height = 0;
+  std::int32_t width = 0;
+  std::int32_t colorspace = 0;  // the number of channels
+  std::string_view encoded_image_string{};
+};
+template <>
+inline constexpr auto kFields<SummaryImageMessage> =
+    std::tuple(field(1, "height", &SummaryImageMessage::height), field(2, "width", &SummaryImageMessage::width),
+               field(3, "colorspace", &SummaryImageMessage::colorspace),
+               field(4, "encoded_image_string", &SummaryImageMessage::encoded_image_string));
+
+/// A TensorProto, as far as summaries use it.
+struct SummaryTensorMessage {
+  std::uint64_t dtype = 0;  // a DType's number, or another one
+  TensorShapeMessage tensor_shape{};
+  std::string_view tensor_content{};
+  std::vector<float> float_val{};
+  std::vector<double> double_val{};
+  std::vector<std::string_view> string_val{};
+};
+template <>
+inline constexpr auto kFields<SummaryTensorMessage> = std::tuple(
+    field(1, "dtype", &SummaryTensorMessage::dtype), field(2, "tensor_shape", &SummaryTensorMessage::tensor_shape),
+    field(4, "tensor_content", &SummaryTensorMessage::tensor_content),
+    field(5, "float_val", &SummaryTensorMessage::float_val), field(6, "double_val", &SummaryTensorMessage::double_val),
+    field(8, "string_val", &SummaryTensorMessage::string_val));
+
+struct PluginDataMessage {
+  std::string_view plugin_name{};
+};
+template <>
+inline constexpr auto kFields<PluginDataMessage> = std::tuple(field(1, "plugin_name", &PluginDataMessage::plugin_name));
+
+/// Names the dashboard that shows a tensor. If the first value of a tag lacks it, TensorBoard never shows the tag.
+struct SummaryMetadataMessage {
+  PluginDataMessage plugin_data{};
+};
+template <>
+inline constexpr auto kFields<SummaryMetadataMessage> =
+    std::tuple(field(1, "plugin_data", &SummaryMetadataMessage::plugin_data));
+
+/// One of `simple_value`, `image`, `histo` and `tensor`.
+struct SummaryValueMessage {
+  std::string_view tag{};
+  std::optional<float> simple_value{};
+  std::optional<SummaryImageMessage> image{};
+  std::optional<Histogram> histo{};
+  std::string_view node_name{};  // the tag in very old files
+  std::optional<SummaryTensorMessage> tensor{};
+  std::optional<SummaryMetadataMessage> metadata{};
+};
+template <>
+inline constexpr auto kFields<SummaryValueMessage> =
+    std::tuple(field(1, "tag", &SummaryValueMessage::tag), field(2, "simple_value", &SummaryValueMessage::simple_value),
+               field(4, "image", &SummaryValueMessage::image), field(5, "histo", &SummaryValueMessage::histo),
+               field(7, "node_name", &SummaryValueMessage::node_name), field(8, "tensor", &SummaryValueMessage::tensor),
+               field(9, "metadata", &SummaryValueMessage::metadata));
+
+struct SummaryMessage {
+  InlineVector<SummaryValueMessage, 1> value{};
+};
+template <>
+inline constexpr auto kFields<SummaryMessage> = std::tuple(field(1, "value", &SummaryMessage::value));
+
+/// Appends a Summary of one value. @throws InvalidArgumentError for an empty tag.
+TRAINHOOK_DECL void append_summary(std::string& bytes, SummaryValueMessage value);
+
+/// The same as a string of its own.
+[[nodiscard]] TRAINHOOK_DECL std::string summary_of(SummaryValueMessage value);
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/events/impl/summary_message.ipp>
+#endif

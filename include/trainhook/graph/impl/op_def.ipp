@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of op_def.hpp.
+#pragma once
+
+#include <trainhook/graph/op_def.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook::detail {
+
+/// Takes the words off a text one after the other.
+class Words {
+ public:
+  explicit Words(std::string_view text, char separator = ' ') : text_(text), separator_(separator) {}
+
+  [[nodiscard]] bool has_next() const noexcept { return !text_.empty(); }
+  [[nodiscard]] std::string_view next() {
+    const std::size_t end = text_.find(separator_);
+    const std::string_view word = text_.substr(0, end);
+    text_ = end == std::string_view::npos ? std::string_view() : text_.substr(end + 1);
+    return word;
+  }
+
+ private:
+  std::string_view text_;
+  char separator_;
+};
+
+constexpr bool is_complex(DType dtype) noexcept { return dtype == DType::Complex64 || dtype == DType::Complex128; }
+
+/// A set of dtypes that attributes may be limited to.
+struct DTypeClass {
+  std::string_view name{};
+  std::string_view description{};
+  bool (*contains)(DType dtype) = nullptr;
+};
+
+inline constexpr std::array kDTypeClasses{
+    DTypeClass{"type", "any dtype", [](DType) { return true; }},
+    DTypeClass{"number", "a numeric dtype",
+               [](DType dtype) { return is_floating(dtype) || is_integer(dtype) || is_complex(dtype); }},
+    DTypeClass{"real", "a numeric dtype that has an order",
+               [](DType dtype) { return is_floating(dtype) || is_integer(dtype); }},
+    DTypeClass{"floating", "a floating dtype; cast() it", [](DType dtype) { return is_floating(dtype); }},
+    DTypeClass{"inexact", "a floating dtype; cast() it",
+               [](DType dtype) { return is_floating(dtype) || is_complex(dtype); }},
+};
+
+/// The dtypes that `kind` allows, as OpDef::attrs writes them.
+class AllowedDTypes {
+ public:
+  explicit AllowedDTypes(std::string_view kind) : kind_(kind) {
+    if (kind_.starts_with('{')) kind_ = kind_.substr(1, kind_.size() - 2);
+  }
+
+  [[nodiscard]] bool contains(DType dtype) const {
+    for (Words words(kind_, ','); words.has_next();) {
+      const std::string_view word = words.next();
+      const auto found = std::ranges::find(kDTypeClasses, word, &DTypeClass::name);
+      if (found == kDTypeClasses.end() ? dtype_name(dtype) == word : found->contains(dtype)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::string description() const {
+    std::string text;
+    for (Words words(kind_, ','); words.has_next();) {
+      const std::string_view word = words.next();
+      const auto found = std::ranges::find(kDTypeClasses, word, &DTypeClass::name);
+      if (!text.empty()) text += words.has_next() ? ", " : " or ";
+      text += found == kDTypeClasses.end() ? word : found->description;
+    }
+    return text;
+  }
+
+ private:
+  std::string_view kind_;
+};
+
+/// One entry of OpDef::attrs.
+struct AttrDef {
+  explicit AttrDef(std::string_view word) {
+    const std::size_t colon = word.find(':');
+    const std::size_t equals = word.find('=');
+    name = word.substr(0, colon);
+    kind = word.substr(colon + 1, equals == std::string_view::npos ? equals : equals - colon - 1);
+    if (equals != std::string_view::npos) value = word.substr(equals + 1);
+  }
+
+  std::string_view name{};
+  std::string_view kind{};
+  std::optional<std::string_view> value{};  ///< the default
+};
+
+template <class T>
+T number_of(std::string_view text) {
+  T number{};
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+TRAINHOOK_DECL std::optional<DType> dtype_called(std::string_view name) {
+  const auto found = std::ranges::find(kDTypes, name, &DTypeInfo::name);
+  return found == kDTypes.end() ? std::nullopt : std::optional(found->dtype);
+}
+
+/// The numbers of a list such as `[1,2]`.
+TRAINHOOK_DECL std::vector<std::int64_t> ints_of(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  for (Words words(text.substr(1, text.size() - 2), ','); words.has_next();)
+    numbers.push_back(number_of<std::int64_t>(words.next()));
+  return numbers;
+}
+
+TRAINHOOK_DECL AttrValue default_of(const AttrDef& attr) {
+  const std::string_view text = *attr.value;
+  if (attr.kind == "bool") return text == "true";
+  if (attr.kind == "int") return number_of<std::int64_t>(text);
+  if (attr.kind == "float") return number_of<float>(text);
+  if (attr.kind == "string") return std::string(text);
+  if (attr.kind == "ints") return ints_of(text);
+  if (attr.kind == "shapes") return std::vector<PartialShape>();
+  if (attr.kind == "shape") return PartialShape();
+  if (attr.kind == "tensor") {
+    Tensor bytes = Tensor::uninitialized(DType::UInt8, Shape{std::ranges::count(text, ',') + 1});
+    std::ranges::transform(ints_of(text), bytes.overwrite_data<std::uint8_t>().begin(),
+                           [](std::int64_t number) { return static_cast<std::uint8_t>(number); });
+    return bytes;
+  }
+  return dtype_called(text).value_or(DType::Invalid);
+}
+
+/// Whether a value is of a kind. An empty list in a file does not say what it is a list of.
+TRAINHOOK_DECL bool is_of_kind(const AttrValue& value, std::string_view kind) {
+  const auto* ints = std::get_if<std::vector<std::int64_t>>(&value);
+  const bool is_empty_list = ints != nullptr && ints->empty();
+  if (kind == "bool") return std::holds_alternative<bool>(value);
+  if (kind == "int") return std::holds_alternative<std::int64_t>(value);
+  if (kind == "float") return std::holds_alternative<float>(value);
+  if (kind == "string") return std::holds_alternative<std::string>(value);
+  if (kind == "shape") return std::holds_alternative<PartialShape>(value);
+  if (kind == "tensor") return std::holds_alternative<Tensor>(value);
+  if (kind == "ints") return ints != nullptr;
+  if (kind == "types") return is_empty_list || std::holds_alternative<std::vector<DType>>(value);
+  if (kind == "shapes") return is_empty_list || std::holds_alternative<std::vector<PartialShape>>(value);
+  return std::holds_alternative<DType>(value);
+}
+
+/// The name without the mark of a whole name.
+TRAINHOOK_DECL std::string_view bare_name(const NodeSpec& node) {
+  const std::string_view name = node.name;
+  return name.ends_with('/') ? name.substr(0, name.size() - 1) : name;
+}
+
+TRAINHOOK_DECL std::string label(const NodeSpec& node) {
+  const std::string_view name = bare_name(node);
+  return name.empty() || name == node.type ? node.type : fmt::format("node '{}' ({})", name, node.type);
+}
+
+/// Whether a word of a signature stands for an attribute.
+TRAINHOOK_DECL bool names_attr(std::string_view word) {
+  return word != "any" && word != "resource" && !dtype_called(word);
+}
+
+TRAINHOOK_DECL void infer_attrs(NodeSpec& node, const OpDef& def) {
+  const std::string_view inputs = def.signature.substr(0, def.signature.find("->"));
+  const auto count = static_cast<std::size_t>(std::ranges::count(inputs, ' '));  // of words
+  std::size_t at = 0;
+  std::size_t index = 0;
+  for (Words words(inputs); words.has_next() && at < node.inputs.size(); ++index) {
+    std::string_view word = words.next();
+    std::size_t repeated = 1;
+    if (const std::size_t star = word.find('*'); star != std::string_view::npos) {
+      const std::size_t rest = count - index - 1;
+      const std::size_t repeats = node.inputs.size() - std::min(node.inputs.size(), at + rest);
+      node.attrs.try_emplace(std::string(word.substr(0, star)), static_cast<std::int64_t>(repeats));
+      repeated = static_cast<std::size_t>(attr_of<std::int64_t>(node, word.substr(0, star)));
+      word = word.substr(star + 1);
+    }
+    if (names_attr(word)) {
+      const auto found = node.attrs.find(word);
+      if (found == node.attrs.end()) {
+        if (node.inputs[at].has_value()) node.attrs.emplace(word, node.inputs[at].dtype());
+      } else if (const auto* list = std::get_if<std::vector<DType>>(&found->second)) {
+        repeated = list->size();
+      }
+    }
+    at += repeated;
+  }
+}
+
+/// The checks of one node.
+class NodeChecker {
+ public:
+  NodeChecker(NodeSpec& node, const OpDef& def) : node_(node), def_(def) {}
+
+  void check() {
+    check_attrs();
+    Words words(def_.signature);
+    for (std::string_view word; words.has_next() && (word = words.next()) != "->";) take_inputs(word);
+    if (taken_ != node_.inputs.size()) {
+      throw InvalidArgumentError("{} has {} inputs; its op type takes {}", name(), node_.inputs.size(), taken_);
+    }
+    check_dtypes();
+    std::vector<OutputSpec> outputs;
+    while (words.has_next()) {
+      for (const DType dtype : dtypes_of(words.next()))
+        outputs.push_back({dtype == kAnyDType ? DType::Invalid : dtype, PartialShape()});
+    }
+    for (std::size_t i = 0; i < outputs.size() && def_.shape != nullptr; ++i) outputs[i].shape = def_.shape(node_, i);
+    for (std::size_t i = 0; i < outputs.size() && i < node_.outputs.size(); ++i)
+      refine(outputs[i].shape, node_.outputs[i].shape);
+    node_.outputs = std::move(outputs);
+  }
+
+ private:
+  static constexpr auto kAnyDType = static_cast<DType>(255);
+
+  [[nodiscard]] std::string name() const { return fmt::format("node '{}' ({})", bare_name(node_), node_.type); }
+
+  void check_attrs() {
+    for (Words words(def_.attrs); words.has_next();) {
+      const AttrDef attr(words.next());
+      const auto found = node_.attrs.find(attr.name);
+      if (found == node_.attrs.end() && attr.value) {
+        node_.attrs.emplace(attr.name, default_of(attr));
+      } else if (found == node_.attrs.end() || !is_of_kind(found->second, attr.kind)) {
+        throw InvalidArgumentError("{} has no attribute {} of the kind that its op type wants", name(), attr.name);
+      }
+    }
+  }
+
+  /// The dtypes that a word of the signature stands for.
+  [[nodiscard]] std::vector<DType> dtypes_of(std::string_view word) const {
+    if (const std::size_t star = word.find('*'); star != std::string_view::npos) {
+      const std::int64_t count = attr_of<std::int64_t>(node_, word.substr(0, star));
+      constexpr std::int64_t kMost = 1 << 16;
+      if (count < 0 || count > kMost) throw InvalidArgumentError("{} has {} inputs or outputs", name(), count);
+      const std::vector<DType> one = dtypes_of(word.substr(star + 1));
+      if (one.size() != 1) throw InvalidArgumentError("{} names several dtypes in {}", name(), word.substr(star + 1));
+      return std::vector<DType>(static_cast<std::size_t>(count), one.front());
+    }
+    if (word == "any") return {kAnyDType};
+    if (word == "resource") return {DType::Invalid};
+    if (const auto dtype = dtype_called(word)) return {*dtype};
+    const auto found = node_.attrs.find(word);
+    if (found != node_.attrs.end()) {
+      if (const auto* list = std::get_if<std::vector<DType>>(&found->second)) return *list;
+      if (is_of_kind(found->second, "types")) return {};
+    }
+    return {attr_of<DType>(node_, word)};
+  }
+
+  void take_inputs(std::string_view word) {
+    const std::string_view attr = word.substr(word.find('*') + 1);
+    for (const DType dtype : dtypes_of(word)) {
+      if (taken_ == node_.inputs.size()) throw InvalidArgumentError("{} has only {} inputs", name(), taken_);
+      const Output& input = node_.inputs[taken_];
+      if (!input.has_value()) throw InvalidArgumentError("{}: an input is empty, it names no node", label(node_));
+      const auto same = std::ranges::find(words_, attr);
+      const bool follows = same != words_.end() && names_attr(attr);
+      if (dtype == kAnyDType ? input.dtype() == DType::Invalid : input.dtype() != dtype) {
+        if (follows) {
+          throw InvalidArgumentError("{}: {} and {} differ in dtype; cast() one of them", label(node_),
+                                     node_.inputs[static_cast<std::size_t>(same - words_.begin())], input);
+        }
+        throw InvalidArgumentError("input {} of {} is {}, not of dtype {}", taken_, name(), input, dtype_name(dtype));
+      }
+      words_.push_back(attr);
+      ++taken_;
+    }
+  }
+
+  /// Checks that the dtype attributes hold dtypes that the op type allows.
+  void check_dtypes() const {
+    for (Words words(def_.attrs); words.has_next();) {
+      const AttrDef attr(words.next());
+      const auto* dtype = std::get_if<DType>(&node_.attrs.find(attr.name)->second);
+      if (dtype == nullptr) continue;
+      const AllowedDTypes allowed(attr.kind);
+      if (allowed.contains(*dtype)) continue;
+      const auto input = std::ranges::find(words_, attr.name);
+      if (input == words_.end()) {
+        throw InvalidArgumentError("{}: {} is {}, but must be {}", label(node_), attr.name, *dtype,
+                                   allowed.description());
+      }
+      throw InvalidArgumentError("{}: {} must be of {}", label(node_),
+                                 node_.inputs[static_cast<std::size_t>(input - words_.begin())], allowed.description());
+    }
+  }
+
+  /// Takes a shape that is known from elsewhere if it says more than what is known from the inputs.
+  void refine(PartialShape& shape, const PartialShape& given) const {
+    if (!shape.compatible_with(given))
+      throw InvalidArgumentError("{} gives {}, but {} was expected", name(), shape, given);
+    if (given.has_rank() && !shape.is_fully_known()) shape = given;
+  }
+
+  NodeSpec& node_;
+  const OpDef& def_;
+  std::size_t taken_ = 0;
+  std::vector<std::string_view> words_;  ///< the word of the signature that each input stands under
+};
+
+TRAINHOOK_DECL void complete(NodeSpec& node, const OpDef& def) { NodeChecker(node, def).check(); }
+
+}  // namespace trainhook::detail

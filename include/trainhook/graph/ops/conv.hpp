@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Convolution and pooling of images [batch, height, width, channels].
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+
+namespace trainhook {
+
+/// What happens at the border: `Same` pads with zeros, so that the result has the extent divided by the stride, rounded
+/// up; `Valid` does not pad.
+enum class Padding { Same, Valid };
+
+/// Height and width of a window or a stride.
+using WindowSize = std::array<std::int64_t, 2>;
+
+struct Conv2DOptions {
+  WindowSize strides{1, 1};
+  Padding padding = Padding::Same;
+};
+
+struct PoolOptions {
+  WindowSize ksize{2, 2};
+  WindowSize strides{2, 2};
+  Padding padding = Padding::Valid;
+};
+
+namespace detail {
+
+/// AvgPool, Conv2D, MaxPool, and what their gradients use.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> conv_ops() noexcept;
+
+}  // namespace detail
+
+/// The convolution of `x` with `filter`, [height, width, channels in, channels out]. Source: `tf.nn.conv2d`, data
+/// format NHWC, no dilation.
+/// @throws InvalidArgumentError if the channels differ.
+TRAINHOOK_DECL Output conv2d(Output x, Output filter, const Conv2DOptions& options = {}, std::string_view name = {});
+
+/// The largest element of each window. Source: `tf.nn.max_pool2d`.
+TRAINHOOK_DECL Output max_pool(Output x, const PoolOptions& options = {}, std::string_view name = {});
+/// The mean of each window. Source: `tf.nn.avg_pool2d`.
+TRAINHOOK_DECL Output avg_pool(Output x, const PoolOptions& options = {}, std::string_view name = {});
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/conv.ipp>
+#endif

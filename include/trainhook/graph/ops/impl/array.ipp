@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of array.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/array.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+
+namespace trainhook::detail {
+
+/// The rank of the input of the same number as the extent of a vector.
+TRAINHOOK_DECL PartialShape vector_of_rank(const NodeSpec& node, std::size_t index) {
+  const PartialShape& shape = node.inputs[index].shape();
+  return PartialShape{shape.has_rank() ? static_cast<std::int64_t>(shape.rank()) : kUnknownDim};
+}
+
+TRAINHOOK_DECL std::int64_t integers_in_range(std::int64_t start, std::int64_t limit, std::int64_t delta) {
+  if (delta == 0 || (delta > 0 ? start > limit : start < limit)) return kUnknownDim;
+  const auto from = static_cast<std::uint64_t>(start);  // the distance of two numbers may be no int64
+  const auto to = static_cast<std::uint64_t>(limit);
+  const std::uint64_t way = delta > 0 ? to - from : from - to;
+  const std::uint64_t step = delta > 0 ? static_cast<std::uint64_t>(delta) : 0 - static_cast<std::uint64_t>(delta);
+  const std::uint64_t count = way / step + (way % step != 0 ? 1 : 0);
+  return std::in_range<std::int64_t>(count) ? static_cast<std::int64_t>(count) : kUnknownDim;
+}
+
+TRAINHOOK_DECL PartialShape range_shape(const NodeSpec& node, std::size_t) {
+  for (const Output& number : node.inputs) require_rank(label(node), number, 0);
+  const auto first = constant_integers(node.inputs[0]);
+  const auto last = constant_integers(node.inputs[1]);
+  const auto step = constant_integers(node.inputs[2]);
+  if (!first || !last || !step) return PartialShape{kUnknownDim};
+  const bool goes_on = step->front() > 0 ? first->front() <= last->front() : first->front() >= last->front();
+  if (step->front() == 0 || !goes_on) {
+    throw InvalidArgumentError("{}: steps of {} do not lead from {} to {}", label(node), step->front(), first->front(),
+                               last->front());
+  }
+  return PartialShape{integers_in_range(first->front(), last->front(), step->front())};
+}
+
+TRAINHOOK_DECL PartialShape reshape_shape(const NodeSpec& node, std::size_t) {
+  const Output& x = node.inputs[0];
+  PartialShape to = shape_rules::dims_in<1>(node, 0);
+  const auto constant = constant_integers(node.inputs[1]);
+  if (!constant || !x.shape().is_fully_known()) return to;
+  Dims dims = dims_of(to);
+  const auto open = std::ranges::find(dims, kUnknownDim);
+  if (std::ranges::count(dims, kUnknownDim) > 1) return to;
+  std::int64_t product = 1;
+  for (const std::int64_t dim : dims) {
+    if (dim != kUnknownDim && __builtin_mul_overflow(product, dim, &product)) return to;
+  }
+  const std::int64_t count = x.shape().known().num_elements();
+  const bool fits = open == dims.end() ? count == product : product != 0 && count % product == 0;
+  if (!fits) throw InvalidArgumentError("{}: {} cannot become {}", label(node), x, to);
+  if (open != dims.end()) *open = count / product;
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape transpose_shape(const NodeSpec& node, std::size_t) {
+  const PartialShape& shape = node.inputs[0].shape();
+  const auto perm = constant_integers(node.inputs[1]);
+  require_rank(label(node), node.inputs[1], 1);
+  if (!perm) return shape.has_rank() ? unknown_of_rank(shape.rank()) : PartialShape();
+  require_rank(label(node), node.inputs[0], perm->size());
+  Dims sorted = *perm;
+  std::sort(sorted.begin(), sorted.end());
+  Dims dims;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != static_cast<std::int64_t>(i))
+      throw InvalidArgumentError("{}: {} is not a permutation", label(node), dims_to_string(*perm));
+    dims.push_back(shape.has_rank() ? shape[static_cast<std::size_t>((*perm)[i])] : kUnknownDim);
+  }
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape permutation_shape(const NodeSpec& node, std::size_t) {
+  require_rank(label(node), node.inputs[0], 1);
+  return node.inputs[0].shape();
+}
+
+TRAINHOOK_DECL PartialShape expand_dims_shape(const NodeSpec& node, std::size_t) {
+  const auto axis = constant_integers(node.inputs[1]);
+  return axis && axis->size() == 1 ? with_dim(node, axis->front(), 1) : PartialShape();
+}
+
+TRAINHOOK_DECL PartialShape squeeze_shape(const NodeSpec& node, std::size_t) {
+  const Output& x = node.inputs[0];
+  const PartialShape& from = x.shape();
+  const auto& axes = attr_of<Dims>(node, "squeeze_dims");
+  if (!from.has_rank() || (axes.empty() && !from.is_fully_known())) return {};
+  std::vector<std::size_t> gone;
+  for (const std::int64_t axis : axes) {
+    gone.push_back(normalized_axis(label(node), axis, from.rank(), x));
+    require_one(node, x, gone.back());
+  }
+  for (std::size_t i = 0; axes.empty() && i < from.rank(); ++i) {
+    if (from[i] == 1) gone.push_back(i);
+  }
+  return reduced_shape(from, gone, false);
+}
+
+TRAINHOOK_DECL PartialShape one_hot_shape(const NodeSpec& node, std::size_t) {
+  const auto depth = constant_integers(node.inputs[1]);
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) require_rank(label(node), node.inputs[i], 0);
+  if (depth && depth->front() < 0) throw InvalidArgumentError("{}: depth {} is negative", label(node), depth->front());
+  return with_dim(node, attr_of<std::int64_t>(node, "axis"), depth ? depth->front() : kUnknownDim);
+}
+
+/// The number of different elements is unknown before the graph runs; each element has an index among them.
+TRAINHOOK_DECL PartialShape unique_shape(const NodeSpec& node, std::size_t index) {
+  require_rank(label(node), node.inputs[0], 1);
+  return index == 0 ? PartialShape{kUnknownDim} : node.inputs[0].shape();
+}
+
+TRAINHOOK_DECL Output shape_tensor(const Output& x) {
+  return x.shape().is_fully_known() ? constant_ints(x.graph(), dims_of(x.shape()), "Shape") : shape(x);
+}
+
+TRAINHOOK_DECL Output reshape_like(const Output& grad, const Output& x) {
+  const PartialShape& shape = x.shape();
+  if (shape.has_rank() && (shape == grad.shape()) && (shape.is_fully_known() || shape.rank() == 1)) return grad;
+  const auto unknown = std::ranges::count(shape.dims(), kUnknownDim);
+  const bool has_zero = std::ranges::count(shape.dims(), 0) > 0;
+  if (shape.has_rank() && unknown <= 1 && !has_zero) return reshape(grad, dims_of(shape));
+  return reshape(grad, trainhook::shape(x));
+}
+
+TRAINHOOK_DECL Grads cast_grad(const GradientContext& context) {
+  return {cast(context.grad(), context.input(0).dtype())};
+}
+
+/// The gradient of ops that only change the shape of input 0.
+TRAINHOOK_DECL Grads reshape_grad(const GradientContext& context) {
+  Grads result(context.input_count());
+  result[0] = reshape_like(context.grad(), context.input(0));
+  return result;
+}
+
+TRAINHOOK_DECL Grads transpose_grad(const GradientContext& context) {
+  const Output grad = context.grad();
+  if (const auto perm = constant_integers(context.input(1))) {
+    Dims inverse(perm->size());
+    for (std::size_t i = 0; i < perm->size(); ++i)
+      inverse[static_cast<std::size_t>((*perm)[i])] = static_cast<std::int64_t>(i);
+    return {transpose(grad, inverse), Output()};
+  }
+  const Output inverse = add_op(array_ops(), "InvertPermutation", {}, {context.input(1)});
+  const NodeSpec back{
+      .type = "Transpose", .inputs = {grad, inverse}, .outputs = {{grad.dtype(), context.input(0).shape()}}};
+  return {add_node(context.graph(), array_ops(), back).output(), Output()};
+}
+
+inline constexpr std::array kArrayOps{
+    OpDef{"Cast", "SrcT -> DstT", "SrcT:{bool,number} DstT:{bool,number} Truncate:bool=false", shape_rules::like<0>,
+          cast_grad},
+    OpDef{"ExpandDims", "T Tdim -> T", "Tdim:{int32,int64}=int32", expand_dims_shape, reshape_grad},
+    OpDef{"InvertPermutation", "T -> T", "T:{int32,int64}=int32", permutation_shape},
+    OpDef{"OneHot", "TI int32 T T -> T", "TI:{uint8,int32,int64}=int64 axis:int=-1", one_hot_shape, no_gradient},
+    OpDef{"Range", "Tidx Tidx Tidx -> Tidx", "Tidx:number=int32", range_shape, no_gradient},
+    OpDef{"Rank", "T -> int32", "", shape_rules::scalar, no_gradient},
+    OpDef{"Reshape", "T Tshape -> T", "Tshape:{int32,int64}=int32", reshape_shape, reshape_grad},
+    OpDef{"Shape", "T -> out_type", "out_type:{int32,int64}=int32", vector_of_rank, no_gradient},
+    OpDef{"ShapeN", "N*T -> N*out_type", "out_type:{int32,int64}=int32", vector_of_rank, no_gradient},
+    OpDef{"Size", "T -> out_type", "out_type:{int32,int64}=int32", shape_rules::scalar, no_gradient},
+    OpDef{"Squeeze", "T -> T", "squeeze_dims:ints=[]", squeeze_shape, reshape_grad},
+    OpDef{"Transpose", "T Tperm -> T", "Tperm:{int32,int64}=int32", transpose_shape, transpose_grad},
+    OpDef{"Unique", "T -> T out_idx", "out_idx:{int32,int64}=int32", unique_shape},
+};
+
+TRAINHOOK_DECL std::span<const OpDef> array_ops() noexcept { return kArrayOps; }
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output cast(Output x, DType dtype, std::string_view name) {
+  static_cast<void>(detail::graph_of("Cast", x));
+  return x.dtype() == dtype ? x : detail::add_op(detail::array_ops(), "Cast", name, {x}, {{"DstT", dtype}});
+}
+
+TRAINHOOK_DECL Output shape(Output x, std::string_view name) {
+  return detail::add_op(detail::array_ops(), "Shape", name, {x});
+}
+
+TRAINHOOK_DECL Output size(Output x, std::string_view name) {
+  return detail::add_op(detail::array_ops(), "Size", name, {x});
+}
+
+TRAINHOOK_DECL Output rank(Output x, std::string_view name) {
+  return detail::add_op(detail::array_ops(), "Rank", name, {x});
+}
+
+TRAINHOOK_DECL Output range(Output start, Output limit, Output delta, std::string_view name) {
+  return detail::add_op(detail::array_ops(), "Range", name, {start, limit, delta});
+}
+
+TRAINHOOK_DECL Output reshape(Output x, Output to, std::string_view name) {
+  return detail::add_op(detail::array_ops(), "Reshape", name, {x, to});
+}
+
+TRAINHOOK_DECL Output reshape(Output x, const std::vector<std::int64_t>& dims, std::string_view name) {
+  if (std::ranges::count(dims, kUnknownDim) > 1)
+    throw InvalidArgumentError("Reshape: only one dimension of {} may be -1", detail::dims_to_string(dims));
+  const std::string base(name.empty() ? "Reshape" : name);
+  return reshape(x, detail::constant_ints(detail::graph_of("Reshape", x), dims, base + "/shape"), base);
+}
+
+TRAINHOOK_DECL Output transpose(Output x, std::vector<std::int64_t> perm, std::string_view name) {
+  Graph& graph = detail::graph_of("Transpose", x);
+  if (perm.empty()) {
+    if (!x.shape().has_rank()) throw InvalidArgumentError("Transpose: {} has no known rank; give perm", x);
+    for (std::size_t i = x.shape().rank(); i > 0; --i) perm.push_back(static_cast<std::int64_t>(i) - 1);
+  }
+  const Output order = detail::constant_ints(graph, perm, fmt::format("{}/perm", name));
+  return detail::add_op(detail::array_ops(), "Transpose", name, {x, order});
+}
+
+TRAINHOOK_DECL Output expand_dims(Output x, std::int64_t axis, std::string_view name) {
+  const Output at = detail::constant_int(detail::graph_of("ExpandDims", x), axis, fmt::format("{}/dim", name));
+  return detail::add_op(detail::array_ops(), "ExpandDims", name, {x, at});
+}
+
+TRAINHOOK_DECL Output squeeze(Output x, const std::vector<std::int64_t>& axis, std::string_view name) {
+  return detail::add_op(detail::array_ops(), "Squeeze", name, {x}, {{"squeeze_dims", axis}});
+}
+
+TRAINHOOK_DECL Output one_hot(Output indices, std::int64_t depth, const OneHotOptions& options, std::string_view name) {
+  Graph& graph = detail::graph_of("OneHot", indices);
+  const Output depth_node = detail::constant_int(graph, depth, fmt::format("{}/depth", name));
+  const Output on = constant(graph, detail::filled_tensor(options.dtype, Shape{}, options.on_value),
+                             fmt::format("{}/on_value", name));
+  const Output off = constant(graph, detail::filled_tensor(options.dtype, Shape{}, options.off_value),
+                              fmt::format("{}/off_value", name));
+  return detail::add_op(detail::array_ops(), "OneHot", name, {indices, depth_node, on, off}, {{"axis", options.axis}});
+}
+
+}  // namespace trainhook

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of join.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/join.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+#include <trainhook/graph/ops/slice.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL PartialShape concat_shape(const NodeSpec& node, std::size_t) {
+  const std::string op = label(node);
+  const std::span<const Output> values(node.inputs.data(), node.inputs.size() - 1);
+  const auto axis = constant_integers(node.inputs.back());
+  require_rank(op, node.inputs.back(), 0);
+  if (values.empty()) throw InvalidArgumentError("{} has no values", op);
+  const auto known = std::ranges::find_if(values, [](const Output& value) { return value.shape().has_rank(); });
+  if (known == values.end()) return {};
+  const Output& first = *known;
+  for (const Output& value : values) require_rank(op, value, first.shape().rank());
+  if (first.shape().rank() == 0) throw InvalidArgumentError("{}: {} is a scalar; stack() joins scalars", op, first);
+  if (!axis) return unknown_of_rank(first.shape().rank());
+  Dims dims = dims_of(first.shape());
+  const std::size_t along = normalized_axis(op, axis->front(), dims.size(), first);
+  dims[along] = 0;
+  for (const Output& value : values) {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const std::int64_t dim = value.shape().has_rank() ? value.shape()[d] : kUnknownDim;
+      const bool unknown = dims[d] == kUnknownDim || dim == kUnknownDim;
+      if (d == along) {
+        if (unknown || __builtin_add_overflow(dims[d], dim, &dims[d])) dims[d] = kUnknownDim;
+      } else if (!unknown && dims[d] != dim) {
+        throw InvalidArgumentError("{}: {} and {} differ beside axis {}", op, first, value, axis->front());
+      } else if (dims[d] == kUnknownDim) {
+        dims[d] = dim;
+      }
+    }
+  }
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape concat_offset_shape(const NodeSpec& node, std::size_t) {
+  const std::span<const Output> shapes = std::span(node.inputs).subspan(1);
+  require_rank(label(node), node.inputs.front(), 0);
+  for (const Output& shape : shapes) require_rank(label(node), shape, 1);
+  return merged_shapes(label(node), shapes);
+}
+
+TRAINHOOK_DECL PartialShape pack_shape(const NodeSpec& node, std::size_t) {
+  const PartialShape one = merged_shapes(label(node), node.inputs);
+  if (!one.has_rank()) return {};
+  Dims dims = dims_of(one);
+  const std::size_t at =
+      normalized_axis(label(node), attr_of<std::int64_t>(node, "axis"), dims.size() + 1, node.inputs.front());
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::int64_t>(node.inputs.size()));
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape unpack_shape(const NodeSpec& node, std::size_t) {
+  const Output& x = node.inputs[0];
+  if (!x.shape().has_rank()) return {};
+  const std::size_t axis = normalized_axis(label(node), attr_of<std::int64_t>(node, "axis"), x.shape().rank(), x);
+  const auto count = attr_of<std::int64_t>(node, "num");
+  if (!may_equal(x.shape()[axis], count))
+    throw InvalidArgumentError("{}: dimension {} of {} is not {}", label(node), axis, x, count);
+  return reduced_shape(x.shape(), {axis}, false);
+}
+
+TRAINHOOK_DECL PartialShape gather_shape(const NodeSpec& node, std::size_t) {
+  const Output& params = node.inputs[0];
+  const PartialShape& indices = node.inputs[1].shape();
+  require_rank(label(node), node.inputs[2], 0);
+  const auto axis = constant_integers(node.inputs[2]);
+  if (!params.shape().has_rank() || !axis) return {};
+  Dims dims = dims_of(params.shape());
+  const std::size_t along = normalized_axis(label(node), axis->front(), dims.size(), params);
+  if (!indices.has_rank() || attr_of<std::int64_t>(node, "batch_dims") != 0) return {};
+  const auto at = dims.begin() + static_cast<std::ptrdiff_t>(along);
+  dims.insert(dims.erase(at), indices.dims().begin(), indices.dims().end());
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape segment_sum_shape(const NodeSpec& node, std::size_t) {
+  const Output& data = node.inputs[0];
+  const Output& ids = node.inputs[1];
+  const std::int64_t segments = constant_or_unknown(node.inputs[2]);
+  require_rank(label(node), node.inputs[2], 0);
+  if (!data.shape().has_rank() || !ids.shape().has_rank()) return {};
+  bool fits = ids.shape().rank() <= data.shape().rank();
+  for (std::size_t i = 0; fits && i < ids.shape().rank(); ++i) fits = may_equal(ids.shape()[i], data.shape()[i]);
+  if (!fits) throw InvalidArgumentError("{}: {} does not start with the dimensions of {}", label(node), data, ids);
+  Dims dims{segments};
+  dims.insert(dims.end(), data.shape().dims().begin() + static_cast<std::ptrdiff_t>(ids.shape().rank()),
+              data.shape().dims().end());
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL Grads concat_grad(const GradientContext& context) {
+  const std::size_t count = context.input_count() - 1;
+  const auto axis = constant_integers(context.input(count));
+  const Output grad = context.grad();
+  Grads result(context.input_count());
+  bool is_static = axis.has_value() && context.output().shape().has_rank();
+  const std::size_t along =
+      is_static ? normalized_axis("ConcatV2", axis->front(), context.output().shape().rank(), grad) : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const PartialShape& shape = context.input(i).shape();
+    is_static = is_static && shape.has_rank() && shape[along] != kUnknownDim;
+  }
+  if (is_static) {
+    Dims begin(grad.shape().has_rank() ? grad.shape().rank() : context.output().shape().rank(), 0);
+    Dims extents(begin.size(), -1);
+    for (std::size_t i = 0; i < count; ++i) {
+      extents[along] = context.input(i).shape()[along];
+      if (context.needs(i)) result[i] = slice(grad, begin, extents);
+      begin[along] += extents[along];
+    }
+    return result;
+  }
+  std::vector<Output> inputs{context.input(count)};
+  for (std::size_t i = 0; i < count; ++i) inputs.push_back(trainhook::shape(context.input(i)));
+  const Operation starts = add_node(context.graph(), join_ops(), {.type = "ConcatOffset", .inputs = inputs});
+  for (std::size_t i = 0; i < count; ++i) {
+    if (context.needs(i)) result[i] = slice_with(grad, starts.output(i), inputs[i + 1], context.input(i).shape());
+  }
+  return result;
+}
+
+/// Slices of the gradient, summed if an index occurs more than once. Another axis than 0 is moved to the front for
+/// that.
+TRAINHOOK_DECL Grads gather_grad(const GradientContext& context) {
+  const Output params = context.input(0);
+  const Output indices = context.input(1);
+  const auto axes = constant_integers(context.input(2));
+  if (!axes || axes->size() != 1 || !params.shape().is_fully_known()) {
+    throw UnimplementedError("the gradient of {} (GatherV2) needs a constant axis and params of known shape, not {}",
+                             context.node().name(), params);
+  }
+  const std::size_t axis = normalized_axis("GatherV2", axes->front(), params.shape().rank(), params);
+  Dims rows = dims_of(params.shape());
+  const std::int64_t count = std::exchange(rows[axis], -1);
+  Dims to_front(rows.size());
+  std::iota(to_front.begin(), to_front.end(), 0);
+  Dims to_back = to_front;
+  const auto until = static_cast<std::ptrdiff_t>(axis) + 1;
+  std::rotate(to_front.begin(), to_front.begin() + until - 1, to_front.begin() + until);
+  std::rotate(to_back.begin(), to_back.begin() + 1, to_back.begin() + until);
+
+  const bool is_flat = indices.shape().has_rank() && indices.shape().rank() == 1;
+  const Output flat_indices = is_flat ? indices : reshape(indices, {-1});
+  Output grad = is_flat ? context.grad() : reshape(context.grad(), rows);
+  if (axis > 0) grad = transpose(grad, to_front);
+  Dims summed = dims_of(params.shape());
+  std::rotate(summed.begin(), summed.begin() + until - 1, summed.begin() + until);
+  const Output segments = constant_int(context.graph(), count, "num_segments");
+  const Output sum = add_node(context.graph(), join_ops(),
+                              {.type = "UnsortedSegmentSum",
+                               .inputs = {grad, flat_indices, segments},
+                               .outputs = {{params.dtype(), shape_of(summed)}}})
+                         .output();
+  return {axis > 0 ? transpose(sum, to_back) : sum, Output(), Output()};
+}
+
+/// A slice of the gradient for each value that was stacked.
+TRAINHOOK_DECL Grads pack_grad(const GradientContext& context) {
+  const auto count = static_cast<std::int64_t>(context.input_count());
+  const std::int64_t axis = context.node().attr<std::int64_t>("axis");
+  NodeSpec spec{.type = "Unpack", .inputs = {context.grad()}, .attrs = {{"axis", axis}, {"num", count}}};
+  for (std::size_t i = 0; i < context.input_count(); ++i)
+    spec.outputs.push_back({context.grad().dtype(), context.input(i).shape()});
+  const Operation unpacked = add_node(context.graph(), join_ops(), std::move(spec));
+  Grads result;
+  for (std::size_t i = 0; i < context.input_count(); ++i) result.push_back(unpacked.output(i));
+  return result;
+}
+
+inline constexpr std::array kJoinOps{
+    OpDef{"ConcatOffset", "int32 N*shape_type -> N*shape_type", "shape_type:{int32,int64}=int32", concat_offset_shape},
+    OpDef{"ConcatV2", "N*T Tidx -> T", "Tidx:{int32,int64}=int32", concat_shape, concat_grad},
+    OpDef{"DynamicStitch", "N*int32 N*T -> T"},
+    OpDef{"GatherV2", "Tparams Tindices Taxis -> Tparams",
+          "batch_dims:int=0 Tindices:{int32,int64} Taxis:{int32,int64}", gather_shape, gather_grad},
+    OpDef{"Pack", "N*T -> T", "axis:int=0", pack_shape, pack_grad},
+    OpDef{"Unpack", "T -> num*T", "axis:int=0", unpack_shape},
+    OpDef{"UnsortedSegmentSum", "T Tindices Tnumsegments -> T",
+          "T:number Tindices:{int32,int64} Tnumsegments:{int32,int64}=int32", segment_sum_shape},
+};
+
+TRAINHOOK_DECL std::span<const OpDef> join_ops() noexcept { return kJoinOps; }
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output concat(const std::vector<Output>& values, std::int64_t axis, std::string_view name) {
+  if (values.empty()) throw InvalidArgumentError("ConcatV2 needs at least one value");
+  std::vector<Output> inputs = values;
+  inputs.push_back(
+      detail::constant_int(detail::graph_of("ConcatV2", values.front()), axis, fmt::format("{}/axis", name)));
+  return detail::add_op(detail::join_ops(), "ConcatV2", name, std::move(inputs));
+}
+
+TRAINHOOK_DECL Output stack(const std::vector<Output>& values, std::int64_t axis, std::string_view name) {
+  if (values.empty()) throw InvalidArgumentError("Pack needs at least one value");
+  return detail::add_op(detail::join_ops(), "Pack", name, values, {{"axis", axis}});
+}
+
+TRAINHOOK_DECL Output gather(Output params, Output indices, std::int64_t axis, std::string_view name) {
+  const Output at = detail::constant_int(detail::graph_of("GatherV2", params), axis, fmt::format("{}/axis", name));
+  return detail::add_op(detail::join_ops(), "GatherV2", name, {params, indices, at});
+}
+
+}  // namespace trainhook

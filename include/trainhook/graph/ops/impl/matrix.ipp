@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of matrix.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/matrix.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/operand.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+#include <trainhook/graph/ops/slice.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL PartialShape matmul_shape(const NodeSpec& node, std::size_t) {
+  const Output& a = node.inputs[0];
+  const Output& b = node.inputs[1];
+  const bool ta = attr_of<bool>(node, "transpose_a");
+  const bool tb = attr_of<bool>(node, "transpose_b");
+  for (const Output& x : node.inputs) require_rank(label(node), x, 2);
+  const auto dim = [](const Output& x, std::size_t axis) {
+    return x.shape().has_rank() ? x.shape()[axis] : kUnknownDim;
+  };
+  const std::int64_t inner_a = dim(a, ta ? 0 : 1);
+  const std::int64_t inner_b = dim(b, tb ? 1 : 0);
+  if (!may_equal(inner_a, inner_b)) {
+    throw InvalidArgumentError("{}: {}{} and {}{} have inner dimensions {} and {}", label(node), a,
+                               ta ? " transposed" : "", b, tb ? " transposed" : "", inner_a, inner_b);
+  }
+  return PartialShape{dim(a, ta ? 1 : 0), dim(b, tb ? 0 : 1)};
+}
+
+/// The axes of a reduction, counted from the front; nothing if they are not constant or the rank is unknown.
+TRAINHOOK_DECL std::optional<std::vector<std::size_t>> reduced_axes(std::string_view op, const Output& x,
+                                                                    const Output& indices) {
+  const auto axes = constant_integers(indices);
+  if (!axes || !x.shape().has_rank()) return std::nullopt;
+  std::vector<std::size_t> result;
+  for (const std::int64_t axis : *axes) result.push_back(normalized_axis(op, axis, x.shape().rank(), x));
+  return result;
+}
+
+TRAINHOOK_DECL PartialShape reduction_shape(const NodeSpec& node, std::size_t) {
+  const Output& x = node.inputs[0];
+  const auto axes = reduced_axes(label(node), x, node.inputs[1]);
+  const bool keep_dims = attr_of<bool>(node, "keep_dims");
+  if (!axes) return keep_dims && x.shape().has_rank() ? unknown_of_rank(x.shape().rank()) : PartialShape();
+  std::vector<std::size_t> sorted = *axes;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    throw InvalidArgumentError("{}: an axis of {} is named twice", label(node), x);
+  return reduced_shape(x.shape(), *axes, keep_dims);
+}
+
+TRAINHOOK_DECL PartialShape arg_extreme_shape(const NodeSpec& node, std::size_t) {
+  require_rank(label(node), node.inputs[1], 0);
+  const auto axes = reduced_axes(label(node), node.inputs[0], node.inputs[1]);
+  if (axes) return reduced_shape(node.inputs[0].shape(), *axes, false);
+  const PartialShape& shape = node.inputs[0].shape();
+  return shape.has_rank() && shape.rank() > 0 ? unknown_of_rank(shape.rank() - 1) : PartialShape();
+}
+
+TRAINHOOK_DECL Output matmul_of(const Output& a, const Output& b, bool transpose_a, bool transpose_b) {
+  return matmul(a, b, {.transpose_a = transpose_a, .transpose_b = transpose_b});
+}
+
+TRAINHOOK_DECL Grads matmul_grad(const GradientContext& context) {
+  const bool ta = context.node().attr<bool>("transpose_a");
+  const bool tb = context.node().attr<bool>("transpose_b");
+  const Output a = context.input(0);
+  const Output b = context.input(1);
+  const Output grad = context.grad();
+  Grads result(2);
+  if (context.needs(0)) result[0] = ta ? matmul_of(b, grad, tb, true) : matmul_of(grad, b, false, !tb);
+  if (context.needs(1)) result[1] = tb ? matmul_of(grad, a, true, ta) : matmul_of(a, grad, !ta, false);
+  return result;
+}
+
+/// The axes of the reduction. @throws UnimplementedError if they are not constant or the rank is unknown.
+TRAINHOOK_DECL std::vector<std::size_t> reduction_axes(const GradientContext& context) {
+  auto axes = reduced_axes(context.node().type(), context.input(0), context.input(1));
+  if (!axes) {
+    throw UnimplementedError("the gradient of {} ({}) needs constant axes and an input of known rank",
+                             context.node().name(), context.node().type());
+  }
+  return *axes;
+}
+
+/// `value`, a result of the reduction (or its gradient), with the reduced dimensions as extents of 1.
+TRAINHOOK_DECL Output with_kept_dims(const GradientContext& context, const Output& value,
+                                     const std::vector<std::size_t>& axes) {
+  if (context.node().attr<bool>("keep_dims") || axes.empty()) return value;
+  const PartialShape kept = reduced_shape(context.input(0).shape(), axes, true);
+  if (std::ranges::count(kept.dims(), kUnknownDim) <= 1 && std::ranges::count(kept.dims(), 0) == 0)
+    return reshape(value, dims_of(kept));
+  Output result = value;
+  std::vector<std::size_t> ascending = axes;
+  std::sort(ascending.begin(), ascending.end());
+  for (const std::size_t axis : ascending) result = expand_dims(result, static_cast<std::int64_t>(axis));
+  return result;
+}
+
+/// The gradient of a sum spread over the elements that went into it.
+TRAINHOOK_DECL Output spread(const GradientContext& context, const Output& grad, const std::vector<std::size_t>& axes) {
+  const Output x = context.input(0);
+  if (axes.empty()) return grad;
+  const bool is_scalar = grad.shape().has_rank() && grad.shape().rank() == 0;
+  if (is_scalar) return fill(shape_tensor(x), grad);
+  return broadcast_to(with_kept_dims(context, grad, axes), shape_tensor(x));
+}
+
+/// How many elements each mean was taken of, in the dtype of the gradient.
+TRAINHOOK_DECL Output mean_count(const GradientContext& context, const std::vector<std::size_t>& axes) {
+  const Output x = context.input(0);
+  std::int64_t known = 1;
+  for (const std::size_t axis : axes)
+    known = x.shape()[axis] == kUnknownDim || known == kUnknownDim ? kUnknownDim : known * x.shape()[axis];
+  if (known != kUnknownDim) return Operand(known).beside(x, "count");
+  const bool over_all = axes.size() == x.shape().rank();
+  if (over_all) return cast(size(x), x.dtype());
+  const Output shrunk = cast(size(context.output()), x.dtype());
+  return divide(cast(size(x), x.dtype()), maximum(shrunk, 1));
+}
+
+TRAINHOOK_DECL Grads sum_grad(const GradientContext& context) {
+  return {spread(context, context.grad(), reduction_axes(context)), Output()};
+}
+
+TRAINHOOK_DECL Grads mean_grad(const GradientContext& context) {
+  const std::vector<std::size_t> axes = reduction_axes(context);
+  const Output share = divide(context.grad(), mean_count(context, axes));
+  return {spread(context, share, axes), Output()};
+}
+
+/// The gradient goes to the elements that are the extreme, shared evenly among equals.
+TRAINHOOK_DECL Grads extreme_grad(const GradientContext& context) {
+  const Output x = context.input(0);
+  const std::vector<std::size_t> axes = reduction_axes(context);
+  std::vector<std::int64_t> signed_axes(axes.begin(), axes.end());
+  const Output chosen = cast(equal(with_kept_dims(context, context.output(), axes), x), x.dtype());
+  const Output share = divide(chosen, reduce_sum(chosen, {.axis = signed_axes, .keep_dims = true}));
+  return {multiply(share, with_kept_dims(context, context.grad(), axes)), Output()};
+}
+
+inline constexpr std::string_view kLogical = "Tidx:{int32,int64}=int32 keep_dims:bool=false";
+inline constexpr std::string_view kNumeric = "T:number Tidx:{int32,int64}=int32 keep_dims:bool=false";
+inline constexpr std::string_view kArgExtreme = "T:number Tidx:{int32,int64}=int32 output_type:{int32,int64}=int64";
+
+inline constexpr std::array kMatrixOps{
+    OpDef{"All", "bool Tidx -> bool", kLogical, reduction_shape, no_gradient},
+    OpDef{"Any", "bool Tidx -> bool", kLogical, reduction_shape, no_gradient},
+    OpDef{"ArgMax", "T Tidx -> output_type", kArgExtreme, arg_extreme_shape, no_gradient},
+    OpDef{"ArgMin", "T Tidx -> output_type", kArgExtreme, arg_extreme_shape, no_gradient},
+    OpDef{"MatMul", "T T -> T", "T:number transpose_a:bool=false transpose_b:bool=false", matmul_shape, matmul_grad},
+    OpDef{"Max", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad},
+    OpDef{"Mean", "T Tidx -> T", kNumeric, reduction_shape, mean_grad},
+    OpDef{"Min", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad},
+    OpDef{"Prod", "T Tidx -> T", kNumeric, reduction_shape},
+    OpDef{"Sum", "T Tidx -> T", kNumeric, reduction_shape, sum_grad},
+};
+
+TRAINHOOK_DECL std::span<const OpDef> matrix_ops() noexcept { return kMatrixOps; }
+
+TRAINHOOK_DECL Output sum_of_last(const Output& x) {
+  return reduce_sum(x, {.axis = std::vector<std::int64_t>{-1}, .keep_dims = true});
+}
+
+TRAINHOOK_DECL Output reduction(std::string_view type, const Output& x, const ReduceOptions& options,
+                                std::string_view name) {
+  Graph& graph = graph_of(type, x);
+  Dims axes;
+  if (options.axis) {
+    axes = *options.axis;
+  } else if (x.shape().has_rank()) {
+    for (std::size_t i = 0; i < x.shape().rank(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  } else {
+    throw InvalidArgumentError("{}: {} has no known rank; name the axes", type, x);
+  }
+  const std::string base(name.empty() ? type : name);
+  const Output indices = constant_ints(graph, axes, base + "/reduction_indices");
+  return add_op(matrix_ops(), type, base, {x, indices}, {{"keep_dims", options.keep_dims}});
+}
+
+TRAINHOOK_DECL Output arg_extreme(std::string_view type, const Output& x, std::int64_t axis, DType dtype,
+                                  std::string_view name) {
+  const std::string base(name.empty() ? type : name);
+  const Output dimension = constant_int(graph_of(type, x), axis, base + "/dimension");
+  return add_op(matrix_ops(), type, base, {x, dimension}, {{"output_type", dtype}});
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output matmul(Output a, Output b, MatMulOptions options, std::string_view name) {
+  return detail::add_op(detail::matrix_ops(), "MatMul", name, {a, b},
+                        {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
+}
+
+TRAINHOOK_DECL Output reduce_sum(Output x, const ReduceOptions& options, std::string_view name) {
+  return detail::reduction("Sum", x, options, name);
+}
+
+TRAINHOOK_DECL Output reduce_mean(Output x, const ReduceOptions& options, std::string_view name) {
+  return detail::reduction("Mean", x, options, name);
+}
+
+TRAINHOOK_DECL Output reduce_prod(Output x, const ReduceOptions& options, std::string_view name) {
+  return detail::reduction("Prod", x, options, name);
+}
+
+TRAINHOOK_DECL Output reduce_max(Output x, const ReduceOptions& options, std::string_view name) {
+  return detail::reduction("Max", x, options, name);
+}
+
+TRAINHOOK_DECL Output reduce_min(Output x, const ReduceOptions& options, std::string_view name) {
+  return detail::reduction("Min", x, options, name);
+}
+
+TRAINHOOK_DECL Output reduce_all(Output x, const ReduceOptions& options, std::string_view name) {
+  return detail::reduction("All", x, options, name);
+}
+
+TRAINHOOK_DECL Output reduce_any(Output x, const ReduceOptions& options, std::string_view name) {
+  return detail::reduction("Any", x, options, name);
+}
+
+TRAINHOOK_DECL Output argmax(Output x, std::int64_t axis, DType dtype, std::string_view name) {
+  return detail::arg_extreme("ArgMax", x, axis, dtype, name);
+}
+
+TRAINHOOK_DECL Output argmin(Output x, std::int64_t axis, DType dtype, std::string_view name) {
+  return detail::arg_extreme("ArgMin", x, axis, dtype, name);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of queue.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/queue.hpp>
+
+#include <array>
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+
+namespace trainhook::detail {
+
+/// A component of the elements of the queue that input 0 names, with `rows` in front.
+TRAINHOOK_DECL PartialShape queue_component(const NodeSpec& node, std::size_t index, const Dims& rows) {
+  const Attrs& queue = node.inputs[0].node().attrs();
+  const auto found = queue.find("shapes");
+  const auto* shapes = found == queue.end() ? nullptr : std::get_if<std::vector<PartialShape>>(&found->second);
+  if (shapes == nullptr || index >= shapes->size() || !(*shapes)[index].has_rank()) return {};
+  Dims dims = rows;
+  dims.insert(dims.end(), (*shapes)[index].dims().begin(), (*shapes)[index].dims().end());
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape queue_element(const NodeSpec& node, std::size_t index) {
+  return queue_component(node, index, {});
+}
+
+TRAINHOOK_DECL PartialShape queue_elements(const NodeSpec& node, std::size_t index) {
+  require_rank(label(node), node.inputs[1], 0);
+  const auto count = constant_integers(node.inputs[1]);
+  if (count && count->front() < 0)
+    throw InvalidArgumentError("{}: the number of elements {} is negative", label(node), count->front());
+  return queue_component(node, index, {count ? count->front() : kUnknownDim});
+}
+
+/// One of the shapes in the attribute `output_shapes`.
+TRAINHOOK_DECL PartialShape iterator_component(const NodeSpec& node, std::size_t index) {
+  const auto& shapes = attr_of<std::vector<PartialShape>>(node, "output_shapes");
+  if (index >= shapes.size()) throw InvalidArgumentError("{} has too few output_shapes", label(node));
+  return shapes[index];
+}
+
+inline constexpr std::string_view kEnqueue = "Tcomponents:types timeout_ms:int=-1";
+inline constexpr std::string_view kDequeue = "component_types:types timeout_ms:int=-1";
+
+inline constexpr std::array kQueueOps{
+    OpDef{"FIFOQueueV2", "-> resource",
+          "component_types:types shapes:shapes=[] capacity:int=-1 container:string= shared_name:string=",
+          shape_rules::scalar},
+    OpDef{"IteratorGetNext", "resource -> output_types", "output_types:types output_shapes:shapes", iterator_component},
+    OpDef{"IteratorV2", "-> resource", "", shape_rules::scalar},
+    OpDef{"QueueCloseV2", "resource ->", "cancel_pending_enqueues:bool=false"},
+    OpDef{"QueueDequeueManyV2", "resource int32 -> component_types", kDequeue, queue_elements},
+    OpDef{"QueueDequeueV2", "resource -> component_types", kDequeue, queue_element},
+    OpDef{"QueueEnqueueManyV2", "resource Tcomponents ->", kEnqueue},
+    OpDef{"QueueEnqueueV2", "resource Tcomponents ->", kEnqueue},
+    OpDef{"QueueSizeV2", "resource -> int32", "", shape_rules::scalar},
+};
+
+TRAINHOOK_DECL std::span<const OpDef> queue_ops() noexcept { return kQueueOps; }
+
+/// `shape` with a first dimension of unknown extent.
+TRAINHOOK_DECL PartialShape in_rows(const PartialShape& shape) {
+  if (!shape.has_rank()) return shape;
+  Dims dims = dims_of(shape);
+  dims.insert(dims.begin(), kUnknownDim);
+  return shape_of(dims);
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL FIFOQueue::FIFOQueue(Graph& graph, std::int64_t capacity, const std::vector<DType>& dtypes,
+                                    const std::vector<Shape>& shapes, std::string_view name)
+    : has_shapes_(!shapes.empty()) {
+  if (capacity == 0)
+    throw InvalidArgumentError("FIFOQueue '{}': a capacity of 0 holds nothing; give 1 or more, or -1 for no limit",
+                               name);
+  if (dtypes.empty()) throw InvalidArgumentError("FIFOQueue '{}': dtypes is empty; give that of each component", name);
+  if (has_shapes_ && shapes.size() != dtypes.size()) {
+    throw InvalidArgumentError("FIFOQueue '{}': {} dtypes and {} shapes; give as many, or no shapes", name,
+                               dtypes.size(), shapes.size());
+  }
+  for (std::size_t i = 0; i < dtypes.size(); ++i)
+    components_.push_back({dtypes[i], has_shapes_ ? PartialShape(shapes[i]) : PartialShape()});
+  op_ = detail::add_node(graph, detail::queue_ops(),
+                         {.type = "FIFOQueueV2",
+                          .name = std::string(name),
+                          .attrs = {{"capacity", capacity},
+                                    {"component_types", dtypes},
+                                    {"shapes", std::vector<PartialShape>(shapes.begin(), shapes.end())}}});
+}
+
+TRAINHOOK_DECL Operation FIFOQueue::enqueue(const std::vector<Output>& components, std::string_view name) const {
+  check_count(components);
+  for (std::size_t i = 0; i < components.size(); ++i) check_component(components[i], i, components_[i].shape);
+  return add_enqueue("QueueEnqueueV2", components, name, "_enqueue");
+}
+
+TRAINHOOK_DECL Operation FIFOQueue::enqueue_many(const std::vector<Output>& components, std::string_view name) const {
+  check_count(components);
+  for (std::size_t i = 0; i < components.size(); ++i)
+    check_component(components[i], i, detail::in_rows(components_[i].shape));
+  return add_enqueue("QueueEnqueueManyV2", components, name, "_EnqueueMany");
+}
+
+TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue(std::string_view name) const {
+  return add_dequeue({.type = "QueueDequeueV2", .name = name_of(name, "_Dequeue"), .inputs = {handle()}});
+}
+
+TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue_many(Output n, std::string_view name) const {
+  op_.graph().check_belongs(n, "n of", "dequeue_many");
+  return add_dequeue_many(n, name_of(name, "_DequeueMany"));
+}
+
+TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue_many(std::int32_t n, std::string_view name) const {
+  if (n < 0)
+    throw InvalidArgumentError("FIFOQueue '{}': dequeue_many of {} elements; n must not be negative", this->name(), n);
+  const Graph::Scope scope = op_.graph().name_scope(name_of(name, "_DequeueMany"));
+  return add_dequeue_many(detail::constant_int(op_.graph(), n, "n"), op_.graph().current_scope());
+}
+
+TRAINHOOK_DECL Operation FIFOQueue::close(bool cancel_pending_enqueues, std::string_view name) const {
+  return detail::add_node(op_.graph(), detail::queue_ops(),
+                          {.type = "QueueCloseV2",
+                           .name = name_of(name, "_Close"),
+                           .inputs = {handle()},
+                           .attrs = {{"cancel_pending_enqueues", cancel_pending_enqueues}}});
+}
+
+TRAINHOOK_DECL Output FIFOQueue::size(std::string_view name) const {
+  return detail::add_op(detail::queue_ops(), "QueueSizeV2", name_of(name, "_Size"), {handle()});
+}
+
+TRAINHOOK_DECL Output FIFOQueue::handle() const { return Output(&op_.node(), 0); }
+
+TRAINHOOK_DECL std::string FIFOQueue::name_of(std::string_view wanted, std::string_view suffix) const {
+  const std::string& own = this->name();
+  return wanted.empty() ? own.substr(own.rfind('/') + 1) + std::string(suffix) : std::string(wanted);
+}
+
+TRAINHOOK_DECL void FIFOQueue::check_count(const std::vector<Output>& components) const {
+  if (components.size() != components_.size()) {
+    throw InvalidArgumentError("FIFOQueue '{}': an element has {} components, not {}", name(), components_.size(),
+                               components.size());
+  }
+}
+
+TRAINHOOK_DECL void FIFOQueue::check_component(const Output& given, std::size_t i, const PartialShape& shape) const {
+  op_.graph().check_belongs(given, "a component for", name());
+  if (given.dtype() != components_[i].dtype || !shape.compatible_with(given.shape())) {
+    throw InvalidArgumentError("FIFOQueue '{}': component {} is {}{}, not {}", name(), i, components_[i].dtype, shape,
+                               given);
+  }
+}
+
+TRAINHOOK_DECL std::vector<DType> FIFOQueue::dtypes() const {
+  std::vector<DType> result;
+  for (const OutputSpec& component : components_) result.push_back(component.dtype);
+  return result;
+}
+
+TRAINHOOK_DECL Operation FIFOQueue::add_enqueue(std::string_view type, const std::vector<Output>& components,
+                                                std::string_view name, std::string_view suffix) const {
+  NodeSpec spec{.type = std::string(type), .name = name_of(name, suffix), .inputs = {handle()}};
+  spec.inputs.insert(spec.inputs.end(), components.begin(), components.end());
+  spec.attrs = {{"Tcomponents", dtypes()}};
+  return detail::add_node(op_.graph(), detail::queue_ops(), std::move(spec));
+}
+
+TRAINHOOK_DECL std::vector<Output> FIFOQueue::add_dequeue(NodeSpec spec) const {
+  spec.attrs = {{"component_types", dtypes()}};
+  const Operation dequeue = detail::add_node(op_.graph(), detail::queue_ops(), std::move(spec));
+  std::vector<Output> outputs;
+  for (std::size_t i = 0; i < components_.size(); ++i) outputs.push_back(dequeue.output(i));
+  return outputs;
+}
+
+TRAINHOOK_DECL std::vector<Output> FIFOQueue::add_dequeue_many(Output n, std::string name) const {
+  if (!has_shapes_)
+    throw InvalidArgumentError("FIFOQueue '{}' has no shapes, which dequeue_many needs; give them to the queue",
+                               this->name());
+  return add_dequeue({.type = "QueueDequeueManyV2", .name = std::move(name), .inputs = {handle(), n}});
+}
+
+}  // namespace trainhook

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of random.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/random.hpp>
+
+#include <array>
+#include <limits>
+#include <string>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_seed) {
+  OpSeeds seeds{.seed = graph.random_seed(), .seed2 = op_seed ? *op_seed : graph.next_op_seed()};
+  if (seeds.seed == 0 && seeds.seed2 == 0) seeds.seed2 = std::numeric_limits<std::int32_t>::max();
+  return seeds;
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL PartialShape random_uniform_int_shape(const NodeSpec& node, std::size_t) {
+  for (std::size_t i = 1; i < 3; ++i) require_rank(label(node), node.inputs[i], 0);
+  return shape_rules::dims_in<0>(node, 0);
+}
+
+inline constexpr std::string_view kFloatingRandom = "T:{int32,int64} dtype:floating seed:int=0 seed2:int=0";
+inline constexpr std::string_view kIntegerRandom = "T:{int32,int64} Tout:{int32,int64} seed:int=0 seed2:int=0";
+
+inline constexpr std::array kRandomOps{
+    OpDef{"RandomStandardNormal", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>},
+    OpDef{"RandomUniform", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>},
+    OpDef{"RandomUniformInt", "T Tout Tout -> Tout", kIntegerRandom, random_uniform_int_shape},
+    OpDef{"TruncatedNormal", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>},
+};
+
+TRAINHOOK_DECL std::span<const OpDef> random_ops() noexcept { return kRandomOps; }
+
+/// New numbers of shape `extents` each run.
+TRAINHOOK_DECL Output draw(std::string_view type, const Output& extents, DType dtype, const OpSeeds& seeds) {
+  return add_op(random_ops(), type, type, {extents}, {{"dtype", dtype}, {"seed", seeds.seed}, {"seed2", seeds.seed2}});
+}
+
+TRAINHOOK_DECL Output random_node(std::string_view type, Graph& graph, const Shape& shape, DType dtype,
+                                  std::optional<std::int64_t> seed, std::string_view scope) {
+  if (!is_floating(dtype)) throw InvalidArgumentError("{} {} gives floating dtypes, not {}", type, scope, dtype);
+  const OpSeeds seeds = get_seed(graph, seed);
+  return draw(type, constant_ints(graph, dims_of(shape), "shape"), dtype, seeds);
+}
+
+/// `x * factor + offset` under the name of the current scope.
+TRAINHOOK_DECL Output scaled(Graph& graph, const Output& x, double factor, double offset, std::string_view factor_name,
+                             std::string_view offset_name) {
+  const std::string& whole = graph.current_scope();
+  const Output product = multiply(x, Operand(factor).beside(x, factor_name));
+  return add(product, Operand(offset).beside(x, offset_name), whole);
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output random_uniform(Graph& graph, const Shape& shape, const RandomUniformOptions& options,
+                                     std::string_view name) {
+  if (!(options.minval < options.maxval)) {
+    throw InvalidArgumentError("{}: minval {} must be below maxval {}", name, options.minval, options.maxval);
+  }
+  const Graph::Scope scope = graph.name_scope(name);
+  const Output unit = detail::random_node("RandomUniform", graph, shape, options.dtype, options.seed, name);
+  return detail::scaled(graph, unit, options.maxval - options.minval, options.minval, "range", "min");
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Output normal(std::string_view type, Graph& graph, const Shape& shape,
+                             const RandomNormalOptions& options, std::string_view name) {
+  if (!(options.stddev >= 0)) throw InvalidArgumentError("{}: stddev {} must not be negative", name, options.stddev);
+  const Graph::Scope scope = graph.name_scope(name);
+  const Output unit = random_node(type, graph, shape, options.dtype, options.seed, name);
+  return scaled(graph, unit, options.stddev, options.mean, "stddev", "mean");
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output random_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options,
+                                    std::string_view name) {
+  return detail::normal("RandomStandardNormal", graph, shape, options, name);
+}
+
+TRAINHOOK_DECL Output truncated_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options,
+                                       std::string_view name) {
+  return detail::normal("TruncatedNormal", graph, shape, options, name);
+}
+
+TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed, std::string_view name) {
+  detail::require_floating("dropout", x);
+  if (rate.is_number()) {
+    if (!(rate.number() >= 0 && rate.number() < 1))
+      throw InvalidArgumentError("dropout {}: rate {} must lie in [0, 1)", name, rate.number());
+    if (rate.number() == 0) return x;
+  } else {
+    detail::graph_of("dropout", rate.output());
+    detail::require_rank("dropout", rate.output(), 0);
+  }
+  Graph& graph = x.graph();
+  const Graph::Scope scope = graph.name_scope(name);
+  const OpSeeds seeds = get_seed(graph, seed);
+  const Output drawn = detail::draw("RandomUniform", detail::shape_tensor(x), x.dtype(), seeds);
+  const Output kept = cast(greater_equal(drawn, rate.beside(x, "rate")), x.dtype());
+  const Output scale = rate.is_number() ? Operand(1 / (1 - rate.number())).beside(x, "scale") : 1 / (1 - rate.output());
+  return multiply(multiply(x, scale), kept);
+}
+
+}  // namespace trainhook

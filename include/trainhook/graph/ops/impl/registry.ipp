@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of registry.hpp.
+#pragma once
+
+#include <trainhook/graph/ops/registry.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/conv.hpp>
+#include <trainhook/graph/ops/join.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph/ops/nn.hpp>
+#include <trainhook/graph/ops/queue.hpp>
+#include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/slice.hpp>
+#include <trainhook/graph/ops/state.hpp>
+#include <trainhook/graph/ops/strided_slice.hpp>
+#include <trainhook/graph/ops/summary.hpp>
+#include <trainhook/graph/ops/training.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::span<const std::span<const OpDef>> op_families() noexcept {
+  static const std::array families{array_ops(),         constant_ops(),
+                                   control_flow_ops(),  conv_ops(),
+                                   join_ops(),          math_ops(),
+                                   matrix_ops(),        nn_ops(),
+                                   queue_ops(),         random_ops(),
+                                   slice_ops(),         state_ops(),
+                                   strided_slice_ops(), summary::detail::summary_ops(),
+                                   training_ops()};
+  return families;
+}
+
+TRAINHOOK_DECL const OpDef* find_own_op_def(std::string_view type) { return find_op_def(type); }
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra) noexcept {
+  const auto find_in = [&](std::span<const OpDef> family) {
+    const auto found = std::ranges::find(family, type, &OpDef::type);
+    return found == family.end() ? nullptr : &*found;
+  };
+  if (const OpDef* def = find_in(extra)) return def;
+  for (const std::span<const OpDef> family : detail::op_families()) {
+    if (const OpDef* def = find_in(family)) return def;
+  }
+  return nullptr;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of slice.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/slice.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL PartialShape slice_shape(const NodeSpec& node, std::size_t) {
+  const Output& x = node.inputs[0];
+  for (std::size_t i = 1; i < 3; ++i) require_rank(label(node), node.inputs[i], 1);
+  const PartialShape ranks = merged_shape(label(node), node.inputs[1], node.inputs[2]);
+  if (ranks.has_rank() && ranks[0] != kUnknownDim) require_rank(label(node), x, static_cast<std::size_t>(ranks[0]));
+  const auto begin = constant_integers(node.inputs[1]);
+  const auto size = constant_integers(node.inputs[2]);
+  if (!size) return x.shape().has_rank() ? unknown_of_rank(x.shape().rank()) : unknown_of_extent(ranks);
+  Dims dims = *size;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t extent = x.shape().has_rank() ? x.shape()[i] : kUnknownDim;
+    const std::int64_t from = begin ? (*begin)[i] : 0;
+    const bool fits =
+        from >= 0 && dims[i] >= -1 && (extent == kUnknownDim || (from <= extent && dims[i] <= extent - from));
+    if (!fits) {
+      throw InvalidArgumentError("{}: begin {} and size {} leave {}", label(node),
+                                 begin ? dims_to_string(*begin) : "(unknown)", dims_to_string(*size), x);
+    }
+    if (dims[i] == -1 && extent != kUnknownDim && begin) dims[i] = extent - from;
+  }
+  return shape_of(dims);
+}
+
+/// Input 0 with each dimension changed by `change(extent, its row of the constant in input 1)`, which may say that it
+/// overflows.
+template <class Change>
+PartialShape changed(const NodeSpec& node, std::size_t columns, Change change) {
+  const PartialShape& from = node.inputs[0].shape();
+  const PartialShape& rows = node.inputs[1].shape();
+  require_rank(label(node), node.inputs[1], columns);
+  if (rows.has_rank() && rows[0] != kUnknownDim)
+    require_rank(label(node), node.inputs[0], static_cast<std::size_t>(rows[0]));
+  const auto amounts = constant_integers(node.inputs[1]);
+  for (const std::int64_t amount : amounts.value_or(Dims()))
+    if (amount < 0) throw InvalidArgumentError("{}: the amount {} is negative", label(node), amount);
+  if (!from.has_rank()) return unknown_of_extent(rows);
+  if (!amounts || amounts->size() != columns * from.rank()) return unknown_of_rank(from.rank());
+  Dims dims = dims_of(from);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != kUnknownDim && !change(dims[i], amounts->data() + columns * i)) dims[i] = kUnknownDim;
+  }
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape pad_shape(const NodeSpec& node, std::size_t) {
+  return changed(node, 2, [](std::int64_t& dim, const std::int64_t* amount) {
+    return !__builtin_add_overflow(dim, amount[0], &dim) && !__builtin_add_overflow(dim, amount[1], &dim);
+  });
+}
+
+TRAINHOOK_DECL PartialShape tile_shape(const NodeSpec& node, std::size_t) {
+  return changed(
+      node, 1, [](std::int64_t& dim, const std::int64_t* times) { return !__builtin_mul_overflow(dim, *times, &dim); });
+}
+
+TRAINHOOK_DECL PartialShape fill_shape(const NodeSpec& node, std::size_t) {
+  require_rank(label(node), node.inputs[1], 0);
+  return shape_rules::dims_in<0>(node, 0);
+}
+
+TRAINHOOK_DECL PartialShape broadcast_to_shape(const NodeSpec& node, std::size_t) {
+  const PartialShape& from = node.inputs[0].shape();
+  const PartialShape to = shape_rules::dims_in<1>(node, 0);
+  if (!from.has_rank() || !to.has_rank()) return to;
+  bool fits = from.rank() <= to.rank();
+  for (std::size_t back = 1; fits && back <= from.rank(); ++back) {
+    const std::int64_t dim = from[from.rank() - back];
+    fits = dim == 1 || may_equal(dim, to[to.rank() - back]);
+  }
+  if (!fits) throw InvalidArgumentError("{}: {} cannot be broadcast to {}", label(node), node.inputs[0], to);
+  return to;
+}
+
+/// Select takes a condition like the values, a scalar, or one for each row.
+TRAINHOOK_DECL PartialShape select_shape(const NodeSpec& node, std::size_t) {
+  const PartialShape values = merged_shape(label(node), node.inputs[1], node.inputs[2]);
+  const PartialShape& condition = node.inputs[0].shape();
+  if (!condition.has_rank() || condition.rank() == 0 || !values.has_rank()) return values;
+  const bool fits = condition.compatible_with(values) ||
+                    (condition.rank() == 1 && values.rank() > 0 && may_equal(condition[0], values[0]));
+  if (!fits)
+    throw InvalidArgumentError("{}: {} does not choose between {}s", label(node), node.inputs[0], node.inputs[1]);
+  return values;
+}
+
+TRAINHOOK_DECL PartialShape select_v2_shape(const NodeSpec& node, std::size_t) {
+  const std::string op = label(node);
+  const PartialShape values = broadcast_shape(op, node.inputs[1], node.inputs[2]);
+  const PartialShape with_x = broadcast_shape(op, node.inputs[0], node.inputs[1]);
+  const PartialShape with_y = broadcast_shape(op, node.inputs[0], node.inputs[2]);
+  if (!values.has_rank() || !with_x.has_rank() || !with_y.has_rank()) return {};
+  const std::size_t rank = std::max({values.rank(), with_x.rank(), with_y.rank()});
+  Dims dims(rank, 1);
+  for (const PartialShape& shape : {values, with_x, with_y}) {
+    for (std::size_t back = 1; back <= shape.rank(); ++back)
+      dims[rank - back] = broadcast_dim(dims[rank - back], shape[shape.rank() - back]).value_or(kUnknownDim);
+  }
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL Output slice_with(const Output& x, const Output& begin, const Output& extents,
+                                 const PartialShape& shape) {
+  return add_node(x.graph(), slice_ops(),
+                  {.type = "Slice", .inputs = {x, begin, extents}, .outputs = {{x.dtype(), shape}}})
+      .output();
+}
+
+/// The axes of the broadcast shape of `x` and `other` over which a gradient is summed to fit `x`; nothing if only
+/// running can tell.
+TRAINHOOK_DECL std::optional<Dims> broadcast_axes(const PartialShape& x, const PartialShape& other) {
+  if (!x.has_rank() || !other.has_rank()) return std::nullopt;
+  const std::size_t rank = std::max(x.rank(), other.rank());
+  Dims axes;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t back = rank - i;
+    const std::int64_t mine = back <= x.rank() ? x[x.rank() - back] : 0;  // 0: a dimension that x lacks
+    const std::int64_t its = back <= other.rank() ? other[other.rank() - back] : 1;
+    if (mine == kUnknownDim && its != 1) return std::nullopt;
+    if (back > x.rank() || (mine == 1 && its != 1)) axes.push_back(static_cast<std::int64_t>(i));
+  }
+  return axes;
+}
+
+/// `grad` summed over `axes`.
+TRAINHOOK_DECL Output sum_over(const GradientContext& context, const Output& grad, const Dims& axes, bool keep_dims) {
+  const Output indices = constant_ints(grad.graph(), axes, "Sum/reduction_indices");
+  return context.add("Sum", {grad, indices}, {{"keep_dims", keep_dims}});
+}
+
+TRAINHOOK_DECL Output unbroadcast(const GradientContext& context, const Output& grad, const Output& x,
+                                  const Output& other) {
+  if (x == other || (x.shape().is_fully_known() && x.shape() == other.shape())) return grad;
+  if (const auto axes = broadcast_axes(x.shape(), other.shape())) {
+    if (axes->empty()) return grad;
+    const std::size_t rank = std::max(x.shape().rank(), other.shape().rank());
+    const bool same_rank = x.shape().rank() == rank;
+    const bool only_leading = static_cast<std::size_t>(axes->back()) < rank - x.shape().rank();
+    const Output summed = sum_over(context, grad, *axes, same_rank);
+    return same_rank || only_leading ? summed : reshape_like(summed, x);
+  }
+  const Output mine = shape_tensor(x);
+  const Output its = shape_tensor(other);
+  const Output axes = add_op(slice_ops(), "BroadcastGradientArgs", {}, {mine, its});
+  const Output summed = context.add("Sum", {grad, axes}, {{"keep_dims", false}});
+  const NodeSpec back{.type = "Reshape", .inputs = {summed, mine}, .outputs = {{grad.dtype(), x.shape()}}};
+  return add_node(x.graph(), array_ops(), back).output();
+}
+
+TRAINHOOK_DECL Output fill_value(const Output& grad) {
+  return grad.node().type() == "Fill" ? grad.node().inputs()[1] : Output();
+}
+
+TRAINHOOK_DECL Grads slice_grad(const GradientContext& context) {
+  const Output x = context.input(0);
+  const auto begin = constant_integers(context.input(1));
+  const PartialShape& cut = context.output().shape();
+  if (!begin || !x.shape().has_rank()) {
+    throw UnimplementedError("the gradient of {} (Slice) needs constant bounds and a known rank",
+                             context.node().name());
+  }
+  std::vector<PadAmount> paddings;
+  for (std::size_t i = 0; i < begin->size(); ++i) {
+    const bool whole = (*begin)[i] == 0 && constant_integers(context.input(2)).value_or(*begin)[i] == -1;
+    if (!whole && (x.shape()[i] == kUnknownDim || cut[i] == kUnknownDim)) {
+      throw UnimplementedError("the gradient of {} (Slice) needs a known extent of dimension {}", context.node().name(),
+                               i);
+    }
+    paddings.push_back({(*begin)[i], whole ? 0 : x.shape()[i] - cut[i] - (*begin)[i]});
+  }
+  return {pad(context.grad(), paddings), Output(), Output()};
+}
+
+TRAINHOOK_DECL Grads pad_grad(const GradientContext& context) {
+  const Output x = context.input(0);
+  const auto paddings = constant_integers(context.input(1));
+  if (!paddings) throw UnimplementedError("the gradient of {} (Pad) needs constant paddings", context.node().name());
+  Dims begin;
+  for (std::size_t i = 0; i < paddings->size(); i += 2) begin.push_back((*paddings)[i]);
+  if (x.shape().is_fully_known()) return {slice(context.grad(), begin, dims_of(x.shape())), Output()};
+  const Output from = constant_ints(context.graph(), begin, "begin");
+  return {slice_with(context.grad(), from, trainhook::shape(x), x.shape()), Output()};
+}
+
+/// The copies that tiling made, as dimensions of their own, summed.
+TRAINHOOK_DECL Grads tile_grad(const GradientContext& context) {
+  const Output x = context.input(0);
+  const auto multiples = constant_integers(context.input(1));
+  if (!multiples || !x.shape().is_fully_known()) {
+    throw UnimplementedError("the gradient of {} (Tile) needs a known shape and constant multiples",
+                             context.node().name());
+  }
+  Dims split;
+  Dims copies;
+  for (std::size_t i = 0; i < multiples->size(); ++i) {
+    copies.push_back(static_cast<std::int64_t>(split.size()));
+    split.push_back((*multiples)[i]);
+    split.push_back(x.shape()[i]);
+  }
+  if (split.size() > kMaxRank) {
+    throw UnimplementedError("the gradient of {} (Tile) is limited to rank {}", context.node().name(), kMaxRank / 2);
+  }
+  return {sum_over(context, reshape(context.grad(), split), copies, false), Output()};
+}
+
+TRAINHOOK_DECL Grads fill_grad(const GradientContext& context) {
+  if (!context.output().shape().has_rank())
+    throw UnimplementedError("the gradient of {} (Fill) needs a known rank", context.node().name());
+  Dims axes(context.output().shape().rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  return {Output(), sum_over(context, context.grad(), axes, false)};
+}
+
+TRAINHOOK_DECL Grads broadcast_to_grad(const GradientContext& context) {
+  const Output x = context.input(0);
+  if (x.shape() == context.output().shape() && x.shape().is_fully_known()) return {context.grad(), Output()};
+  return {unbroadcast(context, context.grad(), x, context.output()), Output()};
+}
+
+TRAINHOOK_DECL Grads select_v2_grad(const GradientContext& context) {
+  const Output condition = context.input(0);
+  const Output grad = context.grad();
+  Grads result(3);
+  if (context.needs(1)) result[1] = unbroadcast(context, where(condition, grad, 0), context.input(1), context.output());
+  if (context.needs(2)) result[2] = unbroadcast(context, where(condition, 0, grad), context.input(2), context.output());
+  return result;
+}
+
+inline constexpr std::array kSliceOps{
+    OpDef{"BroadcastGradientArgs", "T T -> T T", "T:{int32,int64}=int32", shape_rules::vector},
+    OpDef{"BroadcastTo", "T Tidx -> T", "Tidx:{int32,int64}=int32", broadcast_to_shape, broadcast_to_grad},
+    OpDef{"Fill", "index_type T -> T", "index_type:{int32,int64}=int32", fill_shape, fill_grad},
+    OpDef{"Pad", "T Tpaddings -> T", "Tpaddings:{int32,int64}=int32", pad_shape, pad_grad},
+    OpDef{"Select", "bool T T -> T", "", select_shape},
+    OpDef{"SelectV2", "bool T T -> T", "", select_v2_shape, select_v2_grad},
+    OpDef{"Slice", "T Index Index -> T", "Index:{int32,int64}", slice_shape, slice_grad},
+    OpDef{"Tile", "T Tmultiples -> T", "Tmultiples:{int32,int64}=int32", tile_shape, tile_grad},
+};
+
+TRAINHOOK_DECL std::span<const OpDef> slice_ops() noexcept { return kSliceOps; }
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Output slice(Output x, const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& size,
+                            std::string_view name) {
+  Graph& graph = detail::graph_of("Slice", x);
+  if (begin.size() != size.size())
+    throw InvalidArgumentError("Slice: begin and size name {} and {} dimensions", begin.size(), size.size());
+  const Output from = detail::constant_ints(graph, begin, fmt::format("{}/begin", name));
+  const Output extents = detail::constant_ints(graph, size, fmt::format("{}/size", name));
+  return detail::add_op(detail::slice_ops(), "Slice", name, {x, from, extents});
+}
+
+TRAINHOOK_DECL Output pad(Output x, const std::vector<PadAmount>& paddings, std::string_view name) {
+  Graph& graph = detail::graph_of("Pad", x);
+  Tensor amounts = Tensor::uninitialized(DType::Int32, Shape{static_cast<std::int64_t>(paddings.size()), 2});
+  const std::span<std::int32_t> flat = amounts.overwrite_data<std::int32_t>();
+  for (std::size_t i = 0; i < paddings.size(); ++i) {
+    const auto [before, after] = paddings[i];
+    if (before < 0 || after < 0) throw InvalidArgumentError("Pad {}: the padding of dimension {} is negative", name, i);
+    flat[2 * i] = static_cast<std::int32_t>(before);
+    flat[2 * i + 1] = static_cast<std::int32_t>(after);
+  }
+  const Output around = constant(graph, amounts, fmt::format("{}/paddings", name));
+  return detail::add_op(detail::slice_ops(), "Pad", name, {x, around});
+}
+
+TRAINHOOK_DECL Output tile(Output x, const std::vector<std::int64_t>& multiples, std::string_view name) {
+  const Output times = detail::constant_ints(detail::graph_of("Tile", x), multiples, fmt::format("{}/multiples", name));
+  return detail::add_op(detail::slice_ops(), "Tile", name, {x, times});
+}
+
+TRAINHOOK_DECL Output fill(Output dims, Output value, std::string_view name) {
+  return detail::add_op(detail::slice_ops(), "Fill", name, {dims, value});
+}
+
+TRAINHOOK_DECL Output broadcast_to(Output x, Output dims, std::string_view name) {
+  return detail::add_op(detail::slice_ops(), "BroadcastTo", name, {x, dims});
+}
+
+TRAINHOOK_DECL Output where(Output condition, const Operand& if_true, const Operand& if_false, std::string_view name) {
+  const auto [x, y] = detail::both("SelectV2", if_true, if_false);
+  return detail::add_op(detail::slice_ops(), "SelectV2", name, {condition, x, y});
+}
+
+}  // namespace trainhook

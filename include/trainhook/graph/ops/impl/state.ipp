@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of state.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/state.hpp>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+
+namespace trainhook::detail {
+
+/// The shape of the variable, input 0, which that of the value must fit.
+TRAINHOOK_DECL PartialShape updated_shape(const NodeSpec& node, std::size_t) {
+  const Output& variable = node.inputs[0];
+  const Output& value = node.inputs[1];
+  if (!variable.shape().compatible_with(value.shape()))
+    throw InvalidArgumentError("{}: {} does not fit the variable {}", label(node), value, variable);
+  return variable.shape();
+}
+
+TRAINHOOK_DECL PartialShape assign_shape(const NodeSpec& node, std::size_t index) {
+  return attr_of<bool>(node, "validate_shape") ? updated_shape(node, index) : node.inputs[1].shape();
+}
+
+/// The shape of the variable. Each index names a row of it; updates hold such rows, or are one number for all.
+TRAINHOOK_DECL PartialShape scatter_shape(const NodeSpec& node, std::size_t) {
+  const PartialShape& variable = node.inputs[0].shape();
+  const PartialShape& indices = node.inputs[1].shape();
+  const PartialShape& updates = node.inputs[2].shape();
+  const bool is_known = variable.has_rank() && indices.has_rank() && updates.has_rank();
+  if (!is_known || updates.rank() == 0) return variable;
+  Dims dims = dims_of(indices);
+  if (variable.rank() > 0) dims.insert(dims.end(), variable.dims().begin() + 1, variable.dims().end());
+  if (variable.rank() == 0 || !shape_of(dims).compatible_with(updates)) {
+    throw InvalidArgumentError("{}: {} are not rows of {} for indices {}", label(node), node.inputs[2], node.inputs[0],
+                               node.inputs[1]);
+  }
+  return variable;
+}
+
+inline constexpr std::string_view kUpdate = "T:number use_locking:bool=false";
+inline constexpr std::string_view kScatter = "T:number Tindices:{int32,int64}";
+
+inline constexpr std::array kStateOps{
+    OpDef{"Assign", "T T -> T", "validate_shape:bool=true use_locking:bool=true", assign_shape, no_gradient},
+    OpDef{"AssignAdd", "T T -> T", kUpdate, updated_shape, no_gradient},
+    OpDef{"AssignSub", "T T -> T", kUpdate, updated_shape, no_gradient},
+    OpDef{"IsVariableInitialized", "dtype -> bool", "", shape_rules::scalar},
+    OpDef{"ScatterAdd", "T Tindices T -> T", kScatter, scatter_shape, no_gradient},
+    OpDef{"ScatterSub", "T Tindices T -> T", kScatter, scatter_shape, no_gradient},
+    OpDef{"ScatterUpdate", "T Tindices T -> T", "Tindices:{int32,int64}", scatter_shape, no_gradient},
+    OpDef{"VariableV2", "-> dtype",
+          "dtype:type shape:shape container:string= shared_name:string=", shape_rules::attr_shape},
+};
+
+TRAINHOOK_DECL std::span<const OpDef> state_ops() noexcept { return kStateOps; }
+
+TRAINHOOK_DECL Output assign_op(std::string_view type, const Variable& variable, const Operand& operand, Attrs attrs,
+                                std::string_view name) {
+  if (!variable.handle.has_value()) throw InvalidArgumentError("{}: the variable is empty, it names no node", type);
+  return add_op(state_ops(), type, name, {variable.ref(), operand.beside(variable.ref(), "value")}, std::move(attrs));
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_value, const VariableOptions& options) {
+  if (!initial_value.has_value()) throw InvalidArgumentError("variable {}: its initial value is an empty Output", name);
+  Graph& graph = initial_value.graph();
+  const PartialShape shape = initial_value.shape();
+  if (!shape.is_fully_known()) {
+    throw InvalidArgumentError("variable {}: the shape of its initial value, {}, is not fully known", name, shape);
+  }
+  Variable variable;
+  variable.trainable = options.trainable;
+  variable.initial_value = initial_value;
+  variable.handle = detail::add_node(
+      graph, detail::state_ops(),
+      {.type = "VariableV2", .name = std::string(name), .attrs = {{"dtype", initial_value.dtype()}, {"shape", shape}}});
+  const Graph::Scope top_level = graph.top_level();
+  variable.initializer = detail::add_op(detail::state_ops(), "Assign", variable.name() + "/Assign",
+                                        {variable.ref(), initial_value}, {{"use_locking", true}})
+                             .operation();
+  variable.read = identity(variable.ref(), variable.name() + "/read");
+  for (const std::string& key : options.collections) graph.add_to_collection(key, variable);
+  if (options.trainable) graph.add_to_collection(graph_keys::kTrainableVariables, variable);
+  return variable;
+}
+
+TRAINHOOK_DECL Output assign(const Variable& variable, const Operand& value, std::string_view name) {
+  return detail::assign_op("Assign", variable, value, {{"use_locking", false}}, name);
+}
+
+TRAINHOOK_DECL Output assign_add(const Variable& variable, const Operand& value, std::string_view name) {
+  return detail::assign_op("AssignAdd", variable, value, {}, name);
+}
+
+TRAINHOOK_DECL Output assign_sub(const Variable& variable, const Operand& value, std::string_view name) {
+  return detail::assign_op("AssignSub", variable, value, {}, name);
+}
+
+TRAINHOOK_DECL Output is_variable_initialized(const Variable& variable, std::string_view name) {
+  if (!variable.handle.has_value())
+    throw InvalidArgumentError("IsVariableInitialized: the variable is empty, it names no node");
+  return detail::add_op(detail::state_ops(), "IsVariableInitialized", name, {variable.ref()});
+}
+
+TRAINHOOK_DECL Operation variables_initializer(Graph& graph, const std::vector<Variable>& variables,
+                                               std::string_view name) {
+  std::vector<Operation> initializers;
+  for (const Variable& variable : variables) {
+    if (variable.initializer.has_value()) initializers.push_back(variable.initializer);
+  }
+  return group(graph, std::move(initializers), name);
+}
+
+}  // namespace trainhook

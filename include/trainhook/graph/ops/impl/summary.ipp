@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of summary.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/summary.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+
+namespace trainhook::summary::detail {
+
+inline constexpr std::array kSummaryOps{
+    OpDef{"HistogramSummary", "string T -> string", "T:real=float32", shape_rules::scalar},
+    OpDef{"ImageSummary", "string T -> string",
+          "T:{uint8,floating}=float32 max_images:int=3 bad_color:tensor=[255,0,0,255]", shape_rules::scalar},
+    OpDef{"MergeSummary", "N*string -> string", "", shape_rules::scalar},
+    OpDef{"ScalarSummary", "string T -> string", "T:real", shape_rules::scalar},
+    OpDef{"TensorSummaryV2", "string T string -> string", "", shape_rules::scalar},
+};
+
+TRAINHOOK_DECL std::span<const OpDef> summary_ops() noexcept { return kSummaryOps; }
+
+/// A summary's name as a node can bear it: other characters become `_`, leading slashes go.
+TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
+  name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
+  std::string clean(name);
+  for (char& c : clean) {
+    const bool allowed =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' || c == '/';
+    if (!allowed) c = '_';
+  }
+  if (clean != name) log_info("summary '{}' is called '{}'", name, clean);
+  return clean;
+}
+
+TRAINHOOK_DECL Output add_summary(std::string_view type, std::string_view given_name, std::string_view tag_input,
+                                  const Output& values, Attrs attrs,
+                                  const std::vector<std::pair<std::string_view, Tensor>>& more) {
+  Graph& graph = values.graph();
+  const std::string tag = graph.unique_name(clean_tag(given_name));
+  const Graph::Scope scope = graph.name_scope(tag + "/");
+  std::vector<Output> inputs{constant(graph, Tensor(tag), tag_input), values};
+  for (const auto& [name, value] : more) inputs.push_back(constant(graph, value, name));
+  const Output result = add_op(summary_ops(), type, tag + "/", std::move(inputs), std::move(attrs));
+  graph.add_to_collection(graph_keys::kSummaries, result);
+  return result;
+}
+
+}  // namespace trainhook::summary::detail
+
+namespace trainhook::summary {
+
+TRAINHOOK_DECL Output scalar(std::string_view name, Output value) {
+  detail::graph_of("ScalarSummary", value);
+  detail::require_rank("ScalarSummary", value, 0);
+  return detail::add_summary("ScalarSummary", name, "tags", value, {});
+}
+
+TRAINHOOK_DECL Output histogram(std::string_view name, Output values) {
+  detail::graph_of("HistogramSummary", values);
+  return detail::add_summary("HistogramSummary", name, "tag", values, {});
+}
+
+TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t max_outputs) {
+  detail::graph_of("ImageSummary", images);
+  detail::require_rank("ImageSummary", images, 4);
+  if (images.shape().has_rank()) {
+    const std::int64_t channels = images.shape()[3];
+    if (channels != 1 && channels != 3 && channels != 4 && channels != kUnknownDim) {
+      throw InvalidArgumentError("ImageSummary {}: {} must have 1, 3 or 4 channels", name, images);
+    }
+  }
+  if (max_outputs < 1)
+    throw InvalidArgumentError("ImageSummary {}: max_outputs must be positive, not {}", name, max_outputs);
+  return detail::add_summary("ImageSummary", name, "tag", images, {{"max_images", max_outputs}});
+}
+
+TRAINHOOK_DECL Output text(std::string_view name, Output strings) {
+  detail::graph_of("TensorSummaryV2", strings);
+  detail::require_dtype("TensorSummaryV2", strings, strings.dtype() == DType::String, "string");
+  const Tensor metadata(std::string_view("\x0a\x06\x0a\x04text", 8));  // plugin_data.plugin_name
+  return detail::add_summary("TensorSummaryV2", name, "tag", strings, {}, {{"serialized_summary_metadata", metadata}});
+}
+
+TRAINHOOK_DECL Output merge(const std::vector<Output>& inputs, std::string_view name) {
+  if (inputs.empty()) throw InvalidArgumentError("MergeSummary needs at least one summary");
+  return detail::add_op(detail::summary_ops(), "MergeSummary", fmt::format("{}/MergeSummary", name), inputs);
+}
+
+TRAINHOOK_DECL std::optional<Output> merge_all(Graph& graph, std::string_view key) {
+  const std::vector<Output> summaries = graph.collection<Output>(key);
+  if (summaries.empty()) return std::nullopt;
+  return merge(summaries);
+}
+
+}  // namespace trainhook::summary

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Ops that join tensors and pick parts of them by index: concat, stack, gather.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+
+namespace trainhook {
+namespace detail {
+
+/// ConcatOffset, ConcatV2, DynamicStitch, GatherV2, Pack, Unpack, UnsortedSegmentSum.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> join_ops() noexcept;
+
+}  // namespace detail
+
+/// `values` joined along `axis`. Source: `tf.concat`.
+TRAINHOOK_DECL Output concat(const std::vector<Output>& values, std::int64_t axis, std::string_view name = "concat");
+
+/// `values`, all of one shape, along a new dimension `axis`. Source: `tf.stack`.
+TRAINHOOK_DECL Output stack(const std::vector<Output>& values, std::int64_t axis = 0, std::string_view name = "stack");
+
+/// The slices of `params` along `axis` that `indices` name. Source: `tf.gather`.
+TRAINHOOK_DECL Output gather(Output params, Output indices, std::int64_t axis = 0, std::string_view name = "GatherV2");
+
+/// The rows of one table that `ids` name. Source: `tf.nn.embedding_lookup`.
+inline Output embedding_lookup(Output params, Output ids, std::string_view name = "embedding_lookup") {
+  return gather(params, ids, 0, name);
+}
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/join.ipp>
+#endif

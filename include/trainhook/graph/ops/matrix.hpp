@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix products, reductions and argmax.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+
+namespace trainhook {
+
+struct MatMulOptions {
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+
+/// The product of two matrices, either of them transposed first. Source: `tf.matmul` of rank 2.
+/// @throws InvalidArgumentError if the inner dimensions differ.
+TRAINHOOK_DECL Output matmul(Output a, Output b, MatMulOptions options = {}, std::string_view name = {});
+
+struct ReduceOptions {
+  std::optional<std::vector<std::int64_t>> axis{};  ///< the dimensions to reduce; without a value, all of them
+  bool keep_dims = false;                           ///< keep them with extent 1
+};
+
+namespace detail {
+
+/// MatMul, All, Any, ArgMax, ArgMin, Max, Mean, Min, Prod, Sum.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> matrix_ops() noexcept;
+
+/// The sum over the last dimension, which stays with extent 1.
+TRAINHOOK_DECL Output sum_of_last(const Output& x);
+
+}  // namespace detail
+
+/// The sum of elements. Source: `tf.reduce_sum`.
+TRAINHOOK_DECL Output reduce_sum(Output x, const ReduceOptions& options = {}, std::string_view name = {});
+/// The mean of elements. Source: `tf.reduce_mean`.
+TRAINHOOK_DECL Output reduce_mean(Output x, const ReduceOptions& options = {}, std::string_view name = {});
+/// The product of elements. Source: `tf.reduce_prod`.
+TRAINHOOK_DECL Output reduce_prod(Output x, const ReduceOptions& options = {}, std::string_view name = {});
+/// The largest element. Source: `tf.reduce_max`.
+TRAINHOOK_DECL Output reduce_max(Output x, const ReduceOptions& options = {}, std::string_view name = {});
+/// The smallest element. Source: `tf.reduce_min`.
+TRAINHOOK_DECL Output reduce_min(Output x, const ReduceOptions& options = {}, std::string_view name = {});
+/// Whether all elements, bools, are true. Source: `tf.reduce_all`.
+TRAINHOOK_DECL Output reduce_all(Output x, const ReduceOptions& options = {}, std::string_view name = {});
+/// Whether any element, a bool, is true. Source: `tf.reduce_any`.
+TRAINHOOK_DECL Output reduce_any(Output x, const ReduceOptions& options = {}, std::string_view name = {});
+
+/// The index of the largest element along an axis; of equal ones the first. Source: `tf.argmax`.
+TRAINHOOK_DECL Output argmax(Output x, std::int64_t axis = 0, DType dtype = DType::Int64, std::string_view name = {});
+/// The index of the smallest element along an axis; of equal ones the first. Source: `tf.argmin`.
+TRAINHOOK_DECL Output argmin(Output x, std::int64_t axis = 0, DType dtype = DType::Int64, std::string_view name = {});
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/matrix.ipp>
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Ops that draw random numbers, and their seeds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+#include <trainhook/graph/operand.hpp>
+
+namespace trainhook {
+
+/// The two seeds of a random node, its attributes `seed` and `seed2`.
+struct OpSeeds {
+  std::int64_t seed = 0;
+  std::int64_t seed2 = 0;
+};
+
+/// The seeds of the next random node: the graph's, and the node's own or, without one, a number that counts such nodes.
+/// Never both zero, which TensorFlow takes for "any". Source: `tf.compat.v1.random.get_seed`.
+TRAINHOOK_DECL OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_seed = std::nullopt);
+
+namespace detail {
+
+/// RandomStandardNormal, RandomUniform, RandomUniformInt, TruncatedNormal.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> random_ops() noexcept;
+
+}  // namespace detail
+
+struct RandomUniformOptions {
+  double minval = 0;
+  double maxval = 1;
+  DType dtype = DType::Float;
+  std::optional<std::int64_t> seed{};
+};
+/// Numbers from [minval, maxval), new ones each run. Source: `tf.random.uniform`.
+TRAINHOOK_DECL Output random_uniform(Graph& graph, const Shape& shape, const RandomUniformOptions& options = {},
+                                     std::string_view name = "random_uniform");
+
+struct RandomNormalOptions {
+  double mean = 0;
+  double stddev = 1;
+  DType dtype = DType::Float;
+  std::optional<std::int64_t> seed{};
+};
+
+/// Normally distributed numbers, new ones each run. Source: `tf.random.normal`.
+TRAINHOOK_DECL Output random_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options = {},
+                                    std::string_view name = "random_normal");
+/// Normally distributed numbers; those beyond two standard deviations are drawn again. Source:
+/// `tf.random.truncated_normal`.
+TRAINHOOK_DECL Output truncated_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options = {},
+                                       std::string_view name = "truncated_normal");
+
+/// `x` with each element dropped with probability `rate`, the others scaled by 1 / (1 - rate). The rate may be a scalar
+/// of the graph, such as a placeholder that is fed 0 to drop nothing. Source: `tf.nn.dropout`.
+/// @throws InvalidArgumentError for a number outside [0, 1), or a tensor that is no scalar of the dtype of `x`.
+TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed = std::nullopt,
+                              std::string_view name = "dropout");
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/random.ipp>
+#endif

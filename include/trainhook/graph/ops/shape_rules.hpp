@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Shape rules that several families of ops share. A rule that only one family needs is in the family's own file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/op_def.hpp>
+
+namespace trainhook::detail {
+
+using Dims = std::vector<std::int64_t>;
+
+/// Returns the shape that a tensor of dimensions stands for, as far as it is a constant or the shape of another tensor.
+TRAINHOOK_DECL PartialShape shape_in(const Output& dims);
+
+/// Returns the single integer that a constant holds, or kUnknownDim.
+TRAINHOOK_DECL std::int64_t constant_or_unknown(const Output& x);
+
+/// Returns a shape of as many unknown dimensions as the vector of shape `dims` has elements.
+TRAINHOOK_DECL PartialShape unknown_of_extent(const PartialShape& dims);
+
+/// @throws InvalidArgumentError if a dimension that `shape` has at `axis` cannot be 1.
+TRAINHOOK_DECL void require_one(const NodeSpec& node, const Output& x, std::size_t axis);
+
+/// The dimensions of input 0 with `dim` inserted at `axis`.
+TRAINHOOK_DECL PartialShape with_dim(const NodeSpec& node, std::int64_t axis, std::int64_t dim);
+
+namespace shape_rules {
+
+/// No dimensions.
+inline PartialShape scalar(const NodeSpec&, std::size_t) { return Shape{}; }
+
+/// One dimension of unknown extent.
+inline PartialShape vector(const NodeSpec&, std::size_t) { return PartialShape{kUnknownDim}; }
+
+/// The shape of input `Index`.
+template <std::size_t Index>
+PartialShape like(const NodeSpec& node, std::size_t) {
+  return node.inputs[Index].shape();
+}
+
+/// The dimensions that input `Index` holds, a vector.
+template <std::size_t Index>
+PartialShape dims_in(const NodeSpec& node, std::size_t) {
+  require_rank(label(node), node.inputs[Index], 1);
+  return shape_in(node.inputs[Index]);
+}
+
+/// The attribute `shape`.
+TRAINHOOK_DECL PartialShape attr_shape(const NodeSpec& node, std::size_t);
+
+/// Inputs 0 and 1 broadcast by NumPy's rules.
+TRAINHOOK_DECL PartialShape broadcast(const NodeSpec& node, std::size_t);
+
+/// The shape that all inputs must have.
+TRAINHOOK_DECL PartialShape merged(const NodeSpec& node, std::size_t);
+
+}  // namespace shape_rules
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/shape_rules.ipp>
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Ops that cut and enlarge: slice, pad, tile, fill, broadcast_to, where.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+#include <trainhook/graph/operand.hpp>
+
+namespace trainhook {
+namespace detail {
+
+/// BroadcastGradientArgs, BroadcastTo, Fill, Pad, Select, SelectV2, Slice, Tile.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> slice_ops() noexcept;
+
+/// `Slice` with bounds that are tensors, and a result of shape `shape`.
+TRAINHOOK_DECL Output slice_with(const Output& x, const Output& begin, const Output& extents,
+                                 const PartialShape& shape);
+
+/// `grad`, of the broadcast shape of `x` and `other`, summed to the shape of `x`.
+TRAINHOOK_DECL Output unbroadcast(const GradientContext& context, const Output& grad, const Output& x,
+                                  const Output& other);
+
+/// The scalar that fills `grad` if it is a Fill, else an empty output: a product with it needs no broadcast.
+TRAINHOOK_DECL Output fill_value(const Output& grad);
+
+}  // namespace detail
+
+/// The part of `x` that starts at `begin` and has extents `size`; -1 means all that is left. Source: `tf.slice`.
+TRAINHOOK_DECL Output slice(Output x, const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& size,
+                            std::string_view name = "Slice");
+
+/// The number of zeros before and after a dimension.
+using PadAmount = std::array<std::int64_t, 2>;
+
+/// `x` with zeros around it. Source: `tf.pad`, mode CONSTANT.
+TRAINHOOK_DECL Output pad(Output x, const std::vector<PadAmount>& paddings, std::string_view name = "Pad");
+
+/// `x` repeated `multiples[i]` times along dimension i. Source: `tf.tile`.
+TRAINHOOK_DECL Output tile(Output x, const std::vector<std::int64_t>& multiples, std::string_view name = "Tile");
+
+/// A tensor of shape `dims` whose elements are all the scalar `value`. Source: `tf.fill`.
+TRAINHOOK_DECL Output fill(Output dims, Output value, std::string_view name = {});
+
+/// `x` repeated to shape `dims` by NumPy's rules. Source: `tf.broadcast_to`.
+TRAINHOOK_DECL Output broadcast_to(Output x, Output dims, std::string_view name = {});
+
+/// Elements of `if_true` where `condition` holds, of `if_false` elsewhere; all three broadcast. Source: `tf.where` with
+/// three arguments.
+TRAINHOOK_DECL Output where(Output condition, const Operand& if_true, const Operand& if_false,
+                            std::string_view name = {});
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/slice.ipp>
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Ops that make variables and change them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+#include <trainhook/graph/operand.hpp>
+#include <trainhook/graph/variable.hpp>
+
+namespace trainhook {
+namespace detail {
+
+/// Assign, AssignAdd, AssignSub, IsVariableInitialized, ScatterAdd, ScatterSub, ScatterUpdate, VariableV2. References
+/// count as what they refer to.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> state_ops() noexcept;
+
+}  // namespace detail
+
+struct VariableOptions {
+  bool trainable = true;
+  std::vector<std::string> collections = {std::string(graph_keys::kGlobalVariables)};
+};
+
+/// Adds a variable with an initial value, under the current name scope.
+/// @throws InvalidArgumentError if the initial value is empty or its shape is not fully known. Source:
+/// `tf.compat.v1.Variable` with `use_resource=False`.
+TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_value, const VariableOptions& options = {});
+
+/// Sets a variable; the result is its new value. Source: `tf.compat.v1.assign`.
+/// @throws InvalidArgumentError if dtype or shape do not fit.
+TRAINHOOK_DECL Output assign(const Variable& variable, const Operand& value, std::string_view name = {});
+/// Adds to a variable; the result is its new value. Source: `tf.compat.v1.assign_add`.
+TRAINHOOK_DECL Output assign_add(const Variable& variable, const Operand& value, std::string_view name = {});
+/// Subtracts from a variable; the result is its new value. Source: `tf.compat.v1.assign_sub`.
+TRAINHOOK_DECL Output assign_sub(const Variable& variable, const Operand& value, std::string_view name = {});
+
+/// Whether a variable has a value yet. Source: `tf.compat.v1.is_variable_initialized`.
+TRAINHOOK_DECL Output is_variable_initialized(const Variable& variable, std::string_view name = {});
+
+/// An operation that gives each of `variables` its initial value. Source: `tf.compat.v1.variables_initializer`.
+TRAINHOOK_DECL Operation variables_initializer(Graph& graph, const std::vector<Variable>& variables,
+                                               std::string_view name = "init");
+/// An operation that gives every global variable its initial value. Source:
+/// `tf.compat.v1.global_variables_initializer`.
+inline Operation global_variables_initializer(Graph& graph) {
+  return variables_initializer(graph, global_variables(graph));
+}
+/// An operation that gives every local variable its initial value. Source: `tf.compat.v1.local_variables_initializer`.
+inline Operation local_variables_initializer(Graph& graph) {
+  return variables_initializer(graph, local_variables(graph));
+}
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/state.ipp>
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// strided_slice: parts of a tensor as Python's brackets name them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+
+namespace trainhook {
+
+/// Bit i of a mask is about entry i of begin, end and strides.
+struct StridedSliceMasks {
+  std::int64_t begin = 0;        ///< starts at the start of the dimension; `begin` is ignored
+  std::int64_t end = 0;          ///< stops at the end of the dimension; `end` is ignored
+  std::int64_t ellipsis = 0;     ///< takes as many whole dimensions as are left; at most one bit
+  std::int64_t new_axis = 0;     ///< inserts a dimension of extent 1
+  std::int64_t shrink_axis = 0;  ///< takes the element at `begin` and drops the dimension
+};
+
+namespace detail {
+
+/// StridedSlice, StridedSliceGrad.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> strided_slice_ops() noexcept;
+
+/// Begin, end and strides of a slice as far as they are known.
+struct StridedSliceBounds {
+  std::span<const std::int64_t> begin{};
+  std::span<const std::int64_t> end{};
+  std::span<const std::int64_t> strides{};
+};
+
+/// What a slice takes of each dimension, and the shape that comes out.
+struct StridedParts {
+  InlineVector<std::int64_t, kMaxRank> begin{};
+  InlineVector<std::int64_t, kMaxRank> step{};
+  InlineVector<std::int64_t, kMaxRank> count{};  ///< kUnknownDim if the extent is unknown
+  InlineVector<std::int64_t, kMaxRank> result{};
+};
+
+/// Works out a slice, one dimension after the other. Source: `tf.strided_slice`.
+class StridedSlicer {
+ public:
+  TRAINHOOK_DECL StridedSlicer(std::span<const std::int64_t> dims, const StridedSliceBounds& bounds,
+                               const StridedSliceMasks& masks);
+
+  /// @throws InvalidArgumentError for bounds that do not fit the dimensions.
+  [[nodiscard]] TRAINHOOK_DECL StridedParts parts();
+
+ private:
+  static constexpr std::size_t kMostEntries = 32;  // that masks have bits for
+
+  [[nodiscard]] static bool has(std::int64_t mask, std::size_t i) noexcept { return (mask >> i & 1) != 0; }
+
+  /// How many dimensions the entries from `i` on are about.
+  [[nodiscard]] TRAINHOOK_DECL std::size_t dimensions_from(std::size_t i) const noexcept;
+
+  /// Takes all dimensions but the last `left`.
+  TRAINHOOK_DECL void take_whole(std::size_t left);
+
+  TRAINHOOK_DECL void add(std::int64_t begin, std::int64_t step, std::int64_t count, bool stays);
+  TRAINHOOK_DECL void take(std::size_t i);
+
+  std::span<const std::int64_t> dims_;
+  StridedSliceBounds bounds_;
+  StridedSliceMasks masks_;
+  StridedParts parts_{};
+};
+
+}  // namespace detail
+
+/// The elements of `x` from `begin` to before `end`, `strides` apart; negative bounds count from the end of a
+/// dimension, and bounds beyond it stop there. `x[1:, ::-1]` is `strided_slice(x, {1, 0}, {0, 0}, {1, -1}, {.begin = 2,
+/// .end = 3})`. Source: `tf.strided_slice`.
+TRAINHOOK_DECL Output strided_slice(Output x, const std::vector<std::int64_t>& begin,
+                                    const std::vector<std::int64_t>& end, const std::vector<std::int64_t>& strides,
+                                    const StridedSliceMasks& masks = {}, std::string_view name = "StridedSlice");
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/strided_slice.ipp>
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Summaries: nodes whose value is a serialized `Summary` for TensorBoard.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+
+namespace trainhook::summary {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// HistogramSummary, ImageSummary, MergeSummary, ScalarSummary, TensorSummaryV2.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> summary_ops() noexcept;
+
+/// Adds a summary whose tag is its node's name; `more` are further inputs, constants by name.
+TRAINHOOK_DECL Output add_summary(std::string_view type, std::string_view given_name, std::string_view tag_input,
+                                  const Output& values, Attrs attrs,
+                                  const std::vector<std::pair<std::string_view, Tensor>>& more = {});
+
+}  // namespace detail
+
+// The tag that TensorBoard shows is the name of the summary's node: `name` under the current name scope, with `_1`,
+// `_2`, ... appended if a node or a scope has that name already. A summary `w` of a variable `w` has the tag `w_1`, as
+// in TensorFlow 1.
+
+/// The value of a scalar, for the chart `name`. Source: `tf.compat.v1.summary.scalar`.
+TRAINHOOK_DECL Output scalar(std::string_view name, Output value);
+
+/// How the elements of `values` are distributed. Source: `tf.compat.v1.summary.histogram`.
+TRAINHOOK_DECL Output histogram(std::string_view name, Output values);
+
+/// The first `max_outputs` of `images`, uint8 or floating [batch, height, width, 1 | 3 | 4]. Source:
+/// `tf.compat.v1.summary.image`.
+TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t max_outputs = 3);
+
+/// Strings for the text dashboard. Source: `tf.compat.v1.summary.text`.
+TRAINHOOK_DECL Output text(std::string_view name, Output strings);
+
+/// All of `inputs` in one. Source: `tf.compat.v1.summary.merge`.
+TRAINHOOK_DECL Output merge(const std::vector<Output>& inputs, std::string_view name = "Merge");
+
+/// All summaries of the graph in one, or nothing if it has none. Source: `tf.compat.v1.summary.merge_all`.
+TRAINHOOK_DECL std::optional<Output> merge_all(Graph& graph, std::string_view key = graph_keys::kSummaries);
+
+}  // namespace trainhook::summary
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph/ops/impl/summary.ipp>
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of tensor_shape_proto.hpp.
+#pragma once
+
+#include <trainhook/proto/tensor_shape_proto.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL TensorShapeMessage shape_message(std::span<const std::int64_t> dims) {
+  TensorShapeMessage shape;
+  for (const std::int64_t size : dims) shape.dim.push_back({size});
+  return shape;
+}
+
+TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape) {
+  std::vector<std::int64_t> dims;
+  for (const TensorDimMessage& dim : shape.dim) dims.push_back(dim.size);
+  return dims;
+}
+
+TRAINHOOK_DECL std::int64_t read_shape_dim(WireReader dim) {
+  TensorDimMessage message;
+  read_message(dim, message);
+  return message.size;
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Protobuf messages as structs: one table of fields for each struct serves to write it, to read it, and for its text
+/// form.
+///
+///     struct VersionMessage {
+///       std::int32_t producer = 0;
+///       std::vector<std::int32_t> bad_consumers{};
+///     };
+///     template <>
+///     inline constexpr auto kFields<VersionMessage> = std::tuple(field(1, "producer", &VersionMessage::producer),
+///                                                                field(3, "bad_consumers",
+///                                                                &VersionMessage::bad_consumers));
+///
+/// The type of a member says how its field is written:
+///
+/// | member                                | field                                                                  |
+/// |---------------------------------------|------------------------------------------------------------------------|
+/// | integer, bool, enum                   | varint; left out if it is zero                                         |
+/// | `Fixed32`, float, double              | four or eight bytes; left out if it is zero                            |
+/// | `std::string`, `std::string_view`     | string, bytes, or the bytes of a message; left out if it is empty      |
+/// | a struct with a table                 | nested message; always written                                         |
+/// | `std::optional` of these              | written if it has a value, zero or not: members of a oneof             |
+/// | a container with `push_back` of these | repeated; numbers are packed                                           |
+///
+/// Fields are written in the order of the table, which is that of their numbers: so TensorFlow's bytes come out. A
+/// `std::string_view` that was read points into the bytes that were read.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <protozero/varint.hpp>
+
+#include <trainhook/proto/wire.hpp>
+
+namespace trainhook::detail {
+
+/// A field of message `M`, whose value is of type `T`.
+template <class M, class T>
+struct Field {
+  std::uint32_t number;   ///< in files: never renumber
+  std::string_view name;  ///< in the text form
+  T M::*member;
+};
+
+template <class M, class T>
+[[nodiscard]] constexpr Field<M, T> field(std::uint32_t number, std::string_view name, T M::*member) {
+  return {number, name, member};
+}
+
+/// The fields of message `M`, a tuple of `Field`. Specialised beside each struct.
+template <class M>
+inline constexpr std::tuple<> kFields{};
+
+/// A `fixed32`, which is not told from a `uint32` by its value.
+struct Fixed32 {
+  std::uint32_t value = 0;
+  friend bool operator==(Fixed32, Fixed32) = default;
+};
+
+template <class T>
+concept ProtoMessage = !std::is_same_v<std::remove_cvref_t<decltype(kFields<T>)>, std::tuple<>>;
+template <class T>
+concept ProtoNumber = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, Fixed32>;
+template <class T>
+concept ProtoBytes = std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>;
+template <class T>
+concept ProtoRepeated = !ProtoBytes<T> && requires(T& values) { values.push_back(*values.begin()); };
+
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+template <ProtoRepeated T>
+using ProtoElement = std::remove_cvref_t<decltype(*std::declval<T&>().begin())>;
+
+/// `action(member, number, name)` for each field of the message.
+template <class M, class Action>
+void for_each_member(M& message, const Action& action) {
+  std::apply([&](const auto&... fields) { (action(message.*fields.member, fields.number, fields.name), ...); },
+             kFields<std::remove_const_t<M>>);
+}
+
+// --- Writing -------------------------------------------------------------------------------------------------------
+
+template <class T>
+[[nodiscard]] constexpr std::uint32_t wire_type() {
+  if constexpr (std::is_same_v<T, Fixed32> || std::is_same_v<T, float>) return 5;
+  if constexpr (std::is_same_v<T, double>) return 1;
+  return ProtoNumber<T> ? 0 : 2;
+}
+
+template <ProtoNumber T>
+[[nodiscard]] constexpr std::uint64_t varint_of(T value) {
+  if constexpr (std::is_enum_v<T>) {
+    return varint_of(static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));  // negative ones have ten bytes
+  } else {
+    return static_cast<std::uint64_t>(value);
+  }
+}
+
+[[nodiscard]] inline std::size_t varint_size(std::uint64_t value) {
+  return static_cast<std::size_t>(protozero::length_of_varint(value));
+}
+
+template <ProtoMessage M>
+[[nodiscard]] std::size_t message_size(const M& message);
+template <ProtoMessage M>
+void append_message(std::string& bytes, const M& message);
+
+/// The bytes of `bits`, low byte first.
+template <std::unsigned_integral T>
+void append_fixed(std::string& bytes, T bits) {
+  for (std::size_t i = 0; i < sizeof bits; ++i) bytes += static_cast<char>(bits >> (8 * i) & 0xff);
+}
+
+/// Bytes of one value, without number and length.
+template <class T>
+[[nodiscard]] std::size_t payload_size(const T& value) {
+  if constexpr (ProtoBytes<T>) {
+    return value.size();
+  } else if constexpr (ProtoMessage<T>) {
+    return message_size(value);
+  } else if constexpr (wire_type<T>() == 0) {
+    return varint_size(varint_of(value));
+  } else {
+    return wire_type<T>() == 5 ? 4 : 8;
+  }
+}
+
+template <class T>
+void append_payload(std::string& bytes, const T& value) {
+  if constexpr (ProtoBytes<T>) {
+    bytes.append(value);
+  } else if constexpr (ProtoMessage<T>) {
+    append_message(bytes, value);
+  } else if constexpr (wire_type<T>() == 0) {
+    protozero::add_varint_to_buffer(&bytes, varint_of(value));
+  } else if constexpr (std::is_same_v<T, Fixed32>) {
+    append_fixed(bytes, value.value);
+  } else if constexpr (wire_type<T>() == 5) {
+    append_fixed(bytes, std::bit_cast<std::uint32_t>(value));
+  } else {
+    append_fixed(bytes, std::bit_cast<std::uint64_t>(value));
+  }
+}
+
+/// One value with its number, whatever the value.
+template <class T>
+[[nodiscard]] std::size_t element_size(std::uint32_t number, const T& value) {
+  const std::size_t size = payload_size(value);
+  return varint_size(number << 3) + (wire_type<T>() == 2 ? varint_size(size) : 0) + size;
+}
+
+template <class T>
+void append_element(std::string& bytes, std::uint32_t number, const T& value) {
+  protozero::add_varint_to_buffer(&bytes, number << 3 | wire_type<T>());
+  if constexpr (wire_type<T>() == 2) protozero::add_varint_to_buffer(&bytes, payload_size(value));
+  append_payload(bytes, value);
+}
+
+template <ProtoRepeated T>
+[[nodiscard]] std::size_t packed_size(const T& values) {
+  std::size_t size = 0;
+  for (const auto& value : values) size += payload_size(value);
+  return size;
+}
+
+template <class T>
+[[nodiscard]] std::size_t field_size(std::uint32_t number, const T& value) {
+  if constexpr (kIsOptional<T>) {
+    return value ? element_size(number, *value) : 0;
+  } else if constexpr (ProtoRepeated<T>) {
+    if constexpr (ProtoNumber<ProtoElement<T>>) {
+      const std::size_t size = packed_size(value);
+      return size == 0 ? 0 : varint_size(number << 3) + varint_size(size) + size;
+    } else {
+      std::size_t size = 0;
+      for (const auto& element : value) size += element_size(number, element);
+      return size;
+    }
+  } else if constexpr (ProtoMessage<T>) {
+    return element_size(number, value);
+  } else {
+    return value == T{} ? 0 : element_size(number, value);
+  }
+}
+
+template <class T>
+void append_field(std::string& bytes, std::uint32_t number, const T& value) {
+  if constexpr (kIsOptional<T>) {
+    if (value) append_element(bytes, number, *value);
+  } else if constexpr (ProtoRepeated<T>) {
+    if constexpr (ProtoNumber<ProtoElement<T>>) {
+      const std::size_t size = packed_size(value);
+      if (size == 0) return;
+      protozero::add_varint_to_buffer(&bytes, number << 3 | 2);
+      protozero::add_varint_to_buffer(&bytes, size);
+      for (const auto& element : value) append_payload(bytes, element);
+    } else {
+      for (const auto& element : value) append_element(bytes, number, element);
+    }
+  } else if constexpr (ProtoMessage<T>) {
+    append_element(bytes, number, value);
+  } else {
+    if (!(value == T{})) append_element(bytes, number, value);
+  }
+}
+
+template <ProtoMessage M>
+std::size_t message_size(const M& message) {
+  std::size_t size = 0;
+  for_each_member(
+      message, [&](const auto& value, std::uint32_t number, std::string_view) { size += field_size(number, value); });
+  return size;
+}
+
+/// Appends the message's bytes; allocates nothing but room in `bytes`.
+template <ProtoMessage M>
+void append_message(std::string& bytes, const M& message) {
+  for_each_member(
+      message, [&](const auto& value, std::uint32_t number, std::string_view) { append_field(bytes, number, value); });
+}
+
+/// The message's bytes.
+template <ProtoMessage M>
+[[nodiscard]] std::string message_bytes(const M& message) {
+  std::string bytes;
+  append_message(bytes, message);
+  return bytes;
+}
+
+// --- Reading -------------------------------------------------------------------------------------------------------
+
+/// Sets what is left out if it is zero to zero, whatever the struct's own default is.
+template <ProtoMessage M>
+void clear_message(M& message) {
+  for_each_member(message,
+                  [](auto& value, std::uint32_t, std::string_view) { value = std::remove_cvref_t<decltype(value)>{}; });
+}
+
+template <ProtoMessage M>
+void read_message(WireReader reader, M& message);
+
+/// Reads the value of the field at which the reader is.
+template <class T>
+void read_field(WireReader& reader, T& value) {
+  if constexpr (kIsOptional<T>) {
+    read_field(reader, value.emplace());
+  } else if constexpr (ProtoRepeated<T>) {
+    using Element = ProtoElement<T>;
+    if constexpr (std::is_arithmetic_v<Element>) {
+      reader.for_each<Element>([&](Element element) { value.push_back(element); });
+    } else {
+      Element element{};
+      read_field(reader, element);
+      value.push_back(std::move(element));
+    }
+  } else if constexpr (ProtoBytes<T>) {
+    value = T(reader.get_bytes());
+  } else if constexpr (ProtoMessage<T>) {
+    read_message(reader.get_message(), value);
+  } else if constexpr (std::is_same_v<T, Fixed32>) {
+    value.value = reader.get_fixed32();
+  } else if constexpr (std::is_same_v<T, float>) {
+    value = reader.get_float();
+  } else if constexpr (std::is_same_v<T, double>) {
+    value = reader.get_double();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    value = reader.get_bool();
+  } else {
+    value = static_cast<T>(reader.get_uint64());
+  }
+}
+
+/// Reads the fields that the table has and skips all others. Of a field that comes twice the last one counts.
+/// @throws DataLossError for bytes that are no such message.
+template <ProtoMessage M>
+void read_message(WireReader reader, M& message) {
+  clear_message(message);
+  const auto read = [&](const auto& field) {
+    if (reader.tag() != field.number) return false;
+    read_field(reader, message.*field.member);
+    return true;
+  };
+  while (reader.next()) {
+    const bool is_known = std::apply([&](const auto&... fields) { return (read(fields) || ...); }, kFields<M>);
+    if (!is_known) reader.skip();
+  }
+}
+
+/// The message that `bytes` hold; `what` names it in errors.
+template <ProtoMessage M>
+[[nodiscard]] M parse_message(std::string_view bytes, std::string_view what) {
+  M message;
+  read_message(WireReader(bytes, what), message);
+  return message;
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Prints protobuf messages in their text format: one field a line, two spaces a level, as TensorFlow writes them.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/linkage.hpp>
+
+namespace trainhook::detail {
+
+/// The characters of a string field, escaped as protobuf does, without the quotes around them.
+[[nodiscard]] TRAINHOOK_DECL std::string text_proto_escaped(std::string_view text);
+
+/// The shortest digits that read back as the same float or double, always with a point or an exponent: `1.0`, `1e-08`,
+/// `inf`, `nan`.
+template <std::floating_point T>
+[[nodiscard]] std::string text_proto_number(T value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+/// Builds the text field by field:
+/// `printer.message("node", [&] { printer.string("name", "x"); printer.enumerator("type", "DT_FLOAT"); });`
+class TextProtoPrinter {
+ public:
+  TRAINHOOK_DECL void string(std::string_view name, std::string_view value);
+
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  void number(std::string_view name, T value) {
+    line(name, fmt::format("{}", value));
+  }
+  template <std::floating_point T>
+  void number(std::string_view name, T value) {
+    line(name, text_proto_number(value));
+  }
+
+  TRAINHOOK_DECL void boolean(std::string_view name, bool value);
+
+  /// An enum's value by its symbolic name.
+  void enumerator(std::string_view name, std::string_view value) { line(name, value); }
+
+  /// A nested message; `fill` prints its fields with this printer.
+  template <class Fill>
+  void message(std::string_view name, Fill&& fill) {
+    begin_message(name);
+    std::forward<Fill>(fill)();
+    end_message();
+  }
+
+  TRAINHOOK_DECL void begin_message(std::string_view name);
+
+  /// Closes what `begin_message` opened last.
+  TRAINHOOK_DECL void end_message();
+
+  [[nodiscard]] const std::string& text() const& noexcept { return text_; }
+  [[nodiscard]] std::string text() && noexcept { return std::move(text_); }
+
+ private:
+  void indent() { text_.append(2 * depth_, ' '); }
+
+  TRAINHOOK_DECL void line(std::string_view name, std::string_view value);
+
+  std::string text_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/proto/impl/text_proto_printer.ipp>
+#endif

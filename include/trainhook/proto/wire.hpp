@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Protobuf's wire format: protozero to write, a checked reader on top of protozero to read.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <protozero/basic_pbf_writer.hpp>
+#include <protozero/buffer_string.hpp>
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
+
+namespace trainhook::detail {
+
+/// Appends fields to a string: `WireWriter writer(text); writer.add_int64(1, 5);`. To match TensorFlow's bytes, add
+/// fields in the order of their numbers and leave out scalars that are zero (except members of a oneof).
+using WireWriter = protozero::basic_pbf_writer<std::string>;
+
+/// Adds a nested message, even if it is empty, which protozero's own sub-writers leave out. `fill` gets a
+/// `WireWriter&`.
+template <class Fill>
+void add_wire_message(WireWriter& writer, std::uint32_t tag, Fill&& fill) {
+  std::string nested;
+  WireWriter nested_writer(nested);
+  std::forward<Fill>(fill)(nested_writer);
+  writer.add_message(tag, nested);
+}
+
+/// Reads the fields of one message, in whatever order they come:
+/// `while (reader.next()) switch (reader.tag()) { case 1: ... reader.get_int64() ...; default: reader.skip(); }`
+/// Every field must be taken or skipped. What is malformed, or of another wire type than asked for, is a DataLossError
+/// naming the message and the place in it. Looks at the bytes and the name that it was given: both must live as long as
+/// the reader and what it returned.
+class WireReader {
+ public:
+  /// `what` names the message or its file in errors.
+  TRAINHOOK_DECL WireReader(std::string_view bytes, std::string_view what);
+
+  /// Moves to the next field; false at the end of the message.
+  [[nodiscard]] TRAINHOOK_DECL bool next();
+  [[nodiscard]] std::uint32_t tag() const noexcept { return reader_.tag(); }
+
+  TRAINHOOK_DECL void skip();
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t get_uint64();
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t get_int64();
+  [[nodiscard]] TRAINHOOK_DECL std::int32_t get_int32();
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_uint32();
+  [[nodiscard]] bool get_bool() { return get_uint64() != 0; }
+
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_fixed32();
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t get_fixed64();
+  [[nodiscard]] TRAINHOOK_DECL float get_float();
+  [[nodiscard]] TRAINHOOK_DECL double get_double();
+
+  /// A string or bytes field, or the bytes of a nested message.
+  [[nodiscard]] TRAINHOOK_DECL std::string_view get_bytes();
+  [[nodiscard]] std::string get_string() { return std::string(get_bytes()); }
+
+  /// A reader of the nested message, under the same name. @throws DataLossError if messages nest deeper than
+  /// protobuf allows.
+  [[nodiscard]] TRAINHOOK_DECL WireReader get_message();
+
+  /// A repeated number, packed or not: calls `take` with each value of this field. T is one of float, double, bool and
+  /// the integers of 32 and 64 bits (not the zig-zag or fixed ones).
+  template <class T, class Take>
+  void for_each(Take&& take) {
+    if (reader_.wire_type() != protozero::pbf_wire_type::length_delimited) {
+      take(get_number<T>());
+      return;
+    }
+    const std::string_view packed = get_bytes();
+    const char* from = packed.data();
+    const char* const end = from + packed.size();
+    if constexpr (std::is_floating_point_v<T>) {
+      if (packed.size() % sizeof(T) != 0) throw malformed("a packed field that ends inside a number");
+      for (; from != end; from += sizeof(T)) {
+        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t> bits = 0;
+        for (std::size_t i = sizeof(T); i > 0; --i) bits = bits << 8 | static_cast<unsigned char>(from[i - 1]);
+        take(std::bit_cast<T>(bits));
+      }
+    } else {
+      while (from != end) take(static_cast<T>(guarded([&] { return protozero::decode_varint(&from, end); })));
+    }
+  }
+
+  /// To the end of the message: `take(*this)` at each field `tag`, which it must take; all others are skipped.
+  template <class Take>
+  void for_each_field(std::uint32_t tag, Take&& take) {
+    while (next()) {
+      if (this->tag() == tag) {
+        take(*this);
+      } else {
+        skip();
+      }
+    }
+  }
+
+  /// How many bytes the message has.
+  [[nodiscard]] std::size_t length() const noexcept { return reader_.length(); }
+
+ private:
+  static constexpr int kMaxDepth = 100;
+
+  TRAINHOOK_DECL WireReader(std::string_view bytes, std::string_view what, const char* begin, int depth);
+
+  template <class T>
+  [[nodiscard]] T get_number() {
+    if constexpr (std::is_same_v<T, float>) {
+      return get_float();
+    } else if constexpr (std::is_same_v<T, double>) {
+      return get_double();
+    } else {
+      return static_cast<T>(get_uint64());
+    }
+  }
+
+  [[nodiscard]] TRAINHOOK_DECL DataLossError malformed(std::string_view problem) const;
+  TRAINHOOK_DECL void expect(protozero::pbf_wire_type wanted) const;
+
+  template <class Read>
+  auto guarded(Read&& read) const -> decltype(read()) {
+    try {
+      return std::forward<Read>(read)();
+    } catch (const protozero::exception& error) { throw malformed(error.what()); }
+  }
+
+  protozero::pbf_reader reader_;
+  std::string_view what_;
+  const char* begin_;  // of the outermost message
+  int depth_;
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/proto/impl/wire.ipp>
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Protobuf messages read back, and malformed ones refused by name.
+#include <trainhook/proto/wire.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace trainhook {
+namespace {
+
+std::string sample() {
+  std::string text;
+  detail::WireWriter writer(text);
+  writer.add_int64(1, -1);
+  writer.add_double(2, 0.5);
+  writer.add_float(3, -2.0f);
+  writer.add_string(4, "name");
+  detail::add_wire_message(writer, 5, [](detail::WireWriter& nested) { nested.add_bool(1, true); });
+  detail::add_wire_message(writer, 6, [](detail::WireWriter&) {});
+  writer.add_fixed32(7, 0xdeadbeef);
+  return text;
+}
+
+TEST(Wire, ReadsWhatWasWritten) {
+  const std::string text = sample();
+  detail::WireReader reader(text, "a message");
+  std::string seen;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case 1: seen += fmt::format(" {}", reader.get_int64()); break;
+      case 2: seen += fmt::format(" {}", reader.get_double()); break;
+      case 3: seen += fmt::format(" {}", reader.get_float()); break;
+      case 4: seen += fmt::format(" {}", reader.get_bytes()); break;
+      case 5:
+        for (detail::WireReader nested = reader.get_message(); nested.next();)
+          seen += fmt::format(" {}", nested.get_bool());
+        break;
+      case 6: seen += fmt::format(" {}", reader.get_bytes().size()); break;
+      default: reader.skip();
+    }
+  }
+  EXPECT_EQ(seen, " -1 0.5 -2 name true 0");
+}
+
+TEST(Wire, EmptyMessagesAreWritten) {
+  std::string text;
+  detail::WireWriter writer(text);
+  detail::add_wire_message(writer, 2, [](detail::WireWriter&) {});
+  EXPECT_EQ(text, std::string("\x12\x00", 2));
+}
+
+TEST(Wire, RepeatedNumbersMayBePackedOrNot) {
+  std::string packed;
+  std::string loose;
+  detail::WireWriter packed_writer(packed);
+  detail::WireWriter loose_writer(loose);
+  const std::vector<std::int64_t> integers{1, -1, 300};
+  const std::vector<double> doubles{0.5, -1e300};
+  packed_writer.add_packed_int64(1, integers.begin(), integers.end());
+  packed_writer.add_packed_double(2, doubles.begin(), doubles.end());
+  for (std::int64_t value : integers) loose_writer.add_int64(1, value);
+  for (double value : doubles) loose_writer.add_double(2, value);
+  for (const std::string& text : {packed, loose}) {
+    std::vector<std::int64_t> integers_read;
+    std::vector<double> doubles_read;
+    for (detail::WireReader reader(text, "a message"); reader.next();) {
+      if (reader.tag() == 1) {
+        reader.for_each<std::int64_t>([&](std::int64_t value) { integers_read.push_back(value); });
+      } else {
+        reader.for_each<double>([&](double value) { doubles_read.push_back(value); });
+      }
+    }
+    EXPECT_EQ(integers_read, integers);
+    EXPECT_EQ(doubles_read, doubles);
+  }
+}
+
+TEST(Wire, EveryCutIsCleanOrDataLoss) {
+  const std::string text = sample();
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    detail::WireReader reader(std::string_view(text).substr(0, size), "run/message");
+    try {
+      while (reader.next()) reader.skip();
+    } catch (const DataLossError& error) {
+      EXPECT_NE(std::string(error.what()).find("run/message"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Wire, AnotherWireTypeIsDataLossNotGarbage) {
+  std::string text;
+  detail::WireWriter(text).add_string(1, "abc");
+  const auto reader = [&] {
+    detail::WireReader made(text, "m");
+    EXPECT_TRUE(made.next());
+    return made;
+  };
+  EXPECT_THROW(static_cast<void>(reader().get_int64()), DataLossError);
+  EXPECT_THROW(static_cast<void>(reader().get_double()), DataLossError);
+  EXPECT_THROW(static_cast<void>(reader().get_fixed32()), DataLossError);
+  EXPECT_THROW(reader().for_each<float>([](float) {}), DataLossError);
+}
+
+TEST(Wire, AnErrorNamesThePlaceInTheOutermostMessage) {
+  std::string text;
+  detail::WireWriter writer(text);
+  writer.add_string(1, "0123456789");
+  detail::add_wire_message(writer, 2, [](detail::WireWriter& nested) { nested.add_int32(3, 4); });
+  detail::WireReader reader(text, "run/message");
+  ASSERT_TRUE(reader.next());
+  reader.skip();
+  ASSERT_TRUE(reader.next());
+  detail::WireReader nested = reader.get_message();
+  ASSERT_TRUE(nested.next());
+  try {
+    static_cast<void>(nested.get_string());
+    FAIL();
+  } catch (const DataLossError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "run/message is damaged or of another format: field 3 has wire type 0, not 2 near byte 15 of the message");
+  }
+}
+
+TEST(Wire, EndlessNestingIsRefused) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) {
+    std::string outer;
+    detail::WireWriter(outer).add_message(1, text);
+    text = outer;
+  }
+  const auto descend = [](auto&& self, detail::WireReader reader) -> void {
+    while (reader.next()) self(self, reader.get_message());
+  };
+  EXPECT_THROW(descend(descend, detail::WireReader(text, "m")), DataLossError);
+}
+
+}  // namespace
+}  // namespace trainhook
