@@ -14,6 +14,8 @@
 namespace trainhook {
 namespace {
 
+using detail::BackgroundWriter;
+
 TEST(BackgroundWriter, CommitsOneAfterTheOtherAndTellsInOrder) {
   BackgroundWriter writer;
   EXPECT_FALSE(writer.is_busy());

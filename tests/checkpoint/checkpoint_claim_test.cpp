@@ -14,6 +14,10 @@
 namespace trainhook {
 namespace {
 
+using detail::checkpoint_claims;
+using detail::CheckpointClaim;
+using detail::claim_checkpoints;
+
 CheckpointClaim claim_of(const std::string& directory) {
   return {.directory = directory, .basename = "model.ckpt", .hook = "CheckpointSaverHook"};
 }

@@ -25,6 +25,9 @@
 namespace trainhook {
 namespace {
 
+using detail::checkpoint_claims;
+using detail::CheckpointCompanion;
+
 using Lines = std::vector<std::string>;
 using Options = AsyncCheckpointSaverHook::Options;
 

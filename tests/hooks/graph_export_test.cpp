@@ -11,6 +11,8 @@
 namespace trainhook {
 namespace {
 
+using detail::export_meta_graph_for;
+
 TEST(GraphExport, SaysWhatTheSaverDoes) {
   Graph graph;
   make_variable("w", zeros(graph, {2}));

@@ -15,6 +15,8 @@
 namespace trainhook {
 namespace {
 
+using detail::tensor_text;
+
 using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
 
@@ -103,7 +105,8 @@ TEST(LoggingTensorHook, S22_DoesNotRepeatAtEndTheLineJustLogged) {
 
 TEST(LoggingTensorHook, S22_X49_ShowsTheLastFetchedValuesAtEndWhereFeedsAreMissing) {
   Logged training;
-  const Output fed = training.graph.add({.type = "Placeholder", .name = "fed", .outputs = {{DType::Float, Shape{}}}}).output();
+  const Output fed =
+      training.graph.add({.type = "Placeholder", .name = "fed", .outputs = {{DType::Float, Shape{}}}}).output();
   training.add(LoggingTensorHook("fed", {.every_n_iter = 10, .at_end = true}));
   training.start();
   training.run(training.nothing, {{fed, Tensor(7.0F)}});
@@ -169,7 +172,8 @@ TEST(LoggingTensorHook, ListsKeepTheirOrderAndTagsAreSorted) {
       "bar", [] { return Tensor(std::int64_t{1}); }, DType::Int64);
   training.add(LoggingTensorHook({training.foo, "bar"}, {.every_n_iter = 10}));
   training.add(LoggingTensorHook({{"z", training.foo}, {"a", "bar:0"}}, {.every_n_iter = 10}));
-  training.add(LoggingTensorHook(std::map<std::string, FetchRef>{{"z", bar}, {"b", "foo"}}, {.every_n_iter = 10}));
+  training.add(
+      LoggingTensorHook(std::map<std::string, FetchRefs::Item>{{"z", bar}, {"b", "foo"}}, {.every_n_iter = 10}));
   training.start();
   training.run();
   EXPECT_EQ(training.log.lines, (Lines{"I foo:0 = 42.0, bar = 1", "I a = 1, z = 42.0", "I b = 42.0, z = 1"}));

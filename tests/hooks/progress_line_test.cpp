@@ -10,6 +10,9 @@
 namespace trainhook {
 namespace {
 
+using detail::ProgressLine;
+using detail::ProgressSink;
+
 struct Screen {
   std::string text;
   ProgressSink sink = [this](std::string_view more) { text += more; };

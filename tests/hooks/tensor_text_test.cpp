@@ -13,6 +13,8 @@
 namespace trainhook {
 namespace {
 
+using detail::tensor_text;
+
 TEST(TensorText, ScalarsAreTheirShortestDigits) {
   EXPECT_EQ(tensor_text(Tensor(42.0F)), "42.0");
   EXPECT_EQ(tensor_text(Tensor(0.1F)), "0.1");

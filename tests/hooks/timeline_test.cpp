@@ -73,13 +73,13 @@ TEST_F(TracedRun, IsRunMetadataByteForByte) {
   const std::string node = "\x0a\x03sum\x10\x01\x20\x03\x28\x03\x42\x11sum = AddV2(a, b)\x48\x01";
   const std::string device = "\x0a\x0d/device:CPU:0\x12" + std::string(1, static_cast<char>(node.size())) + node;
   const std::string stats = "\x0a" + std::string(1, static_cast<char>(device.size())) + device;
-  EXPECT_EQ(as_run_metadata(run, graph), "\x0a" + std::string(1, static_cast<char>(stats.size())) + stats);
+  EXPECT_EQ(detail::as_run_metadata(run, graph), "\x0a" + std::string(1, static_cast<char>(stats.size())) + stats);
 }
 
 TEST_F(TracedRun, RunMetadataSaysInWhichLaneANodeRan) {
   executed("a", "Const", 0, 10);
   executed("b", "Const", 5, 6);
-  EXPECT_TRUE(as_run_metadata(run, graph).ends_with("b = Const()\x48\x05\x50\x01"));
+  EXPECT_TRUE(detail::as_run_metadata(run, graph).ends_with("b = Const()\x48\x05\x50\x01"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BackgroundWriter: one thread that commits what was taken, one after the other.
+/// BackgroundWriter: a thread that commits checkpoints, one after the other.
 #pragma once
 
 #include <atomic>
@@ -16,40 +16,40 @@
 
 #include <trainhook/core/linkage.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
-/// What became of one save.
-struct BackgroundWrite {
-  std::int64_t step = 0;
-  std::string prefix{};        ///< where it was committed, unless it failed
-  std::exception_ptr error{};  ///< null where it is committed
-};
-
-/// Runs one save at a time on a thread of its own, while one more may wait. The thread starts with the first save.
-/// All calls belong on one thread; asking whether there is an outcome takes no lock.
+/// Runs one save at a time on its own thread; one more may wait. The thread starts with the first save. All calls
+/// belong on one thread.
 class BackgroundWriter {
  public:
-  /// Commits a checkpoint and gives its prefix.
+  /// The result of one save.
+  struct Outcome {
+    std::int64_t step = 0;
+    std::string prefix{};        ///< of the committed checkpoint; empty if the save failed
+    std::exception_ptr error{};  ///< null if the checkpoint is committed
+  };
+
+  /// Commits a checkpoint and returns its prefix.
   using Commit = std::function<std::string()>;
 
   BackgroundWriter() = default;
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
 
-  /// Waits for what was handed over. Outcomes that nobody asked for are gone.
+  /// Waits for the saves that were submitted. Outcomes that were not taken are lost.
   TRAINHOOK_DECL ~BackgroundWriter();
 
-  /// Whether a save is being written or waits.
+  /// True while a save is being written or waits.
   [[nodiscard]] TRAINHOOK_DECL bool is_busy();
 
-  /// Hands a save over. The step of one that was waiting and is replaced by it, if any.
+  /// Submits a save. If another one was waiting, it is replaced, and its step is returned.
   TRAINHOOK_DECL std::optional<std::int64_t> submit(std::int64_t step, Commit commit);
 
-  /// Whether `take_outcome` has something to give.
+  /// True if `take_outcome` has something to return. Takes no lock.
   [[nodiscard]] bool has_outcome() const noexcept { return outcomes_ready_.load(std::memory_order_acquire) > 0; }
 
-  /// The oldest outcome that was not taken yet.
-  [[nodiscard]] TRAINHOOK_DECL std::optional<BackgroundWrite> take_outcome();
+  /// Takes the oldest outcome, if there is one.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<Outcome> take_outcome();
 
   /// Waits until nothing is being written and nothing waits.
   TRAINHOOK_DECL void wait();
@@ -61,19 +61,19 @@ class BackgroundWriter {
   };
 
   TRAINHOOK_DECL void work() noexcept;
-  TRAINHOOK_DECL static BackgroundWrite run(Job& job) noexcept;
+  TRAINHOOK_DECL static Outcome run(Job& job) noexcept;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Job> waiting_;
-  std::deque<BackgroundWrite> outcomes_;
+  std::deque<Outcome> outcomes_;
   std::atomic<int> outcomes_ready_ = 0;
   bool writing_ = false;
   bool closing_ = false;
   std::thread thread_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/checkpoint/impl/background_writer.ipp>

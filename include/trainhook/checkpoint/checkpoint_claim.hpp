@@ -15,48 +15,48 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// The collection that holds a `std::weak_ptr<CheckpointClaim>` for each saver hook since its `begin`.
 inline constexpr std::string_view kCheckpointClaims = "checkpoint_claims";
 
-/// State that has files of its own, which belong to the model's checkpoint of the same step.
+/// State with its own files, which belong to the model's checkpoint of the same step.
 class CheckpointCompanion {
  public:
-  /// The two parts of one save, called on whichever thread writes the model, in the order that makes a kill in between
+  /// The two parts of one save, called on the thread that writes the model. The order makes a kill between them
   /// harmless.
   struct Commit {
-    std::function<void()> before_model{};  ///< writes what was taken; where it throws, the model is not saved either
-    std::function<void()> after_model{};   ///< tidies up when the model's checkpoint is committed; must not throw
+    std::function<void()> before_model{};  ///< writes what was taken; if it throws, the model is not saved
+    std::function<void()> after_model{};   ///< cleans up once the model's checkpoint is committed; must not throw
   };
 
   TRAINHOOK_DECL virtual ~CheckpointCompanion();
 
-  /// Takes the state as of now, on the thread that runs the session.
+  /// Takes the present state, on the thread that runs the session.
   [[nodiscard]] virtual Commit take(SessionRef session, std::int64_t global_step) = 0;
 };
 
-/// Held by a saver hook from `begin` until its session ends, and with it the lock of the directory, so that no other
-/// process saves there. Other hooks find it through the graph, and may add themselves to it.
+/// Marks a directory as used by one saver hook, from `begin` until its session ends, and holds the directory's lock, so
+/// that no other process saves there. Other hooks find it through the graph and may add companions.
 struct CheckpointClaim {
   std::string directory{};
   std::string basename{};
-  std::string hook{};  ///< what kind of hook it is
+  std::string hook{};  ///< the type of the hook
   std::vector<std::shared_ptr<CheckpointCompanion>> companions{};
   std::unique_ptr<FileLock> lock{};
 };
 
-/// The claims that are held right now, in the order they were made.
+/// The claims that are held now, oldest first.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph);
 
-/// Takes the directory for one saver hook, creates it where it is missing, and removes what a writer that was killed
-/// has left in it.
-/// @throws InvalidArgumentError, naming both, where another hook of the graph holds it: two would overwrite each
-/// other's list of checkpoints. FailedPreconditionError where another session or another process does.
+/// Claims the directory for one saver hook, creates it if it is missing, and removes temporary files of a killed
+/// writer.
+/// @throws InvalidArgumentError, naming both hooks, if another hook of the graph has it: they would overwrite each
+/// other's list of checkpoints. FailedPreconditionError if another session or process has it.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,
                                                                                 CheckpointClaim wanted);
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>

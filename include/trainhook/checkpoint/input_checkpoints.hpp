@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// InputCheckpoints: the files that hold positions of input pipelines, one for each checkpoint of a model.
+/// InputCheckpoints: files with the positions of input pipelines, one for each checkpoint of a model.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
-/// Bundles `<basename>-<step>` beside those of the model, with a state file that lists them. They are committed before
-/// the model's of their step: a kill in between leaves one too many, which changes nothing. One goes when the model's
-/// of its step is gone.
+/// Bundles `<basename>-<step>` in the model's directory, with a state file that lists them. Each is committed before
+/// the model checkpoint of its step (after a kill between the two there is one more, which is harmless) and deleted
+/// together with it.
 class InputCheckpoints final : public CheckpointCompanion, public std::enable_shared_from_this<InputCheckpoints> {
  public:
   TRAINHOOK_DECL InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename);
 
-  /// From now on goes with the checkpoints of that hook.
+  /// Joins the checkpoints of that hook from now on.
   TRAINHOOK_DECL void follow(const std::shared_ptr<CheckpointClaim>& model);
 
   [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step) override;
 
-  /// Brings the iterators to where they were at `step`, where the model was restored from this directory's checkpoint
-  /// of that step.
-  /// @throws FailedPreconditionError where an earlier checkpoint has the input's state and this one does not.
+  /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
+  /// that step.
+  /// @throws FailedPreconditionError if an earlier checkpoint has input state and this one does not.
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from);
 
-  /// What keeps a model from being restored without its input. Holds no longer than `files` lives.
+  /// Prevents that a model is restored without its input. Valid as long as `files` lives.
   [[nodiscard]] TRAINHOOK_DECL static RestoreCondition restore_condition(
       const std::shared_ptr<InputCheckpoints>& files);
 
@@ -43,16 +43,15 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(std::int64_t step) const;
   [[nodiscard]] TRAINHOOK_DECL bool is_mine(std::string_view prefix) const;
 
-  // Whether the input was saved at that step or before. Where it was not, the hook is new there and takes the model as
-  // it is.
+  // True if the input was saved at that step or before. If not, the hook is new there and accepts the model as it is.
   [[nodiscard]] TRAINHOOK_DECL bool was_there(const std::string& directory, std::int64_t step) const;
 
-  // Reads all of it: a damaged one is no better than none.
+  // Why the file cannot be restored, or nothing. Reads all of it, to find damage.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_not(const std::string& prefix) const;
 
   TRAINHOOK_DECL void write(const Snapshot& snapshot, std::int64_t step) const;
 
-  // Those of later steps are left alone: one may belong to a save that is on its way.
+  // Keeps the files of later steps: one may belong to a save in progress.
   TRAINHOOK_DECL void remove_obsolete(std::int64_t saved_step) const noexcept;
 
   FileSystem* file_system_;
@@ -62,10 +61,10 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   std::weak_ptr<CheckpointClaim> model_;
   std::string directory_;
   std::string model_basename_;
-  std::optional<std::int64_t> taken_;  // the step whose state was taken in the session at hand
+  std::optional<std::int64_t> taken_;  // the step whose state was taken in this session
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>

@@ -23,11 +23,11 @@ class CheckpointSaverListener {
   /// Before the state of step `global_step` is taken. An exception makes this save fail.
   virtual void before_save(SessionRef /*session*/, std::int64_t /*global_step*/) {}
 
-  /// When the checkpoint is committed: on the disk, and the newest. Of an asynchronous save this is told during the
-  /// first hook call after the commit, when training may be some steps further. True asks the loop to stop.
+  /// When the checkpoint is committed, that is on disk and the newest. After an asynchronous save: in the first hook
+  /// call after the commit, when training may be some steps ahead. Return true to stop the loop.
   virtual bool after_save(SessionRef /*session*/, std::int64_t /*global_step*/) { return false; }
 
-  /// In place of `after_save`, where there is no checkpoint of this step because of `error`.
+  /// In place of `after_save`, if the checkpoint could not be saved because of `error`.
   virtual void save_failed(SessionRef /*session*/, std::int64_t /*global_step*/, const std::exception_ptr& /*error*/) {}
 
   /// Once, after the last save of a session that ends without an error.

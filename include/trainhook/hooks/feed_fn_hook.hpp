@@ -6,21 +6,22 @@
 #include <functional>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/session/run_args.hpp>
-#include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Calls `feed_fn` before every attempt of a run and feeds what it returns. A run that is repeated after a recovery is
-/// fed with the values of another call: where each batch must be trained on, take it from an iterator, whose position
-/// is restored with the model. Source: TensorFlow's `FeedFnHook`.
+/// Calls `feed_fn` before every attempt of a run and feeds what it returns. A run that is repeated after a recovery
+/// gets the values of a new call: if no batch may be skipped, use an iterator, whose position is restored with the
+/// model. Source: TensorFlow's `FeedFnHook`.
 class FeedFnHook final : public SessionRunHook {
  public:
   /// @throws InvalidArgumentError for an empty function.
   TRAINHOOK_DECL explicit FeedFnHook(std::function<FeedDict()> feed_fn);
+  TRAINHOOK_DECL FeedFnHook(FeedFnHook&& other) noexcept;
+  FeedFnHook& operator=(FeedFnHook&&) = delete;
+  TRAINHOOK_DECL ~FeedFnHook() override;
 
-  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& /*context*/) override;
+  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
 
  private:
   std::function<FeedDict()> feed_fn_;

@@ -8,20 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/fetch_ref.hpp>
-#include <trainhook/session/run_args.hpp>
-#include <trainhook/session/session_ref.hpp>
+#include <trainhook/hooks/fetch_refs.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Runs `final_ops` in one run when the session ends, and keeps the values: share the hook to look at them afterwards.
-/// They run after the last checkpoint is written: what they change is not in it.
-/// Source: TensorFlow's `FinalOpsHook`.
+/// Runs `final_ops` in one run when the session ends, and keeps their values: pass the hook as a shared pointer to read
+/// them afterwards. The run comes after the last checkpoint, so nothing that it changes is saved. Source: TensorFlow's
+/// `FinalOpsHook`.
 class FinalOpsHook final : public SessionRunHook {
  public:
   struct Options {
@@ -32,16 +28,19 @@ class FinalOpsHook final : public SessionRunHook {
   /// @param final_ops one, several, or several with names: `accuracy`, `{loss, accuracy}`, `{{"hits", accuracy},
   /// {"loss", loss}}`
   TRAINHOOK_DECL explicit FinalOpsHook(FetchRefs final_ops);
-  explicit FinalOpsHook(std::initializer_list<FetchRef> final_ops) : FinalOpsHook(FetchRefs(final_ops)) {}
-  explicit FinalOpsHook(std::initializer_list<TaggedFetchRef> final_ops) : FinalOpsHook(FetchRefs(final_ops)) {}
+  explicit FinalOpsHook(std::initializer_list<FetchRefs::Item> final_ops) : FinalOpsHook(FetchRefs(final_ops)) {}
+  explicit FinalOpsHook(std::initializer_list<FetchRefs::TaggedItem> final_ops) : FinalOpsHook(FetchRefs(final_ops)) {}
   TRAINHOOK_DECL FinalOpsHook(FetchRefs final_ops, Options options);
+  TRAINHOOK_DECL FinalOpsHook(FinalOpsHook&& other) noexcept;
+  FinalOpsHook& operator=(FinalOpsHook&&) = delete;
+  TRAINHOOK_DECL ~FinalOpsHook() override;
 
-  /// The values in the order given, or by name where names were given; empty until `end` succeeded. An operation's is
-  /// an empty Tensor.
+  /// The values in the order given, or sorted by name if names were given; empty until `end` has succeeded. The value
+  /// of an operation is an empty Tensor.
   [[nodiscard]] std::span<const Tensor> final_ops_values() const noexcept { return values_; }
   [[nodiscard]] bool has_values() const noexcept { return !values_.empty(); }
 
-  /// The value of that name. @throws NotFoundError for another name, FailedPreconditionError where there are no values
+  /// The value of that name. @throws NotFoundError for another name, FailedPreconditionError if there are no values
   /// yet.
   [[nodiscard]] TRAINHOOK_DECL const Tensor& final_ops_value(std::string_view name) const;
 

@@ -9,23 +9,19 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/session/run_args.hpp>
-#include <trainhook/session/run_context.hpp>
-#include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Waits in the first `before_run` until the global step reaches `wait_until_step`, looking twice a second; once
-/// waited, never again. A coordinator's request to stop ends the wait at once: the loop then makes the run it was about
-/// to make, and stops. Source: TensorFlow's `GlobalStepWaiterHook`, which cannot be interrupted and has no timeout.
+/// Waits once, in the first `before_run`, until the global step reaches `wait_until_step`, which it reads twice a
+/// second. A stop request ends the wait at once: the loop then makes the run it was about to make, and stops. Source:
+/// TensorFlow's `GlobalStepWaiterHook`, which cannot be interrupted and has no timeout.
 class GlobalStepWaiterHook final : public SessionRunHook {
  public:
   struct Options {
-    std::int64_t wait_until_step = 0;   ///< 0 and below: no wait, and the step is not even read
-    std::optional<Duration> timeout{};  ///< none: for as long as it takes
+    std::int64_t wait_until_step = 0;   ///< 0 or less: no wait, and the step is not read
+    std::optional<Duration> timeout{};  ///< none: no limit
   };
 
   /// @throws InvalidArgumentError for a timeout that is not above zero.
@@ -33,9 +29,9 @@ class GlobalStepWaiterHook final : public SessionRunHook {
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
-  void after_create_session(SessionRef /*session*/, Coordinator& coordinator) override { coordinator_ = &coordinator; }
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
-  /// @throws DeadlineExceededError where the step was not reached in time.
+  /// @throws DeadlineExceededError if the step is not reached in time.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
 
  private:

@@ -12,7 +12,7 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/io/file_system.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// The MetaGraphDef of a graph whose variables `saver` saves, serialized.
 [[nodiscard]] TRAINHOOK_DECL std::string export_meta_graph_for(const Graph& graph, const SaverOptions& saver);
@@ -23,7 +23,7 @@ TRAINHOOK_DECL void write_graph_text(FileSystem& file_system, const Graph& graph
 /// The graph for TensorBoard, which shows the first of the two events.
 TRAINHOOK_DECL void add_graph_events(FileWriter& writer, const Graph& graph, const std::string& meta_graph);
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/hooks/impl/graph_export.ipp>

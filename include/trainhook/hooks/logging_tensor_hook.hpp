@@ -3,7 +3,6 @@
 /// LoggingTensorHook: logs tensors now and then.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -14,50 +13,49 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/fetch_ref.hpp>
+#include <trainhook/hooks/fetch_refs.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
-#include <trainhook/session/run_args.hpp>
-#include <trainhook/session/run_context.hpp>
-#include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Logs `tag = value` of each tensor as one line, with the seconds since the line before: at the first run and then
-/// each time the period is over. Tensors are fetched along with the runs that are logged, and only with those. Source:
-/// TensorFlow's `LoggingTensorHook`; `every_n_steps` is an addition, and `at_end` manages without the user's feeds.
+/// Logs `tag = value` of each tensor in one line, with the seconds since the last line: at the first run and then at
+/// every period. Tensors are fetched only in runs that are logged. Source: TensorFlow's `LoggingTensorHook`;
+/// `every_n_steps` is an addition, and `at_end` does not need the user's feeds.
 class LoggingTensorHook final : public SessionRunHook {
  public:
-  /// Makes the line, from tags and values in the order of output.
+  /// Returns the line, from tags and values in the order of output.
   using Formatter = std::function<std::string(std::span<const NamedTensor>)>;
 
   struct Options {
-    std::optional<std::int64_t> every_n_iter{};   ///< every so many runs
-    std::optional<std::int64_t> every_n_steps{};  ///< every so many global steps
+    std::optional<std::int64_t> every_n_iter{};   ///< in runs
+    std::optional<std::int64_t> every_n_steps{};  ///< in global steps
     std::optional<Duration> every_n_secs{};
-    bool at_end = false;  ///< also when the session ends; alone, without a period, only then
+    bool at_end = false;  ///< also when the session ends; without a period, only then
     Formatter formatter{};
   };
 
   /// @param tensors one, several, or several with tags of their own: `loss`, `{loss, "accuracy"}`, `{{"loss", loss},
   /// {"hits", accuracy}}`
-  /// @throws InvalidArgumentError where there is none, and unless exactly one period above zero is given, or none
-  /// together with `at_end`.
+  /// @throws InvalidArgumentError if there is none, and unless exactly one positive period is given, or none with
+  /// `at_end`.
   TRAINHOOK_DECL LoggingTensorHook(FetchRefs tensors, Options options);
+  TRAINHOOK_DECL LoggingTensorHook(LoggingTensorHook&& other) noexcept;
+  LoggingTensorHook& operator=(LoggingTensorHook&&) = delete;
+  TRAINHOOK_DECL ~LoggingTensorHook() override;
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }
 
-  /// @throws FailedPreconditionError for `every_n_steps` without a global step; what `FetchRef::resolve` throws.
+  /// @throws FailedPreconditionError for `every_n_steps` without a global step; whatever `FetchRefs::resolve` throws.
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  void on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) override { due_ = false; }
+  TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
 
-  /// Where the tensors cannot be evaluated any more, because they need feeds or input, those of the last logged run are
-  /// shown.
+  /// If the tensors cannot be computed any more, because they need feeds or input, the values of the last logged run
+  /// are shown.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:

@@ -9,39 +9,39 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/events/file_writer.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
-#include <trainhook/session/run_args.hpp>
-#include <trainhook/session/run_context.hpp>
-#include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Traces a run whenever the period is over, a session's first run never. Each gives `timeline-<step>.json` for
-/// chrome://tracing and ui.perfetto.dev, and run metadata `step_<step>` in the event file, which TensorBoard shows over
-/// the graph. A step that is profiled again after a recovery replaces the file and gets a tag of its own. Source:
+class FileWriter;
+
+/// Traces a run at every period, but never a session's first run. Each trace is written to `timeline-<step>.json`, for
+/// chrome://tracing and ui.perfetto.dev, and as run metadata `step_<step>` to the event file, for TensorBoard's graph.
+/// If a step is traced again after a recovery, the file is replaced and the metadata gets a new tag. Source:
 /// TensorFlow's `ProfilerHook`.
 class ProfilerHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> save_steps{};
     std::optional<Duration> save_secs{};
-    std::string output_dir{};  ///< where timelines and events go; empty: the current directory
+    std::string output_dir{};  ///< for timelines and events; empty: the current directory
   };
 
-  /// @throws InvalidArgumentError unless exactly one period above zero is given.
+  /// @throws InvalidArgumentError unless exactly one positive period is given.
   TRAINHOOK_DECL explicit ProfilerHook(Options options);
+  TRAINHOOK_DECL ProfilerHook(ProfilerHook&& other) noexcept;
+  ProfilerHook& operator=(ProfilerHook&&) = delete;
+  TRAINHOOK_DECL ~ProfilerHook() override;
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
-  void after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) override { next_step_.reset(); }
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  void end(SessionRef /*session*/) override { writer_->flush(); }
+  TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
   TRAINHOOK_DECL void write(std::int64_t step, const RunMetadata& metadata);

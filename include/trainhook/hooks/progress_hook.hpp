@@ -3,49 +3,51 @@
 /// ProgressHook: shows how far training is, how fast it goes and how long it will take.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/fetch_ref.hpp>
-#include <trainhook/hooks/progress_line.hpp>
+#include <trainhook/hooks/fetch_refs.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
-#include <trainhook/session/run_args.hpp>
-#include <trainhook/session/run_context.hpp>
-#include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Shows `step 400/3000 (13 %), 812 steps/s, 3.2 s left, loss = 0.43`: on a terminal one line that is written over,
-/// elsewhere plain lines. However training ends, the line is finished and says why. The clock is read once a run;
-/// tensors are fetched with the runs that are shown, and with the one that reaches `last_step`.
+namespace detail {
+class ProgressLine;
+}  // namespace detail
+
+/// Shows `step 400/3000 (13 %), 812 steps/s, 3.2 s left, loss = 0.43`: on a terminal one line that is overwritten, in a
+/// file plain lines. The last line says why training ended. The clock is read once in a run; tensors are fetched in the
+/// runs that are shown, and in the one that reaches `last_step`.
 class ProgressHook final : public SessionRunHook {
  public:
   struct Options {
-    std::optional<std::int64_t>
-        last_step{};      ///< where training is going; without it there is neither percentage nor time left
-    FetchRefs tensors{};  ///< shown with their tags, such as `{{"loss", loss}}`
-    std::optional<Duration> every_secs{};  ///< default: 0.2 s on a terminal, 10 s elsewhere
-    std::FILE* file = nullptr;             ///< default: standard error
-    ProgressSink sink{};                   ///< in place of a file
-    std::optional<bool> on_terminal{};     ///< default: whether the file is one
-    std::size_t width = 100;               ///< columns of a line on a terminal
+    std::optional<std::int64_t> last_step{};       ///< when training ends; none: no percentage and no time left
+    FetchRefs tensors{};                           ///< shown with their tags, such as `{{"loss", loss}}`
+    std::optional<Duration> every_secs{};          ///< default: 0.2 s on a terminal, 10 s in a file
+    std::FILE* file = nullptr;                     ///< default: standard error
+    std::function<void(std::string_view)> sink{};  ///< in place of a file: gets text with line ends; must not throw
+    std::optional<bool> on_terminal{};             ///< default: true if the file is a terminal
+    std::size_t width = 100;                       ///< columns of the terminal
   };
 
-  ProgressHook() : ProgressHook(Options{}) {}
-  /// @throws InvalidArgumentError for a period or a width that is not above zero, a negative `last_step`, a file and a
-  /// sink at once.
+  TRAINHOOK_DECL ProgressHook();
+  /// @throws InvalidArgumentError if a period or the width is not positive, if `last_step` is negative, or if both a
+  /// file and a sink are given.
   TRAINHOOK_DECL explicit ProgressHook(Options options);
+  TRAINHOOK_DECL ProgressHook(ProgressHook&& other) noexcept;
+  ProgressHook& operator=(ProgressHook&&) = delete;
+  TRAINHOOK_DECL ~ProgressHook() override;
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override;
@@ -71,7 +73,7 @@ class ProgressHook final : public SessionRunHook {
   SecondOrStepTimer timer_;
   Variable global_step_;
   FetchList fetches_;
-  std::unique_ptr<ProgressLine> line_;
+  std::unique_ptr<detail::ProgressLine> line_;
   std::int64_t runs_ = 0;
   std::int64_t first_step_ = 0;  // of this session
   std::int64_t step_ = 0;

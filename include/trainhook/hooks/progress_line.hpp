@@ -3,8 +3,6 @@
 /// ProgressLine: one line on a terminal that is written over and over, or plain lines elsewhere.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdio>
 #include <functional>
@@ -13,7 +11,7 @@
 
 #include <trainhook/core/linkage.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// Takes text as it is to appear, line ends and control characters included. Must not throw.
 using ProgressSink = std::function<void(std::string_view text)>;
@@ -21,7 +19,7 @@ using ProgressSink = std::function<void(std::string_view text)>;
 /// Writes to a file of the C library, at once.
 [[nodiscard]] TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file);
 
-[[nodiscard]] inline bool is_terminal(std::FILE* file) noexcept { return isatty(fileno(file)) != 0; }
+[[nodiscard]] TRAINHOOK_DECL bool is_terminal(std::FILE* file) noexcept;
 
 /// On a terminal each text takes the place of the one before, and the cursor stays at the start of the line, so that
 /// whatever else is printed covers it. However it ends, the cursor is on a line of its own afterwards.
@@ -46,7 +44,7 @@ class ProgressLine {
   bool is_open_ = false;  // something stands on the line that the cursor is on
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/hooks/impl/progress_line.ipp>

@@ -9,11 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <trainhook/checkpoint/saver.hpp>
-#include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/run_args.hpp>
@@ -21,25 +17,26 @@
 
 namespace trainhook {
 
+class Saver;
 class Scaffold;
 
-/// Every piece may be left out.
+/// Every piece may be omitted.
 struct ScaffoldOptions {
   Operation init_op{};        ///< default: all global variables get their initial values
   FeedDict init_feed_dict{};  ///< feeds for `init_op`
   std::function<void(const Scaffold&, SessionRef)> init_fn{};  ///< called after `init_op`
   Operation local_init_op{};        ///< default: all local variables get their initial values
   FeedDict local_init_feed_dict{};  ///< feeds for `local_init_op`
+  Output ready_op{};                ///< string vector of what is not ready; default: all variables without a value
   Output
-      ready_op{};  ///< string vector of what is not ready; default: the session is asked for variables without a value
-  Output ready_for_local_init_op{};  ///< the same before `local_init_op`; default: asked for global ones
-  Output summary_op{};               ///< default: all collected summaries merged
-  std::shared_ptr<Saver> saver{};    ///< default: the one in the collection `savers`, else one for everything
-  std::shared_ptr<const Scaffold> copy_from_scaffold{};  ///< where to take what is not given here
+      ready_for_local_init_op{};   ///< the same, before `local_init_op`; default: all global variables without a value
+  Output summary_op{};             ///< default: all collected summaries merged
+  std::shared_ptr<Saver> saver{};  ///< default: the one in the collection `savers`, else one for everything
+  std::shared_ptr<const Scaffold> copy_from_scaffold{};  ///< has the pieces that are not given here
 };
 
-/// Collects what is needed to bring a session into being, and makes what is missing when it is finalized. Nothing is
-/// made before. Source: TensorFlow's `tf.compat.v1.train.Scaffold`.
+/// Collects the pieces that a new session needs. Pieces that were not given are made when it is finalized. Source:
+/// TensorFlow's `tf.compat.v1.train.Scaffold`.
 class Scaffold {
  public:
   TRAINHOOK_DECL explicit Scaffold(ScaffoldOptions options = {});
@@ -57,24 +54,20 @@ class Scaffold {
   /// Calls the user's `init_fn` with this scaffold, if there is one.
   TRAINHOOK_DECL void init_fn(SessionRef session) const;
 
-  /// Makes what is missing, shares it through the graph's collections with other scaffolds, and finalizes the graph.
-  /// Harmless when repeated.
-  /// @throws FailedPreconditionError where a collection that should hold one piece holds several; InvalidArgumentError
+  /// Makes the missing pieces, shares them with other scaffolds through the graph's collections, and finalizes the
+  /// graph. Harmless when repeated.
+  /// @throws FailedPreconditionError if a collection that should have one item has several; InvalidArgumentError
   /// for a piece of another graph.
   TRAINHOOK_DECL void finalize(Graph& graph);
 
  private:
   TRAINHOOK_DECL void check_belongs(const Graph& graph) const;
 
+  // The only item of a collection, if there is one.
   template <class T>
-  static std::optional<T> only(const Graph& graph, std::string_view key) {
-    const std::vector<T> items = graph.collection<T>(key);
-    if (items.size() > 1)
-      throw FailedPreconditionError("More than one item in the collection '{}'; give the scaffold the one to use", key);
-    return items.empty() ? std::nullopt : std::optional<T>(items.front());
-  }
+  static std::optional<T> only(const Graph& graph, std::string_view key);
 
-  // An operation that runs all initial values; without value where there is nothing to run.
+  // An operation that runs all initial values; empty if there is nothing to run.
   TRAINHOOK_DECL static Operation initializers(Graph& graph, std::string_view key,
                                                const std::vector<Variable>& variables);
 

@@ -10,46 +10,44 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook {
 
-/// Says every how many steps, or after how much time, something is due. Time is monotonic and handed in, so that a
-/// period in steps never reads a clock. Asking changes nothing: whoever acts says so by `update_last_triggered_step`.
-/// Source: TensorFlow's `SecondOrStepTimer`.
+/// Tells when something is due: every N steps or every T seconds. Asking changes nothing; `update_last_triggered_step`
+/// notes that it was done. Time is monotonic and passed in, so that a period in steps never reads a clock. Source:
+/// TensorFlow's `SecondOrStepTimer`.
 class SecondOrStepTimer {
  public:
   struct Options {
     std::optional<Duration> every_secs{};
     std::optional<std::int64_t> every_steps{};
-    bool align = false;  ///< with `every_steps`: due whenever a multiple of it is reached, wherever the last time was
+    bool align = false;  ///< with `every_steps`: due at its multiples, whatever the last step was
   };
 
-  /// What lies between two triggers. `steps` is negative where the step went back.
+  /// What elapsed between two triggers. `steps` is negative if the step went back.
   struct Elapsed {
     Duration time{};
     std::int64_t steps = 0;
   };
 
-  /// @throws InvalidArgumentError unless exactly one period is given and it is above zero; `owner` and the names of the
-  /// options are for its message.
+  /// @throws InvalidArgumentError unless exactly one positive period is given; its message uses `owner` and the names
+  /// of the options.
   TRAINHOOK_DECL explicit SecondOrStepTimer(Options options, std::string_view owner = "SecondOrStepTimer",
                                             std::string_view secs_name = "every_secs",
                                             std::string_view steps_name = "every_steps");
 
-  /// Whether it is due at `step`: never twice at the same step, and always where it never triggered.
+  /// True if it is due at `step`: never twice at the same step, and always before the first trigger.
   [[nodiscard]] TRAINHOOK_DECL bool should_trigger_for_step(std::int64_t step, Duration now) const noexcept;
 
-  /// The same within a run, whose time is read only for a period in seconds.
+  /// The same in a run. The run's time is read only for a period in seconds.
   [[nodiscard]] TRAINHOOK_DECL bool should_trigger_for_step(std::int64_t step, SessionRunContext& context) const;
 
-  /// Notes that it triggered. What elapsed since the time before, or nothing at the first time.
+  /// Notes a trigger. Returns what elapsed since the last one, or nothing for the first.
   TRAINHOOK_DECL std::optional<Elapsed> update_last_triggered_step(std::int64_t step, Duration now) noexcept;
 
-  /// Notes a trigger whose time does not matter: it is only known, or needed, for a period in seconds.
+  /// Notes a trigger. The time is read only for a period in seconds.
   TRAINHOOK_DECL void update_last_triggered_step(std::int64_t step, SessionRunContext& context);
   TRAINHOOK_DECL void update_last_triggered_step(std::int64_t step, Clock& clock);
 
@@ -62,7 +60,7 @@ class SecondOrStepTimer {
   [[nodiscard]] std::optional<std::int64_t> last_triggered_step() const noexcept { return last_step_; }
   [[nodiscard]] bool uses_seconds() const noexcept { return options_.every_secs.has_value(); }
 
-  /// Forgets that it ever triggered.
+  /// Forgets all triggers.
   void reset() noexcept {
     last_step_.reset();
     last_time_.reset();
@@ -78,7 +76,7 @@ class SecondOrStepTimer {
     return step - *last_step_ >= *options_.every_steps;
   }
 
-  // How many whole periods lie below `step`, rounded down for negative steps too.
+  // The number of whole periods up to `step`, rounded down for negative steps too.
   [[nodiscard]] TRAINHOOK_DECL std::int64_t periods(std::int64_t step) const noexcept;
 
   Options options_;
@@ -88,7 +86,7 @@ class SecondOrStepTimer {
 
 namespace detail {
 
-/// The global step that `hook` cannot do without. @throws FailedPreconditionError where the graph has none.
+/// The global step, which `hook` needs. @throws FailedPreconditionError if the graph has none.
 TRAINHOOK_DECL Variable require_global_step(const Graph& graph, std::string_view hook);
 
 }  // namespace detail

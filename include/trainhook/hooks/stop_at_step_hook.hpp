@@ -7,34 +7,30 @@
 #include <optional>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/session/run_args.hpp>
-#include <trainhook/session/run_context.hpp>
-#include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Requests a stop when the global step reaches `last_step`, or `num_steps` more than the session began with. A session
-/// that begins at or behind the last step runs no step at all. The target is found once a session: a recovery does not
-/// move it. Source: TensorFlow's `StopAtStepHook`, which always runs one step.
+/// Requests a stop when the global step reaches `last_step`, or `num_steps` more than at the start of the session. A
+/// session that starts at the last step or after it makes no step. A recovery does not move the target. Source:
+/// TensorFlow's `StopAtStepHook`, which always runs one step.
 class StopAtStepHook final : public SessionRunHook {
  public:
   struct Options {
-    std::optional<std::int64_t> num_steps{};  ///< so many steps in this session
-    std::optional<std::int64_t> last_step{};  ///< this global step
+    std::optional<std::int64_t> num_steps{};  ///< steps to make in this session
+    std::optional<std::int64_t> last_step{};  ///< the global step to stop at
   };
 
-  /// @throws InvalidArgumentError unless exactly one is given and it is not negative.
+  /// @throws InvalidArgumentError unless exactly one of them is given, or if it is negative.
   TRAINHOOK_DECL explicit StopAtStepHook(Options options);
 
-  /// The step at which the loop ends; with `num_steps` known from `after_create_session` on.
+  /// The step at which the loop ends; with `num_steps`, known once the session is created.
   [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
-  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& /*values*/) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
  private:
   Options options_;

@@ -8,13 +8,13 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// The elements in brackets, `[1.0 2.5]`; of a long tensor the first 32. A scalar is its number alone, a Tensor without
 /// value `none`.
 [[nodiscard]] TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor);
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/hooks/impl/tensor_text.ipp>

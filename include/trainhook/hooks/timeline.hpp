@@ -16,8 +16,12 @@ namespace trainhook {
 /// inputs. Times are microseconds since the Unix epoch.
 [[nodiscard]] TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph);
 
+namespace detail {
+
 /// A traced run as a serialized RunMetadata, for `FileWriter::add_run_metadata`.
 [[nodiscard]] TRAINHOOK_DECL std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph);
+
+}  // namespace detail
 
 }  // namespace trainhook
 

@@ -152,10 +152,11 @@
 
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
+#include <trainhook/hooks/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
 #include <trainhook/hooks/impl/feed_fn_hook.ipp>
-#include <trainhook/hooks/impl/fetch_ref.ipp>
+#include <trainhook/hooks/impl/fetch_refs.ipp>
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/graph_export.ipp>

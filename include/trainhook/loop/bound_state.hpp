@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Everything that a LoopSession saves: its variables and other state by name, taken as they are and loaded all or not
-/// at all.
+/// BoundState: everything that a LoopSession saves, by name; loading loads all entries or none.
 #pragma once
 
 #include <deque>
@@ -19,32 +18,32 @@
 
 namespace trainhook::detail {
 
-/// The bindings of a loop. Their addresses are stable.
+/// The variables and other state of a loop. Their addresses are stable.
 class BoundState {
  public:
   TRAINHOOK_DECL VariableBinding& add(VariableBinding binding);
   TRAINHOOK_DECL void add(StateBinding binding);
 
-  /// The name of a variable whose value nobody knows, or null.
+  /// The name of a variable without a known value, or null.
   [[nodiscard]] TRAINHOOK_DECL const std::string* uninitialized() const noexcept;
   TRAINHOOK_DECL void set_initialized() noexcept;
 
-  /// A new session begins: what the last one left behind is not to be relied upon.
+  /// Begins a new session: variables have no known value.
   TRAINHOOK_DECL void begin_anew();
 
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> specs() const;
 
-  /// The present value. @throws NotFoundError where nothing has that name.
+  /// The present value. @throws NotFoundError if nothing has that name.
   [[nodiscard]] TRAINHOOK_DECL Tensor save(std::string_view name);
 
-  /// Checks and decodes all entries, then takes them over. Where user's code refuses its share after all, what it did
-  /// before is taken back.
+  /// Checks and decodes all entries, then loads them. If the user's code fails while loading, what was loaded is
+  /// undone.
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
 
  private:
   struct Change {
     std::function<void()> commit;
-    std::function<void()> undo;  // only where `commit` may fail
+    std::function<void()> undo;  // only if `commit` may fail
   };
 
   [[nodiscard]] TRAINHOOK_DECL VariableBinding* find_variable(std::string_view name) noexcept;

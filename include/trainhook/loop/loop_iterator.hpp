@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// An input pipeline whose position is part of a LoopSession's state.
+/// Input pipelines whose position is part of a LoopSession's state.
 #pragma once
 
 #include <string_view>
@@ -12,9 +12,9 @@
 
 namespace trainhook {
 
-/// An iterator over `dataset` that the loop holds and saves: take elements in the step, `batches.get_next(element)`.
-/// Its position is kept where an input hook or a saveable asks for it, as with an iterator of a graph, and starts anew
-/// with a session that restores nothing. Lives as long as the loop.
+/// Creates an iterator over `dataset`, which the loop owns: take elements in the step, `batches.get_next(element)`. Its
+/// position is saved if an input hook or a saveable asks for it, as for an iterator of a graph. In a session that
+/// restores nothing it starts from the beginning.
 TRAINHOOK_DECL Iterator& make_iterator(LoopSession& loop, const Dataset& dataset, std::string_view name = "IteratorV2");
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Row-major and column-major memory, and how the one is copied into the other.
+/// Row-major and column-major memory, and copies between them.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ namespace detail {
 TRAINHOOK_DECL void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows,
                               std::size_t columns);
 
-/// Memory of that layout, copied to row-major `to`. Both hold a tensor of `shape`.
+/// Copies memory of that layout to row-major `to`. Both have a tensor of `shape`.
 TRAINHOOK_DECL void to_row_major(std::span<const std::byte> memory, Layout layout, const Shape& shape,
                                  std::span<std::byte> to);
 
-/// Row-major `from`, copied to memory of that layout.
+/// Copies row-major `from` to memory of that layout.
 TRAINHOOK_DECL void from_row_major(std::span<const std::byte> from, Layout layout, const Shape& shape,
                                    std::span<std::byte> memory);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The values of a loop's graph: what the user's code gives, and the few ops that the library itself puts on top of it.
+/// NodeValues: the values of a loop's graph: the user's values, and the few ops that the library adds to them.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@
 
 namespace trainhook::detail {
 
-/// Gives the values of nodes, each at most once a run. Leaves are read by functions; above them stand summaries and
-/// what hooks add to read the global step. Not an engine: maths belongs into the loop.
+/// Computes the values of nodes, each at most once in a run. Leaves are read by functions; summaries, and the op that
+/// reads the global step, are computed from them. This is no engine: maths belongs in the loop.
 class NodeValues {
  public:
   /// @param graph must outlive this
   explicit NodeValues(Graph& graph) : graph_(&graph) {}
 
-  /// Makes `read` the source of a node's value.
+  /// From now on, `read` returns the node's value.
   void set_leaf(const Node& node, std::function<Tensor()> read) {
     Known& known = known_of(node);
     known.rule = Rule::Leaf;
     known.read = std::move(read);
   }
 
-  /// Starts a run: values are read anew. @throws InvalidArgumentError for a feed of anything but a value, or of another
-  /// dtype or shape.
+  /// Starts a run: all values are read again. @throws InvalidArgumentError for a feed of anything but a value, or of
+  /// another dtype or shape.
   void begin_run(std::span<const Feed> feeds) {
     ++run_;
     for (const Feed& feed : feeds) {
@@ -44,7 +44,7 @@ class NodeValues {
     }
   }
 
-  /// Ends a run: lets go of its values, so that their memory can be used again.
+  /// Ends a run: releases its values, so that their memory can be reused.
   void end_run() noexcept {
     for (Known* known : remembered_) {
       known->value = Tensor();
@@ -53,7 +53,7 @@ class NodeValues {
     remembered_.clear();
   }
 
-  /// The value of an output, which belongs to the graph; good until `end_run`.
+  /// The value of an output of the graph. Valid until `end_run`.
   [[nodiscard]] const Tensor& get(const Output& output) {
     const Node& node = output.node();
     Known& known = known_of(node);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a LoopSession knows of state beside its variables: generators, counters, objects of the user's own.
+/// The state of a LoopSession other than variables: generators, counters, objects of your own.
 #pragma once
 
 #include <concepts>
@@ -24,7 +24,7 @@
 
 namespace trainhook {
 
-/// Generators and distributions of `<random>`, and what is made like them: written and read by their stream operators.
+/// Generators and distributions of `<random>`, and similar types: saved and loaded by their stream operators.
 template <class T>
 concept StreamedState = std::copyable<T> && requires(std::ostream& out, std::istream& in, const T& saved, T& loaded) {
   typename T::result_type;
@@ -32,7 +32,7 @@ concept StreamedState = std::copyable<T> && requires(std::ostream& out, std::ist
   in >> loaded;
 };
 
-/// Objects whose bytes are their value. Pointers are not, and neither are functions.
+/// Objects whose bytes are their value; no pointers and no functions.
 template <class T>
 concept PlainState = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
                      !std::is_empty_v<T> && !std::is_const_v<T> && !requires { &T::operator(); };
@@ -43,8 +43,8 @@ concept LoopState = !std::is_const_v<T> && (StreamedState<T> || TensorElement<T>
 
 namespace detail {
 
-/// One piece of state. `prepare` checks a value of the right dtype and shape and gives what takes it over, good as long
-/// as the binding; that must not fail, unless it is code of the user's, of which `may_fail` tells.
+/// One piece of state. `prepare` checks a value of the right dtype and shape and returns a function that loads it,
+/// which is valid as long as the binding. That function must not throw, unless `may_fail`.
 struct StateBinding {
   std::string name{};
   StateKind kind = StateKind::Auxiliary;
@@ -52,7 +52,7 @@ struct StateBinding {
   PartialShape shape{};
   std::function<Tensor()> save{};
   std::function<std::function<void()>(const Tensor&)> prepare{};
-  std::function<void()> reset{};  // for state that each session begins anew; empty where it goes on as it is
+  std::function<void()> reset{};  // for state that starts again with each session; otherwise empty
   bool may_fail = false;
 };
 
@@ -113,7 +113,7 @@ template <LoopState T>
   }
 }
 
-/// An exception of the user's loader means that it could not make sense of what was saved.
+/// Turns an exception of the user's loader into a DataLossError.
 template <class Load, class Saved>
 void load_by(const std::string& name, Load& load, const Saved& saved) {
   try {
@@ -128,7 +128,7 @@ template <class Save, class Load>
   using Saved = std::remove_cvref_t<std::invoke_result_t<Save&>>;
   StateBinding binding{.name = name, .dtype = DType::String, .shape = Shape{}, .may_fail = true};
   if constexpr (std::same_as<Saved, Tensor>) {
-    const Tensor now = save();  // the only way to learn the dtype
+    const Tensor now = save();  // the only way to find out the dtype
     binding.dtype = now.dtype();
     binding.shape = PartialShape();
     binding.save = std::move(save);

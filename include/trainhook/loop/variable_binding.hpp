@@ -19,17 +19,17 @@
 
 namespace trainhook::detail {
 
-/// The shape that the user wants for memory of `count` elements.
+/// The shape of a variable: `wanted` if it is given and fits the elements, or else `natural`.
 TRAINHOOK_DECL Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Shape& natural);
 
-/// @throws unless `value` may become the value of what is called `name`.
+/// @throws InvalidArgumentError or DataLossError if `value` cannot be the value of variable `name`.
 TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const PartialShape& shape, const Tensor& value);
 
-/// A variable of a LoopSession. Reading goes through one staging tensor, whose buffer is used again when nobody else
-/// holds it any more.
+/// A variable of a LoopSession. Reading uses one staging tensor, whose buffer is reused as soon as nothing else refers
+/// to it.
 class VariableBinding {
  public:
-  /// Memory that `memory()` finds, or throws where it is not what was registered.
+  /// @param memory returns the memory, or throws if it is not what was registered
   TRAINHOOK_DECL VariableBinding(const Variable& variable, std::function<std::span<std::byte>()> memory, Layout layout);
   TRAINHOOK_DECL VariableBinding(const Variable& variable, ExternalVariable external);
 
@@ -38,13 +38,13 @@ class VariableBinding {
   [[nodiscard]] DType dtype() const { return variable_.dtype(); }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
 
-  /// Whether writing is code of the user's, which may throw.
+  /// True if writing calls the user's code, which may throw.
   [[nodiscard]] bool is_external() const noexcept { return !memory_; }
 
   /// The present values.
   [[nodiscard]] TRAINHOOK_DECL Tensor read();
 
-  /// @throws unless `write(value)` can be done.
+  /// @throws if `write(value)` would fail.
   TRAINHOOK_DECL void check(const Tensor& value) const;
 
   TRAINHOOK_DECL void write(const Tensor& value);

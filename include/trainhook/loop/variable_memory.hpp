@@ -25,20 +25,20 @@
 
 namespace trainhook {
 
-/// How memory is to be seen as a variable.
+/// How memory becomes a variable.
 struct MemoryOptions {
-  PartialShape
-      shape{};  ///< default: `{size}`, `{}` of a single value, `{rows, cols}` of a matrix type; one dimension may be -1
-  std::optional<Layout> layout{};  ///< default: as a matrix type says, else row-major; checkpoints hold row-major
-  bool trainable = true;           ///< whether it also stands in the collection of trainable variables
+  /// Default: `{size}`, `{}` for a single value, `{rows, cols}` for a matrix type. One dimension may be -1.
+  PartialShape shape{};
+  std::optional<Layout> layout{};  ///< default: that of the matrix type, or else row-major; checkpoints are row-major
+  bool trainable = true;           ///< true: also in the collection of trainable variables
 };
 
-/// A variable whose memory is not the host's, or not in one piece. Both functions see all elements in row-major order.
+/// A variable whose memory is not on the host, or not in one piece. Both functions use all elements in row-major order.
 struct ExternalVariable {
   DType dtype = DType::Invalid;
   Shape shape{};
-  std::function<void(std::span<std::byte>)> read{};         ///< fills the span with the present values
-  std::function<void(std::span<const std::byte>)> write{};  ///< takes the span's values over
+  std::function<void(std::span<std::byte>)> read{};         ///< writes the present values into the span
+  std::function<void(std::span<const std::byte>)> write{};  ///< takes the values of the span
   bool trainable = true;
 };
 
@@ -47,7 +47,7 @@ namespace detail {
 template <class M>
 using PointedElement = std::remove_pointer_t<decltype(std::data(std::declval<M&>()))>;
 
-/// One object that holds its elements in one piece: vectors, arrays, dense matrices.
+/// An object with its elements in one piece: vectors, arrays, dense matrices.
 template <class M>
 concept DenseContainer = requires(M& memory) {
   std::data(memory);
@@ -56,7 +56,7 @@ concept DenseContainer = requires(M& memory) {
   requires !std::same_as<PointedElement<M>, std::string>;
 };
 
-/// A matrix type in the manner of Eigen's.
+/// A matrix type like Eigen's.
 template <class M>
 concept DenseMatrix = DenseContainer<M> && requires(const M& memory) {
   memory.rows();
@@ -67,7 +67,7 @@ concept DenseMatrix = DenseContainer<M> && requires(const M& memory) {
 template <class T>
 concept SingleValue = TensorElement<T> && !std::same_as<T, std::string>;
 
-/// What memory of type `M` consists of.
+/// The elements of memory of type `M`.
 template <class M>
 struct ElementOf {
   using Type = M;
@@ -143,8 +143,7 @@ template <class M>
 
 }  // namespace detail
 
-/// Memory that can be a variable: a number, a truth value, or an object that holds such in one piece, as vectors,
-/// arrays and dense matrices do.
+/// Memory that can be a variable: a number, a bool, or a vector, array or dense matrix of them.
 template <class M>
 concept VariableMemory =
     !std::is_const_v<M> && !detail::kIsSpan<M> && (detail::SingleValue<M> || detail::DenseContainer<M>);

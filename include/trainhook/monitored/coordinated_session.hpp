@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CoordinatedSession: a hooked session beside background threads, whose errors and stop requests count.
+/// CoordinatedSession: a hooked session with background threads, whose errors and stop requests end it.
 #pragma once
 
 #include <exception>
@@ -21,16 +21,16 @@
 
 namespace trainhook::detail {
 
-/// Whether a session is made anew after this error: AbortedError and UnavailableError, as in TensorFlow.
+/// True for the errors after which a session is recreated: AbortedError and UnavailableError, as in TensorFlow.
 [[nodiscard]] inline bool is_preemption(const std::exception_ptr& error) noexcept {
   return is_any_of<AbortedError, UnavailableError>(error);
 }
 
-/// One life of a session: from its creation until it is closed or lost. Owns the engine's session and the coordinator.
+/// A session from its creation until it is closed or lost. Owns the engine's session and the coordinator.
 class CoordinatedSession {
  public:
-  /// Creates the session, starts the graph's queue runners and calls every hook's `after_create_session`; what was made
-  /// is closed again where one of them throws.
+  /// Creates the session, starts the graph's queue runners and calls every hook's `after_create_session`. If one of
+  /// them throws, the session is closed.
   TRAINHOOK_DECL CoordinatedSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
                                     Duration stop_grace_period_secs);
   CoordinatedSession(const CoordinatedSession&) = delete;
@@ -41,18 +41,19 @@ class CoordinatedSession {
   [[nodiscard]] Coordinator& coordinator() noexcept { return coordinator_; }
   [[nodiscard]] TRAINHOOK_DECL bool should_stop() const noexcept;
 
-  /// Whether a hook has asked for the end, in a run that came through or not; and to ask for it in place of one.
+  /// True if a hook requested a stop, in a run that succeeded or not.
   [[nodiscard]] bool stop_requested() const noexcept { return hooked_.should_stop(); }
   void request_stop() noexcept { hooked_.request_stop(); }
 
   /// A run with all hooks around it.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
-  /// Does `body`, a run or several. Where it fails after a background thread has reported an error, that one is thrown,
-  /// being the cause, and the other kept behind it. A session that others share and have given up counts as lost.
+  /// Calls `body`, which makes one run or several. If it fails after a background thread reported an error, that error
+  /// is thrown, because it is the cause, and the other one is kept behind it. A shared session that was given up counts
+  /// as lost.
   TRAINHOOK_DECL void guarded(FunctionRef<void()> body);
 
-  /// Stops and joins the threads, then closes the engine's session. Gives what the threads reported, first error first.
+  /// Stops and joins the threads, then closes the engine's session. Returns the errors of the threads, oldest first.
   TRAINHOOK_DECL std::vector<std::exception_ptr> close();
 
  private:

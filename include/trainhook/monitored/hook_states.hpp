@@ -19,11 +19,12 @@ TRAINHOOK_DECL std::string short_type_name(const std::string& name);
 
 TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
 
-/// Stores each hook's state under `_trainhook/hooks/<name of the hook>/`. What a checkpoint holds for a hook that is
-/// not there is kept and stored again.
+/// Saves each hook's state under `_trainhook/hooks/<name of the hook>/`. State in a checkpoint for a hook that does not
+/// exist is kept and saved again.
 class HookStates final : public Saveable {
  public:
-  /// `hooks` must outlive this. @throws InvalidArgumentError where two hooks have the same name.
+  /// @param hooks must outlive this
+  /// @throws InvalidArgumentError if two hooks have the same name.
   TRAINHOOK_DECL explicit HookStates(const Hooks& hooks);
 
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookedSession: one run with all hooks around it, every wish merged into a single request.
+/// HookedSession: one run with all hooks around it, merged into a single request.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ namespace trainhook::detail {
 
 using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
-/// Runs a session with hooks, which are called in the order of the list. The merged request lives in memory that is
-/// kept from run to run, so that a step allocates nothing. For one thread at a time.
+/// Runs a session with hooks, which are called in the order of the list. The memory of the merged request is reused, so
+/// that a step allocates nothing. For one thread at a time.
 class HookedSession {
  public:
   /// Neither `hooks` nor `services` is owned; both must outlive this.
@@ -33,11 +33,13 @@ class HookedSession {
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
   [[nodiscard]] bool should_stop() const noexcept { return stop_; }
 
-  /// As a hook's request does: no further run.
+  /// Has the effect of a hook's stop request: no further run.
   void request_stop() noexcept { stop_ = true; }
 
-  /// before_run of each hook, one merged run, after_run of each hook; then the user's share of the results.
-  /// @throws FailedPreconditionError when a stop was requested before, or where two parties feed the same tensor.
+  /// Calls each hook's `before_run`, makes one merged run, calls each hook's `after_run`, and returns the user's part
+  /// of the results.
+  /// @throws FailedPreconditionError if a stop was requested before, or if two hooks, or a hook and the user, feed the
+  /// same tensor.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
  private:
@@ -54,7 +56,7 @@ class HookedSession {
   TRAINHOOK_DECL void tell_of_failure(SessionRunContext& context, std::size_t asked,
                                       const std::exception_ptr& error) noexcept;
 
-  // A handle that stays here would make the next step copy the variable before writing it.
+  // A handle kept here would make the next step copy the variable before writing it.
   TRAINHOOK_DECL void release_results() noexcept;
 
   SessionRef session_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RecoverableSession: makes the session anew when it is lost, within a retry policy, and reports every time it does.
+/// RecoverableSession: recreates a lost session, within a retry policy, and reports every recovery.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 
 namespace trainhook::detail {
 
-/// Keeps a coordinated session alive. Source: TensorFlow's `_RecoverableSession`, which retries for ever and at once.
+/// Keeps a coordinated session alive. Source: TensorFlow's `_RecoverableSession`, which retries forever and at once.
 class RecoverableSession {
  public:
   TRAINHOOK_DECL RecoverableSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
@@ -38,24 +38,24 @@ class RecoverableSession {
 
   [[nodiscard]] CoordinatedSession* session() const noexcept { return session_.get(); }
 
-  /// Runs; a loss of the session is answered by a new one and the whole request again, unless the loop is over with it.
+  /// Makes a run. If the session is lost, it is recreated and the whole request is run again, unless the loop is over
+  /// then.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
   /// Calls `body(session)` in the same way: from its start again after a loss.
   TRAINHOOK_DECL void run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result);
 
-  /// Whether the loop should end. A background thread that lost the session is answered here too. Never throws: where
-  /// the session cannot be made anew, `loss()` has the error.
+  /// True if the loop should end. Recreates a session that a background thread has lost. Never throws: if the session
+  /// cannot be recreated, `loss()` has the error.
   [[nodiscard]] TRAINHOOK_DECL bool should_stop() noexcept;
 
-  /// Why `should_stop()` could not make the session anew; null where it could, or where a run has taken it up since.
+  /// Why `should_stop()` could not recreate the session; null if it could, or if a later run did.
   [[nodiscard]] const std::exception_ptr& loss() const noexcept { return loss_; }
 
-  /// What background threads have reported, first error first; a loss of the session, which no longer matters at its
-  /// end, is left out unless it is that end.
+  /// The errors of background threads, oldest first. A loss of the session is left out, unless the session ended by it.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::exception_ptr> errors() const;
 
-  /// Closes the session. Gives the same.
+  /// Closes the session. Returns the same errors.
   TRAINHOOK_DECL std::vector<std::exception_ptr> close();
 
  private:
@@ -66,8 +66,7 @@ class RecoverableSession {
       std::vector<std::exception_ptr> errors) const;
   TRAINHOOK_DECL void create();
 
-  // A hook asked for the end, before the loss or of the new session. What a thread reports is no such thing: the run
-  // hears of it.
+  // True if a hook requested a stop. An error from a background thread does not count; `run()` throws it.
   [[nodiscard]] TRAINHOOK_DECL bool is_over();
 
   template <class Body>
@@ -100,7 +99,7 @@ class RecoverableSession {
     }
   }
 
-  // Takes down what is lost and waits; rethrows where the policy allows no further attempt.
+  // Closes the lost session and waits; rethrows the error if the policy allows no further attempt.
   TRAINHOOK_DECL void prepare_recovery(const std::exception_ptr& error);
 
   TRAINHOOK_DECL void back_off(std::size_t attempt);
@@ -115,9 +114,9 @@ class RecoverableSession {
   std::unique_ptr<CoordinatedSession> session_;
   std::optional<Recovery> pending_;
   std::deque<Duration> recent_;
-  std::minstd_rand jitter_{std::random_device{}()};  // every process waits another while
+  std::minstd_rand jitter_{std::random_device{}()};  // so that processes do not retry in step
   bool stop_requested_ = false;                      // by a hook, of a session that was lost
-  bool was_made_ = false;                            // before that there is nothing to lose
+  bool was_made_ = false;                            // false until the first session exists
   std::exception_ptr loss_;
 };
 

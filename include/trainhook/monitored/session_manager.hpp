@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionManager: brings a new session to life from the newest good checkpoint, or from initial values.
+/// SessionManager: prepares new sessions, from the newest good checkpoint or from initial values.
 #pragma once
 
 #include <chrono>
@@ -21,22 +21,22 @@ namespace trainhook {
 class FileSystem;
 class Saver;
 
-/// What a restore did.
+/// The result of a restore.
 struct RestoreReport {
   std::string prefix{};                ///< the checkpoint that was restored; empty: none
-  std::vector<std::string> skipped{};  ///< newer ones that were not, each with the reason
+  std::vector<std::string> skipped{};  ///< newer checkpoints that were skipped, each with the reason
 };
 
-/// Where a model comes from when it is not initialized.
+/// Which checkpoint a model is restored from.
 struct RestoreOptions {
   std::shared_ptr<Saver> saver{};                       ///< null: nothing is restored
   std::string checkpoint_dir{};                         ///< its newest good checkpoint
   std::string checkpoint_filename_with_path{};          ///< or exactly this one
-  bool wait_for_checkpoint = false;                     ///< where the directory has none yet: wait for one
-  Duration max_wait_secs = std::chrono::seconds(7200);  ///< how long at most
+  bool wait_for_checkpoint = false;                     ///< if the directory has none yet, wait for one
+  Duration max_wait_secs = std::chrono::seconds(7200);  ///< the longest such wait
 };
 
-/// What is done where nothing was restored.
+/// How variables get initial values, if nothing was restored.
 struct InitOptions {
   Operation init_op{};
   FeedDict init_feed_dict{};                  ///< feeds for `init_op`
@@ -47,60 +47,61 @@ struct SessionManagerOptions {
   Operation local_init_op{};        ///< run in every new session, also a restored one
   FeedDict local_init_feed_dict{};  ///< feeds for it
   std::optional<RunOptions> local_init_run_options{};
-  Output ready_op{};                 ///< string vector of what is not ready; none: always ready
+  Output ready_op{};                 ///< string vector of what is not ready; empty: always ready
   Output ready_for_local_init_op{};  ///< the same, asked before `local_init_op`
-  bool ask_session = false;          ///< for the two where not given: ask for variables without a value
-  Duration recovery_wait_secs = std::chrono::seconds(30);  ///< between two looks at what is waited for
+  bool ask_session = false;          ///< in place of missing ops: ask the session for variables without a value
+  Duration recovery_wait_secs = std::chrono::seconds(30);  ///< between two attempts while waiting
   FileSystem* file_system = nullptr;                       ///< null: the machine's own
   Clock* clock = nullptr;                                  ///< null: the machine's own
 };
 
-/// The variables that have no value yet: the session's own and, if asked for, those of the graph's collection of local
+/// The variables without a value: the session's own and, if `with_local`, those in the graph's collection of local
 /// variables. Source: TensorFlow's op of this name; asked of the session, so that it needs no nodes.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> report_uninitialized_variables(SessionRef session,
                                                                                      bool with_local = true);
 
 namespace detail {
 
-/// The checkpoints of a directory that a model of `graph` can come from, best first.
+/// The checkpoints of a directory that a model of `graph` can be restored from, best first.
 TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
                                                                const std::string& directory);
 
 }  // namespace detail
 
-/// Prepares sessions for running. Source: TensorFlow's `SessionManager`; a damaged checkpoint makes it step back to an
-/// older one, waiting ends at the deadline, and a session that comes to nothing is closed.
+/// Prepares sessions for running. Source: TensorFlow's `SessionManager`; if a checkpoint is damaged, an older one is
+/// used, waiting ends at the deadline, and a session that cannot be prepared is closed.
 class SessionManager {
  public:
-  /// Makes a raw session of the graph, without values.
+  /// Opens a session of the graph, without values.
   using Open = detail::SessionOpener;
 
   /// @throws InvalidArgumentError for a `ready_for_local_init_op` without a `local_init_op`, or a wait that is not
   /// positive.
   TRAINHOOK_DECL explicit SessionManager(SessionManagerOptions options = {});
 
-  /// Opens a session and gives its variables values: from the directory's newest good checkpoint, or from the file
-  /// named, else by `init_op` and `init_fn`; then local variables by `local_init_op`.
-  /// @throws InvalidArgumentError where both places are given; FailedPreconditionError where variables are left without
-  /// values; DataLossError where a directory has checkpoints and none of them is good.
+  /// Opens a session and gives its variables values: from the directory's newest good checkpoint or the given file, or
+  /// else by `init_op` and `init_fn`; then runs `local_init_op`.
+  /// @throws InvalidArgumentError if both a directory and a file are given; FailedPreconditionError if variables have
+  /// no values in the end; DataLossError if the directory has checkpoints and none of them is good.
   [[nodiscard]] TRAINHOOK_DECL OwnedSession prepare_session(const Open& open, const RestoreOptions& from = {},
                                                             const InitOptions& init = {});
 
   struct Recovered {
     OwnedSession session{};
-    bool initialized = false;  ///< whether it was restored and is ready
+    bool initialized = false;  ///< true if it was restored and is ready
   };
 
-  /// Opens a session, restores it where there is a checkpoint, and runs `local_init_op`; never `init_op`.
-  /// @throws as `prepare_session`, but not where variables are left without values.
+  /// Opens a session, restores it if there is a checkpoint, and runs `local_init_op`; never runs `init_op`.
+  /// @throws as `prepare_session`, but not for variables without values.
   [[nodiscard]] TRAINHOOK_DECL Recovered recover_session(const Open& open, const RestoreOptions& from);
 
-  /// Opens sessions until one is ready, which somebody else brings about, and closes those that are not.
-  /// @throws DeadlineExceededError after `max_wait_secs`; nothing there waits for ever.
+  /// Opens sessions until one is ready, because another process has initialized it, and closes the others. Without
+  /// `max_wait_secs` it waits forever.
+  /// @throws DeadlineExceededError after `max_wait_secs`.
   [[nodiscard]] TRAINHOOK_DECL OwnedSession wait_for_session(const Open& open,
                                                              std::optional<Duration> max_wait_secs = std::nullopt);
 
-  /// What the last call restored.
+  /// The result of the last restore.
   [[nodiscard]] const RestoreReport& report() const noexcept { return report_; }
 
  private:
@@ -114,7 +115,7 @@ class SessionManager {
 
   TRAINHOOK_DECL static void close_quietly(OwnedSession& owned) noexcept;
 
-  // Waits for the next look; false when `max_wait` has passed since `begin`.
+  // Waits until the next attempt; false if `max_wait` has passed since `begin`.
   TRAINHOOK_DECL bool pause(Duration begin, std::optional<Duration> max_wait) const;
 
   TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookServices: what a monitored session lends to its hooks.
+/// HookServices: the disk, clock and event writers that the hooks of a session share.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace trainhook {
 class FileSystem;
 class FileWriterCache;
 
-/// The disk, the clock and the event writers that the hooks of one session share. Owned by the session, outlives its
-/// hooks' use of it.
+/// What a monitored session offers to its hooks. Owned by the session; valid from a hook's `begin` to its `end` or
+/// `abort`.
 class HookServices {
  public:
   TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept;
@@ -25,14 +25,14 @@ class HookServices {
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
 
-  /// One writer a directory, closed with the session.
+  /// Writers of event files, one for each directory. Closed with the session.
   [[nodiscard]] FileWriterCache& writers() const noexcept { return *writers_; }
 
-  /// The checkpoint that the model of the session at hand was restored from; empty: it has initial values.
+  /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
   void set_restored_from(std::string prefix) noexcept { restored_from_ = std::move(prefix); }
 
-  /// Why the model must not be saved right now, or nothing: asks every hook of the session. Whatever saves asks first.
+  /// Why the model must not be saved now, or nothing: asks every hook. A hook that saves the model must ask first.
   [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
   void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LooperThread: a thread that does the same thing again and again until it is asked to stop.
+/// LooperThread: a thread that calls a function again and again until a stop is requested.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@ namespace trainhook {
 
 class Coordinator;
 
-/// What such a thread does. Source: the methods of TensorFlow's `LooperThread`.
+/// What a LooperThread calls. Source: the methods of TensorFlow's `LooperThread`.
 struct LooperThreadOptions {
-  std::optional<Duration> timer_interval_secs{};  ///< between the beginnings of two calls; nothing: back to back
+  std::optional<Duration> timer_interval_secs{};  ///< from the start of one call to the next; none: no pause
   std::function<void()> target{};                 ///< called in each round
   std::function<void()> start_loop{};             ///< once before the first round; may be empty
   std::function<void()> stop_loop{};              ///< once after the last round, unless an error ended it; may be empty
 };
 
-/// Calls its target at once, then at fixed multiples of the interval from there: late calls catch up and the schedule
-/// does not drift. It waits on the coordinator's clock and is woken by a stop request. An error of the target requests
-/// a stop with it. Source: TensorFlow's `LooperThread`.
+/// Calls its target at once and then at fixed multiples of the interval: late calls catch up, and the schedule does not
+/// drift. Waits on the coordinator's clock; a stop request ends the wait. An error of the target requests a stop with
+/// that error. Source: TensorFlow's `LooperThread`.
 class LooperThread {
  public:
   /// `coordinator` must outlive this object; its clock, and what the functions use, must outlive the thread.
@@ -34,7 +34,7 @@ class LooperThread {
   /// Starts a thread of the coordinator, which joins it.
   TRAINHOOK_DECL void start() const;
 
-  /// Makes one and starts it.
+  /// Creates a looper thread and starts it.
   TRAINHOOK_DECL static LooperThread loop(Coordinator& coordinator, std::optional<Duration> timer_interval_secs,
                                           std::function<void()> target);
 

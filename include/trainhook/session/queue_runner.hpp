@@ -18,22 +18,21 @@ namespace trainhook {
 class Coordinator;
 
 struct QueueRunnerOptions {
-  std::vector<Operation> enqueue_ops{};  ///< one thread each; the same one may stand there several times
-  Operation close_op{};                  ///< run when the last of them has come to its end; may be empty
+  std::vector<Operation> enqueue_ops{};  ///< one thread each; an operation may be listed several times
+  Operation close_op{};                  ///< run when the last of them has ended; may be empty
   Operation cancel_op{};  ///< run when a stop is requested, so that no thread stays blocked; may be empty
-  IsCleanStop queue_closed_exception_types =
-      is_end_of_input;  ///< which errors mean that there is nothing more to enqueue
+  IsCleanStop queue_closed_exception_types = is_end_of_input;  ///< errors that mean that there is no more input
 };
 
-/// Belongs to the graph, in its collection of queue runners; a monitored session starts the threads. The engine's
-/// `execute` must be thread-safe. Source: TensorFlow's `QueueRunner`.
+/// Keeps a queue filled. It is in the graph's collection of queue runners; a monitored session starts its threads. The
+/// engine's `execute` must be thread-safe. Source: TensorFlow's `QueueRunner`.
 class QueueRunner {
  public:
   /// @throws InvalidArgumentError without an enqueue op, or for an empty one.
   TRAINHOOK_DECL explicit QueueRunner(QueueRunnerOptions options);
 
-  /// Starts a thread for each enqueue op and one that waits for the stop. An error that does not mean the queue's end
-  /// stops the coordinator. `keep_alive` holds the session for threads that are left behind.
+  /// Starts a thread for each enqueue op, and one that waits for the stop. An error that does not mean the end of the
+  /// queue stops the coordinator. `keep_alive` owns the session, for threads that are abandoned.
   TRAINHOOK_DECL void create_threads(SessionRef session, Coordinator& coordinator,
                                      const std::shared_ptr<void>& keep_alive = nullptr) const;
 
@@ -46,8 +45,8 @@ class QueueRunner {
 /// Adds a runner to the graph's collection. Source: `tf.compat.v1.train.add_queue_runner`.
 TRAINHOOK_DECL void add_queue_runner(Graph& graph, QueueRunnerOptions options);
 
-/// As TensorFlow's `QueueRunner(queue, enqueue_ops)`: the queue is closed when they come to their end, and a stop wakes
-/// what waits at it.
+/// As TensorFlow's `QueueRunner(queue, enqueue_ops)`: the queue is closed when all of them have ended, and a stop wakes
+/// everything that waits for the queue.
 /// @param queue a FIFOQueue
 template <class Queue>
   requires requires(const Queue& queue) { Operation(queue.close(true)).graph(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a run is asked for and what it gives: fetches, feeds, options, results.
+/// What goes into a run and what comes out: fetches, feeds, options, results.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace trainhook {
 
-/// One thing to be computed by a run: an `Output`, which gives a Tensor, or an `Operation`, which gives an empty one.
+/// One thing that a run computes: an Output, whose result is a Tensor, or an Operation, whose result is an empty one.
 class Fetch {
  public:
   static constexpr std::int32_t kOperation = -1;
@@ -45,7 +45,7 @@ class Fetch {
   std::int32_t index_;
 };
 
-/// A value that stands in for an output during one run.
+/// A value that replaces an output in one run.
 struct Feed {
   Output key{};
   Tensor value{};
@@ -79,7 +79,7 @@ struct RunOptions {
   bool reset_disk_byte_usage = false;
   std::vector<std::string> debug_tensor_watch_opts{};
 
-  /// Adds what another party of the same run asks for: the larger of numbers, the union of flags and lists.
+  /// Adds the options of another hook of the same run: the larger number, the union of flags and lists.
   void merge(const RunOptions& other) {
     trace_level = (std::max)(trace_level, other.trace_level);
     timeout = (std::max)(timeout, other.timeout);
@@ -100,7 +100,7 @@ struct NodeStats {
   std::int64_t end_micros = 0;
 };
 
-/// What a traced run tells about itself; one that is given again is overwritten.
+/// The record of a traced run. A run overwrites what is in it.
 struct RunMetadata {
   std::vector<NodeStats> node_stats{};
 };
@@ -112,24 +112,24 @@ struct SessionRunArgs {
   std::optional<RunOptions> options{};
 };
 
-/// What a hook got: its own fetches in the order asked for, valid during `after_run`; options and metadata of the
-/// merged run, empty where nobody asked for any.
+/// What a hook gets: the results of its own fetches, in their order, valid during `after_run`; options and metadata of
+/// the merged run, empty if no one asked for any.
 struct SessionRunValues {
   std::span<const Tensor> results{};
   const RunOptions* options = nullptr;
   const RunMetadata* run_metadata = nullptr;
 };
 
-/// One run as an engine sees it: everybody's fetches and feeds merged. Spans and pointers are valid during the call.
+/// One run as an engine sees it: all fetches and feeds merged. Spans and pointers are valid during the call.
 struct RunRequest {
   std::span<const Fetch> fetches{};
   std::span<const Feed> feeds{};
   const RunOptions* options = nullptr;  ///< null: all defaults
-  RunMetadata* metadata = nullptr;      ///< null: nobody asks
-  FunctionRef<void()> step{};           ///< the user's own code as the step, where the engine runs such
-  bool step_gives_result = false;       ///< whether the caller waits for what `step` leaves behind
+  RunMetadata* metadata = nullptr;      ///< null: not wanted
+  FunctionRef<void()> step{};           ///< the user's own code as the step, for engines that can run it
+  bool step_gives_result = false;       ///< true if the caller waits for a result of `step`
 
-  /// Whether an engine is to fill `metadata->node_stats`.
+  /// True if the engine must fill `metadata->node_stats`.
   [[nodiscard]] bool is_traced() const noexcept {
     return metadata != nullptr && options != nullptr && options->trace_level == TraceLevel::Full;
   }

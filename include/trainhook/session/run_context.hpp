@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionRunContext: what hooks learn about the run they are called for, and how they ask the loop to stop.
+/// SessionRunContext: tells hooks about the current run, and lets them ask the loop to stop.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,37 @@ namespace trainhook {
 /// One for each attempt of a run, shared by all hooks. Source: TensorFlow's `SessionRunContext`.
 class SessionRunContext {
  public:
-  /// @param global_step the graph's global step variable, or null where it has none
+  /// @param global_step the graph's global step variable, or null if it has none
   SessionRunContext(SessionRef session, const RunRequest& original_args, Clock& clock,
                     const Variable* global_step) noexcept
       : session_(session), original_args_(&original_args), clock_(&clock), global_step_variable_(global_step) {}
 
-  /// What the user asked for, without what hooks have added; options null where he gave none.
+  /// What the user asked for, without the hooks' additions; options are null if none were given.
   [[nodiscard]] const RunRequest& original_args() const noexcept { return *original_args_; }
 
-  /// The engine: runs made through it trigger no hooks.
+  /// The engine's session. Its own runs call no hooks.
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
 
-  /// Ends the loop after this run: `should_stop()` will be true, also if something later in the run throws. Cannot be
-  /// taken back.
+  /// Ends the loop after this run: `should_stop()` will be true, even if something later in the run throws. Cannot be
+  /// undone.
   void request_stop() noexcept { stop_requested_ = true; }
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
   /// The global step: in `before_run` its value before the run, in `after_run` the value after it.
-  /// Read at most once before and once after a run, however many hooks ask.
-  /// @throws FailedPreconditionError where the graph has no global step.
+  /// Read at most once before and once after the run, however many hooks ask.
+  /// @throws FailedPreconditionError if the graph has no global step.
   [[nodiscard]] std::int64_t global_step() {
     if (!global_step_) global_step_ = read_global_step();
     return *global_step_;
   }
 
-  /// Monotonic time, read at most once a run, at the first call.
+  /// Monotonic time, read at most once in a run, at the first call.
   [[nodiscard]] Duration now() {
     if (!now_) now_ = clock_->monotonic_now();
     return *now_;
   }
 
-  /// For whoever drives the hooks: the run is over, so the step has to be read anew.
+  /// For the caller of the hooks: the run is over, so the step must be read again.
   void mark_run_done() noexcept { global_step_.reset(); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The many ways to say `run`, written once for engines, SessionRef and monitored sessions.
+/// All forms of `run`, for engines, SessionRef and monitored sessions.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@
 namespace trainhook {
 
 /// Gives `Derived` TensorFlow's forms of `run`, on top of its `run_request(request, results)` and `graph()`.
-/// Every form takes feeds, options and metadata behind the fetches, as TensorFlow's does. `RunsUserCode`: whether a
+/// Every form takes feeds, options and metadata after the fetches, as TensorFlow's does. With `RunsUserCode`, a
 /// callable can be the step.
 template <class Derived, bool RunsUserCode>
 class RunForms {
  public:
-  /// Runs for the effect alone.
+  /// Runs an operation.
   void run(Operation operation, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
            RunMetadata* metadata = nullptr) {
     const Fetch fetch(operation);
@@ -79,8 +79,7 @@ class RunForms {
     return results;
   }
 
-  /// The user's own code as one step; gives what it returns. Only where the engine's variables are the user's own
-  /// memory.
+  /// Runs your own code as one step and returns its result. Only for engines whose variables are your own memory.
   template <class Step>
     requires(std::invocable<Step&> && !std::convertible_to<const Step&, std::string_view> && RunsUserCode)
   auto run(Step&& step) -> std::invoke_result_t<Step&> {

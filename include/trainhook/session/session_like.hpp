@@ -13,17 +13,18 @@
 
 namespace trainhook {
 
-/// An engine that runs a Graph. `execute` may be called from several threads at once; the rest is called between runs.
+/// An engine that runs a Graph. `execute` may be called from several threads at once; all other calls come between
+/// runs.
 ///
-/// | call | must |
-/// |---|---|
-/// | `graph()` | give the graph it runs, for its whole life |
-/// | `execute(request, results)` | compute `request.fetches` in order into `results` (same length) in one run; on an
-/// exception the session stays usable | | `state()` | list what it holds, with whether each piece has a value | |
-/// `snapshot(names)` | give the values as of now, one for each name in order, unaffected by later runs; NotFoundError
-/// for an unknown name | | `load(entries)` | check names, dtypes, shapes and contents of all entries first, then take
-/// all of them over, or throw and change nothing | | `close()` | end it; harmless when repeated; a later `execute`
-/// throws FailedPreconditionError |
+/// - `graph()`: the graph that it runs, for its whole life.
+/// - `execute(request, results)`: computes `request.fetches` in one run, in order, into `results`, which has the same
+///   length. The session stays usable after an exception.
+/// - `state()`: lists what it holds, and which pieces have a value.
+/// - `snapshot(names)`: the present values, one for each name in order; later runs do not change them. @throws
+///   NotFoundError for an unknown name.
+/// - `load(entries)`: checks names, dtypes, shapes and contents of all entries, then loads all of them; or throws and
+///   changes nothing.
+/// - `close()`: ends the session; harmless when repeated. A later `execute` throws FailedPreconditionError.
 template <class S>
 concept SessionLike = requires(S& session, const RunRequest& request, std::span<Tensor> results,
                                std::span<const std::string> names, std::span<const NamedTensor> entries) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionRef: any engine behind two pointers, which is what hooks and savers see.
+/// SessionRef: a reference to a session of any engine, for hooks and savers.
 #pragma once
 
 #include <span>
@@ -37,7 +37,7 @@ inline constexpr SessionTable kSessionTable{
 
 }  // namespace detail
 
-/// Refers to a session of any engine; never owns it. Runs made through it trigger no hooks.
+/// Refers to a session of any engine and does not own it. Runs through it call no hooks.
 class SessionRef : public RunForms<SessionRef, true> {
  public:
   constexpr SessionRef() noexcept = default;
@@ -57,7 +57,7 @@ class SessionRef : public RunForms<SessionRef, true> {
   void load(std::span<const NamedTensor> entries) const { table_->load(session_, entries); }
   void close() const { table_->close(session_); }
 
-  /// The engine itself. `S` must be its type: whoever made the session knows.
+  /// The session itself. `S` must be its type.
   template <SessionLike S>
   [[nodiscard]] S& as() const noexcept {
     return *static_cast<S*>(session_);

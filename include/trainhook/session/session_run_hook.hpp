@@ -14,8 +14,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -23,79 +21,85 @@
 namespace trainhook {
 
 class Coordinator;
+class HookServices;
 
-/// When a hook's callbacks come, compared with those of other hooks. Within a phase: in the order the hooks were given.
+/// The order of hooks: by phase, and within a phase in the order they were given. It holds for every callback.
 enum class HookPhase {
-  Check,   ///< looks at the step before anything is made of it, and may veto a save
+  Check,   ///< checks the step before other hooks use it, and may veto a save
   Normal,  ///< everything else
-  Save,    ///< saves what the others have left behind
-  Report,  ///< only looks: a batch that it takes at the end is not missing after a restart
+  Save,    ///< saves the result of the others
+  Report,  ///< comes after the last checkpoint, so that what it runs at the end is not in it
 };
 
-/// Takes part in a training loop through callbacks, all of which do nothing unless overridden. A hook is called on the
-/// thread that calls the monitored session, one callback at a time, and belongs to one session at a time. Source:
-/// TensorFlow's `SessionRunHook`; `abort`, `on_run_failed`, `phase`, `veto_save` and the state calls are additions.
+// clang-format off
+/// Takes part in a training loop through callbacks. All of them do nothing unless overridden. Hooks are called on the
+/// thread that calls the monitored session, one callback at a time; a hook belongs to one session at a time. Source:
+/// TensorFlow's `SessionRunHook`; `abort`, `on_run_failed`, `phase`, `veto_save`, `save_state` and `load_state` are
+/// additions.
+///
+/// How a step ends:
 ///
 /// | the step ended by | after_run | on_run_failed | the session afterwards |
 /// |---|---|---|---|
-/// | normal return | all hooks | | goes on |
-/// | a hook called `request_stop()` | all hooks of this step | | `should_stop()` is true, also if something later in
-/// the same run threw | | AbortedError, UnavailableError | none for that attempt | all that ran before_run | made anew
-/// from the newest good checkpoint, within the retry policy; the step is run again, unless a hook has asked to stop |
-/// | any other exception | none further | all that ran before_run | it leaves `run()`, or a thread's that came first;
-/// the session stays usable |
+/// | normal return | all hooks | | continues |
+/// | a hook called `request_stop()` | all hooks of this step | | `should_stop()` is true, even if something later in the run threw |
+/// | AbortedError, UnavailableError | none for that attempt | all that ran before_run | recreated from the newest good checkpoint, within the retry policy; the step is run again, unless a hook asked to stop |
+/// | any other exception | none further | all that ran before_run | the exception leaves `run()`, or an earlier one of a thread; the session stays usable |
+///
+/// How a session ends:
 ///
 /// | the session ended by | end | abort | last checkpoint | the caller sees |
 /// |---|---|---|---|---|
-/// | `close()` | every hook, also if one throws | no | yes | the first error, all of them in `errors()`; a second
-/// `close()` does nothing | | end of input leaving the loop function | every hook | no | yes | the loop function
-/// returns | | another exception leaving the loop function | no | every hook, last first, with the error | no | that
-/// exception, or a thread's that came first | | `close()` or destructor, the session being lost for good | no | every
-/// hook, with the error that it was lost to | no | that error, unless it has left `run()` already | | destructor, not
-/// unwinding | as `close()`, errors logged | no | yes | nothing | | destructor while unwinding from the end of input
-/// that `run()` threw | as `close()`, errors logged | no | yes | the exception goes on | | destructor while unwinding
-/// otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
+/// | `close()` | every hook, even if one throws | no | yes | the first error, all of them in `errors()`; a second `close()` does nothing |
+/// | end of input leaving the loop function | every hook | no | yes | the loop function returns |
+/// | another exception leaving the loop function | no | every hook, last first, with the error | no | that exception, or an earlier one of a thread |
+/// | `close()` or destructor of a session that is lost for good | no | every hook, with the error that it was lost to | no | that error, unless it has left `run()` already |
+/// | destructor, not unwinding | as `close()`, errors logged | no | yes | nothing |
+/// | destructor, unwinding from the end of input that `run()` threw | as `close()`, errors logged | no | yes | the exception continues |
+/// | destructor, unwinding otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
+// clang-format on
 class SessionRunHook {
  public:
   TRAINHOOK_DECL virtual ~SessionRunHook();
 
-  /// Once, before the session exists: the graph can still be changed. Resolve names here. Not repeated after a
-  /// recovery.
+  /// Called once, before the session exists. The graph can still be changed; look up names here. Not called again after
+  /// a recovery.
   virtual void begin(Graph& /*graph*/) {}
 
-  /// After every creation of the session, the first and each recovery: variables have their values, the graph is final.
+  /// Called after every creation of the session, the first one and each recovery. Variables have values, the graph is
+  /// final.
   virtual void after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {}
 
-  /// Before every attempt of a run: what this hook wants fetched and fed along with it.
+  /// Called before every attempt of a run. Returns what this hook wants to fetch and feed in that run.
   virtual SessionRunArgs before_run(SessionRunContext& /*context*/) { return {}; }
 
-  /// After every successful run, with this hook's own results, which are valid during the call.
+  /// Called after every successful run, with the results of this hook's own fetches, which are valid during the call.
   virtual void after_run(SessionRunContext& /*context*/, const SessionRunValues& /*values*/) {}
 
-  /// After a run that failed although this hook's `before_run` was called: take back what was handed out.
+  /// Called if a run fails after this hook's `before_run`. Undo here what `before_run` did.
   virtual void on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {}
 
-  /// Once, when the session ends without an error or by the end of input. The session still runs.
+  /// Called once, when the session ends without an error or by the end of input. The session can still run.
   virtual void end(SessionRef /*session*/) {}
 
-  /// Once, in place of `end`, when the session ends by an error; null where the library cannot know it. Must not throw.
+  /// Called once, in place of `end`, when the session ends with an error; null if the error is unknown. Must not throw.
   virtual void abort(const std::exception_ptr& /*error*/) noexcept {}
 
   [[nodiscard]] virtual HookPhase phase() const noexcept { return HookPhase::Normal; }
 
-  /// Why the model as it is now must not be saved, or nothing. Asked before each save.
+  /// Returns the reason if the present model must not be saved. Called before each save.
   [[nodiscard]] virtual std::optional<std::string> veto_save() { return std::nullopt; }
 
-  /// The name under which its state stands in checkpoints. Empty: the type's name, numbered where there are several.
+  /// The name of this hook's state in checkpoints. Empty: the name of its type, numbered if there are several.
   [[nodiscard]] virtual std::string name() const { return {}; }
 
-  /// State that is worth keeping over a restart; empty where there is none. Called whenever the model is saved.
+  /// Returns the state to keep over a restart; empty: none. Called whenever the model is saved.
   [[nodiscard]] virtual StateValues save_state() { return {}; }
 
-  /// The state that belongs to the restored model. Not called where the checkpoint has none for this hook.
+  /// Takes the state back that belongs to the restored model. Not called if the checkpoint has none for this hook.
   virtual void load_state(const StateValues& /*state*/) {}
 
-  /// For whoever drives the hook: called before `begin`.
+  /// For the caller of the hook, before `begin`.
   void attach(HookServices& services) noexcept { services_ = &services; }
 
  protected:
@@ -105,15 +109,14 @@ class SessionRunHook {
   SessionRunHook& operator=(const SessionRunHook&) = default;
   SessionRunHook& operator=(SessionRunHook&&) = default;
 
-  /// The session's disk, clock and writers; from `begin` on. @throws FailedPreconditionError before.
+  /// The session's disk, clock and event writers, from `begin` on. @throws FailedPreconditionError before.
   [[nodiscard]] TRAINHOOK_DECL HookServices& services() const;
 
  private:
   HookServices* services_ = nullptr;
 };
 
-/// An entry of a list of hooks: a hook by value, which is moved in, one that is handed over, or one that is shared with
-/// the caller.
+/// An entry in a list of hooks: a hook by value, which is moved in, or a unique or shared pointer to one.
 class HookEntry {
  public:
   template <std::derived_from<SessionRunHook> Hook>
@@ -133,7 +136,7 @@ class HookEntry {
 
 using HookList = std::vector<HookEntry>;
 
-/// Makes a hook in place, for one that cannot be moved: `make_hook<PinnedHook>({.depth = 2})`.
+/// Creates a hook in place, if its type cannot be moved: `make_hook<PinnedHook>({.depth = 2})`.
 template <std::derived_from<SessionRunHook> Hook, class... Args>
 [[nodiscard]] std::shared_ptr<Hook> make_hook(Args&&... args) {
   return std::make_shared<Hook>(std::forward<Args>(args)...);

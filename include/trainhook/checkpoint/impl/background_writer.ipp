@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL BackgroundWriter::~BackgroundWriter() {
   {
@@ -34,10 +34,10 @@ TRAINHOOK_DECL std::optional<std::int64_t> BackgroundWriter::submit(std::int64_t
   return replaced ? std::optional(replaced->step) : std::nullopt;
 }
 
-TRAINHOOK_DECL std::optional<BackgroundWrite> BackgroundWriter::take_outcome() {
+TRAINHOOK_DECL std::optional<BackgroundWriter::Outcome> BackgroundWriter::take_outcome() {
   const std::scoped_lock lock(mutex_);
   if (outcomes_.empty()) return std::nullopt;
-  BackgroundWrite outcome = std::move(outcomes_.front());
+  Outcome outcome = std::move(outcomes_.front());
   outcomes_.pop_front();
   outcomes_ready_.fetch_sub(1, std::memory_order_relaxed);
   return outcome;
@@ -56,7 +56,7 @@ TRAINHOOK_DECL void BackgroundWriter::work() noexcept {
     std::optional<Job> job = std::exchange(waiting_, std::nullopt);
     writing_ = true;
     lock.unlock();
-    BackgroundWrite outcome = run(*job);
+    Outcome outcome = run(*job);
     job.reset();  // releases the model's memory, before anybody is told
     lock.lock();
     writing_ = false;
@@ -66,12 +66,12 @@ TRAINHOOK_DECL void BackgroundWriter::work() noexcept {
   }
 }
 
-TRAINHOOK_DECL BackgroundWrite BackgroundWriter::run(Job& job) noexcept {
-  BackgroundWrite outcome{.step = job.step};
+TRAINHOOK_DECL BackgroundWriter::Outcome BackgroundWriter::run(Job& job) noexcept {
+  Outcome outcome{.step = job.step};
   try {
     outcome.prefix = job.commit();
   } catch (...) { outcome.error = std::current_exception(); }
   return outcome;
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -14,7 +14,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL CheckpointCompanion::~CheckpointCompanion() = default;
 
@@ -28,9 +28,9 @@ TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(c
 
 TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,
                                                                   CheckpointClaim wanted) {
-  const std::string directory = detail::plain_path(wanted.directory);
+  const std::string directory = plain_path(wanted.directory);
   for (const std::shared_ptr<CheckpointClaim>& held : checkpoint_claims(graph)) {
-    if (detail::plain_path(held->directory) != directory) continue;
+    if (plain_path(held->directory) != directory) continue;
     throw InvalidArgumentError(
         "two hooks save checkpoints into '{}': {} (checkpoint_basename {}) and {} (checkpoint_basename {}); leave one "
         "out, or give it a checkpoint_dir of its own. A training session given save_checkpoint_steps or "
@@ -47,4 +47,4 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
   return claim;
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

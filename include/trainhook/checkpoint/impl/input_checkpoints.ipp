@@ -21,7 +21,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/path.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL InputCheckpoints::InputCheckpoints(FileSystem& file_system, std::string basename,
                                                   std::string latest_filename)
@@ -138,4 +138,4 @@ TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) c
   }
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -9,18 +9,26 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/iterator_resource.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept =
+    default;
+
+TRAINHOOK_DECL CheckpointInputPipelineHook::~CheckpointInputPipelineHook() = default;
 
 TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options options)
     : options_(std::move(options)) {
@@ -35,10 +43,10 @@ TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
   detail::require_global_step(graph, "CheckpointInputPipelineHook");
   check_iterators(graph);
-  files_ = std::make_shared<InputCheckpoints>(services().file_system(), options_.checkpoint_basename,
-                                              options_.latest_filename);
+  files_ = std::make_shared<detail::InputCheckpoints>(services().file_system(), options_.checkpoint_basename,
+                                                      options_.latest_filename);
   graph.add_to_collection(kExternalStatePolicies, options_.external_state_policy);
-  graph.add_to_collection(kRestoreConditions, InputCheckpoints::restore_condition(files_));
+  graph.add_to_collection(kRestoreConditions, detail::InputCheckpoints::restore_condition(files_));
 }
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef session,
@@ -54,6 +62,10 @@ TRAINHOOK_DECL SessionRunArgs CheckpointInputPipelineHook::before_run(SessionRun
   }
   return {};
 }
+
+TRAINHOOK_DECL void CheckpointInputPipelineHook::end(SessionRef /*session*/) { files_.reset(); }
+
+TRAINHOOK_DECL void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept { files_.reset(); }
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::check_name(std::string_view option, const std::string& name) {
   if (!name.empty() && name.find('/') == std::string::npos) return;
@@ -74,9 +86,10 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::check_iterators(const Graph& gr
   }
 }
 
-TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> CheckpointInputPipelineHook::find_claim(const Graph& graph) const {
-  const auto claims = checkpoint_claims(graph);
-  std::shared_ptr<CheckpointClaim> found;
+TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(
+    const Graph& graph) const {
+  const auto claims = detail::checkpoint_claims(graph);
+  std::shared_ptr<detail::CheckpointClaim> found;
   for (const auto& claim : claims) {
     if (!options_.checkpoint_dir.empty() &&
         detail::plain_path(claim->directory) != detail::plain_path(options_.checkpoint_dir))

@@ -9,10 +9,15 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL FinalOpsHook::FinalOpsHook(FinalOpsHook&& other) noexcept = default;
+
+TRAINHOOK_DECL FinalOpsHook::~FinalOpsHook() = default;
 
 TRAINHOOK_DECL FinalOpsHook::FinalOpsHook(FetchRefs final_ops) : FinalOpsHook(std::move(final_ops), Options{}) {}
 

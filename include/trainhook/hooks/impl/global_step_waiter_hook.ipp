@@ -8,8 +8,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -23,6 +23,10 @@ TRAINHOOK_DECL GlobalStepWaiterHook::GlobalStepWaiterHook(Options options) : opt
 TRAINHOOK_DECL void GlobalStepWaiterHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "GlobalStepWaiterHook");
   waited_ = options_.wait_until_step <= 0;
+}
+
+TRAINHOOK_DECL void GlobalStepWaiterHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+  coordinator_ = &coordinator;
 }
 
 TRAINHOOK_DECL SessionRunArgs GlobalStepWaiterHook::before_run(SessionRunContext& context) {

@@ -13,7 +13,7 @@
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL std::string export_meta_graph_for(const Graph& graph, const SaverOptions& saver) {
   MetaGraphOptions options{.max_to_keep = saver.max_to_keep,
@@ -41,4 +41,4 @@ TRAINHOOK_DECL void add_graph_events(FileWriter& writer, const Graph& graph, con
   writer.add_meta_graph(meta_graph);
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -5,17 +5,23 @@
 
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL LoggingTensorHook::LoggingTensorHook(LoggingTensorHook&& other) noexcept = default;
+
+TRAINHOOK_DECL LoggingTensorHook::~LoggingTensorHook() = default;
 
 TRAINHOOK_DECL LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options options)
     : tensors_(std::move(tensors)), options_(std::move(options)) {
@@ -70,6 +76,11 @@ TRAINHOOK_DECL void LoggingTensorHook::after_run(SessionRunContext& context, con
   ++runs_;
 }
 
+TRAINHOOK_DECL void LoggingTensorHook::on_run_failed(SessionRunContext& /*context*/,
+                                                     const std::exception_ptr& /*error*/) {
+  due_ = false;
+}
+
 TRAINHOOK_DECL void LoggingTensorHook::end(SessionRef session) {
   if (!options_.at_end || (last_logged_ && *last_logged_ + 1 == runs_)) return;
   try {
@@ -97,7 +108,7 @@ TRAINHOOK_DECL void LoggingTensorHook::log(Duration now) {
   std::string line;
   for (const NamedTensor& value : values_) {
     if (!line.empty()) line += ", ";
-    line += value.name + " = " + tensor_text(value.tensor);
+    line += value.name + " = " + detail::tensor_text(value.tensor);
   }
   if (before) {
     char seconds[40];

@@ -5,18 +5,31 @@
 
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 
+#include <cmath>
+#include <complex>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {
 
 TRAINHOOK_DECL constexpr bool can_be_infinite(DType dtype) noexcept {
   return is_floating(dtype) || dtype == DType::Complex64 || dtype == DType::Complex128;
+}
+
+inline bool is_finite(float value) noexcept { return std::isfinite(value); }
+inline bool is_finite(double value) noexcept { return std::isfinite(value); }
+inline bool is_finite(Half value) noexcept { return (value.bits & 0x7c00) != 0x7c00; }
+inline bool is_finite(BFloat16 value) noexcept { return (value.bits & 0x7f80) != 0x7f80; }
+template <class T>
+bool is_finite(const std::complex<T>& value) noexcept {
+  return std::isfinite(value.real()) && std::isfinite(value.imag());
 }
 
 TRAINHOOK_DECL std::optional<std::size_t> first_not_finite(const Tensor& tensor) {
@@ -40,6 +53,10 @@ TRAINHOOK_DECL std::optional<std::size_t> first_not_finite(const Tensor& tensor)
 }  // namespace trainhook::detail
 
 namespace trainhook {
+
+TRAINHOOK_DECL NanTensorHook::NanTensorHook(NanTensorHook&& other) noexcept = default;
+
+TRAINHOOK_DECL NanTensorHook::~NanTensorHook() = default;
 
 TRAINHOOK_DECL NanTensorHook::NanTensorHook(FetchRefs tensors) : NanTensorHook(std::move(tensors), Options{}) {}
 

@@ -9,7 +9,9 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/timeline.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -18,6 +20,10 @@
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL ProfilerHook::ProfilerHook(ProfilerHook&& other) noexcept = default;
+
+TRAINHOOK_DECL ProfilerHook::~ProfilerHook() = default;
 
 TRAINHOOK_DECL ProfilerHook::ProfilerHook(Options options)
     : output_dir_(options.output_dir.empty() ? "." : std::move(options.output_dir)),
@@ -29,6 +35,12 @@ TRAINHOOK_DECL void ProfilerHook::begin(Graph& graph) {
   graph_ = &graph;
   writer_ = &services().writers().at(output_dir_);
 }
+
+TRAINHOOK_DECL void ProfilerHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {
+  next_step_.reset();
+}
+
+TRAINHOOK_DECL void ProfilerHook::end(SessionRef /*session*/) { writer_->flush(); }
 
 TRAINHOOK_DECL SessionRunArgs ProfilerHook::before_run(SessionRunContext& context) {
   if (!next_step_)
@@ -54,7 +66,7 @@ TRAINHOOK_DECL void ProfilerHook::write(std::int64_t step, const RunMetadata& me
                         generate_chrome_trace_format(metadata, *graph_));
   std::string tag = fmt::format("step_{}", step);
   for (int again = 1; writer_->has_run_metadata(tag); ++again) tag = fmt::format("step_{}_{}", step, again);
-  writer_->add_run_metadata(as_run_metadata(metadata, *graph_), tag, step);
+  writer_->add_run_metadata(detail::as_run_metadata(metadata, *graph_), tag, step);
 }
 
 }  // namespace trainhook

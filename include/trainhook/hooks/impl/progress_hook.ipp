@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/progress_hook.hpp>
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/core.h>
@@ -12,15 +13,23 @@
 #include <trainhook/core/duration_text.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/progress_line.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
+TRAINHOOK_DECL ProgressHook::ProgressHook() : ProgressHook(Options{}) {}
+
+TRAINHOOK_DECL ProgressHook::ProgressHook(ProgressHook&& other) noexcept = default;
+
+TRAINHOOK_DECL ProgressHook::~ProgressHook() = default;
+
 TRAINHOOK_DECL ProgressHook::ProgressHook(Options options)
     : options_(std::move(options)),
-      on_terminal_(options_.on_terminal.value_or(!options_.sink && is_terminal(file()))),
+      on_terminal_(options_.on_terminal.value_or(!options_.sink && detail::is_terminal(file()))),
       timer_({.every_secs = options_.every_secs.value_or(on_terminal_ ? std::chrono::milliseconds(200)
                                                                       : std::chrono::seconds(10))},
              "ProgressHook") {
@@ -36,8 +45,8 @@ TRAINHOOK_DECL ProgressHook::ProgressHook(Options options)
 TRAINHOOK_DECL void ProgressHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "ProgressHook");
   fetches_ = options_.tensors.resolve_outputs(graph, "ProgressHook");
-  line_ =
-      std::make_unique<ProgressLine>(options_.sink ? options_.sink : progress_to(file()), on_terminal_, options_.width);
+  line_ = std::make_unique<detail::ProgressLine>(options_.sink ? options_.sink : detail::progress_to(file()),
+                                                 on_terminal_, options_.width);
   timer_.reset();
   runs_ = 0;
   values_.clear();
@@ -67,7 +76,7 @@ TRAINHOOK_DECL void ProgressHook::after_run(SessionRunContext& context, const Se
   values_.clear();
   values_step_ = step_;
   for (std::size_t i = 0; i < values.results.size(); ++i) {
-    values_ += ", " + options_.tensors.entries()[i].tag + " = " + tensor_text(values.results[i]);
+    values_ += ", " + options_.tensors.entries()[i].tag + " = " + detail::tensor_text(values.results[i]);
   }
   if (step_ == options_.last_step) return;  // the end shows it
   std::string text = position_text();

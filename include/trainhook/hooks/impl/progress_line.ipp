@@ -5,9 +5,11 @@
 
 #include <trainhook/hooks/progress_line.hpp>
 
+#include <unistd.h>
+
 #include <utility>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file) {
   return [file](std::string_view text) {
@@ -15,6 +17,8 @@ TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file) {
     std::fflush(file);
   };
 }
+
+TRAINHOOK_DECL bool is_terminal(std::FILE* file) noexcept { return isatty(fileno(file)) != 0; }
 
 TRAINHOOK_DECL ProgressLine::ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width)
     : sink_(std::move(sink)), on_terminal_(on_terminal), width_(width) {}
@@ -40,4 +44,4 @@ TRAINHOOK_DECL void ProgressLine::finish(std::string text) {
   is_open_ = false;
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -7,11 +7,22 @@
 
 #include <utility>
 
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 
 namespace trainhook {
+
+template <class T>
+std::optional<T> Scaffold::only(const Graph& graph, std::string_view key) {
+  const std::vector<T> items = graph.collection<T>(key);
+  if (items.size() > 1)
+    throw FailedPreconditionError("More than one item in the collection '{}'; give the scaffold the one to use", key);
+  return items.empty() ? std::nullopt : std::optional<T>(items.front());
+}
 
 TRAINHOOK_DECL Scaffold::Scaffold(ScaffoldOptions options) : pieces_(std::move(options)) {
   if (pieces_.copy_from_scaffold == nullptr) return;

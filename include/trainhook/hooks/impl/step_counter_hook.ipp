@@ -10,11 +10,17 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL StepCounterHook::StepCounterHook(StepCounterHook&& other) noexcept = default;
+
+TRAINHOOK_DECL StepCounterHook::~StepCounterHook() = default;
 
 TRAINHOOK_DECL StepCounterHook::StepCounterHook(Options options)
     : output_dir_(std::move(options.output_dir)),

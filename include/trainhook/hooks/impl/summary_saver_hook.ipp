@@ -12,11 +12,18 @@
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/event.hpp>
+#include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL SummarySaverHook::SummarySaverHook(SummarySaverHook&& other) noexcept = default;
+
+TRAINHOOK_DECL SummarySaverHook::~SummarySaverHook() = default;
 
 TRAINHOOK_DECL SummarySaverHook::SummarySaverHook(Options options)
     : options_(std::move(options)),
@@ -73,6 +80,15 @@ TRAINHOOK_DECL void SummarySaverHook::after_run(SessionRunContext& context, cons
   for (const Tensor& summary : values.results) {
     for (const std::string& bytes : summary.data<std::string>()) writer_->add_summary(bytes, step);
   }
+}
+
+TRAINHOOK_DECL void SummarySaverHook::on_run_failed(SessionRunContext& /*context*/,
+                                                    const std::exception_ptr& /*error*/) {
+  due_ = false;
+}
+
+TRAINHOOK_DECL void SummarySaverHook::end(SessionRef /*session*/) {
+  if (writer_ != nullptr) writer_->flush();
 }
 
 TRAINHOOK_DECL StateValues SummarySaverHook::save_state() {

@@ -71,12 +71,7 @@ std::string text_of_elements(const Tensor& tensor) {
   return text;
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor) {
-  using detail::text_of_elements;
   switch (tensor.dtype()) {
     case DType::Float: return text_of_elements<float>(tensor);
     case DType::Double: return text_of_elements<double>(tensor);
@@ -99,4 +94,4 @@ TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor) {
   return "none";
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -119,7 +119,7 @@ TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metad
   return json += "]}\n";
 }
 
-TRAINHOOK_DECL std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
+TRAINHOOK_DECL std::string detail::as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
   std::string bytes;
   {  // a message is complete when its writer is gone
     detail::WireWriter message(bytes);

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
@@ -36,7 +36,9 @@ TRAINHOOK_DECL void require_one_period(std::string_view option, bool secs, bool 
 
 [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks) {
   return std::ranges::any_of(hooks, [](const HookEntry& hook) {
-    return dynamic_cast<const CheckpointSaverHook*>(hook.get().get()) != nullptr;
+    const SessionRunHook* given = hook.get().get();
+    return dynamic_cast<const CheckpointSaverHook*>(given) != nullptr ||
+           dynamic_cast<const AsyncCheckpointSaverHook*>(given) != nullptr;
   });
 }
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// CheckpointJob: what CheckpointSaverHook and AsyncCheckpointSaverHook have in common.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/checkpoint_saver_options.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/run_context.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook::detail {
+
+/// The order of the first two parts of a save.
+enum class SaveStart { ListenersThenLog, LogThenListeners };
+
+/// Saves the checkpoints of one hook: knows when a save is due, takes the state, commits it, and calls listeners. A
+/// save goes through `is_vetoed`, `start_save`, `take`, the commit that `take` returned, and `committed` or `failed`.
+/// All of it belongs on the loop's thread, except for the commit.
+class CheckpointJob {
+ public:
+  /// @param hook the type of the hook, for messages
+  /// @throws InvalidArgumentError for options that contradict each other.
+  TRAINHOOK_DECL CheckpointJob(std::string_view hook, CheckpointSaverOptions options,
+                               SaveStart start = SaveStart::ListenersThenLog);
+  CheckpointJob(const CheckpointJob&) = delete;
+  CheckpointJob& operator=(const CheckpointJob&) = delete;
+  TRAINHOOK_DECL ~CheckpointJob();
+
+  [[nodiscard]] std::string_view hook() const noexcept { return hook_; }
+  [[nodiscard]] SaveOverlap overlap() const noexcept { return options_.overlap; }
+  [[nodiscard]] std::optional<std::int64_t> last_saved_step() const noexcept { return last_saved_; }
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step(SessionRef session) const;
+
+  /// Locks the directory and forgets the last session. `services` must live until the session ends.
+  TRAINHOOK_DECL void begin(Graph& graph, HookServices& services);
+
+  /// True if the session's model is a checkpoint of this directory, which then counts as saved.
+  [[nodiscard]] TRAINHOOK_DECL bool is_restored(SessionRef session);
+
+  /// Writes what describes the graph, once for each graph: it is final, and a recovery does not change it.
+  TRAINHOOK_DECL void describe(const Graph& graph);
+  [[nodiscard]] bool is_described() const noexcept { return described_; }
+
+  [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;
+
+  /// The whole save, on this thread. Returns true if a listener asks to stop.
+  TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step);
+
+  /// True if a hook vetoes the save. The timer is not triggered, so that the model is saved as soon as it may be.
+  [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(std::int64_t step);
+
+  /// Triggers the timer, calls the listeners' `before_save`, logs.
+  TRAINHOOK_DECL void start_save(SessionRef session, std::int64_t step);
+
+  /// Takes everything that belongs to the checkpoint. The result commits it, on any thread, and returns its prefix.
+  [[nodiscard]] TRAINHOOK_DECL std::function<std::string()> take(SessionRef session, std::int64_t step);
+
+  /// Calls the listeners' `after_save`. Returns true if one of them asks to stop.
+  TRAINHOOK_DECL bool committed(SessionRef session, std::int64_t step, const std::string& prefix);
+
+  /// Calls the listeners' `save_failed`, then throws the error again unless it is tolerated, and logs it if it is.
+  TRAINHOOK_DECL void failed(SessionRef session, std::int64_t step, const std::exception_ptr& error);
+
+  /// Calls only the listeners' `save_failed`. What one of them throws is logged.
+  TRAINHOOK_DECL void not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error);
+
+  /// Saves the last step if it is not saved yet, calls the listeners' `end`, and unlocks the directory. Throws the
+  /// first error when all of it is done.
+  TRAINHOOK_DECL void end(SessionRef session);
+
+  /// Unlocks the directory.
+  TRAINHOOK_DECL void abort() noexcept;
+
+ private:
+  TRAINHOOK_DECL void check_options() const;
+  [[nodiscard]] TRAINHOOK_DECL std::string save_path() const;
+  [[nodiscard]] TRAINHOOK_DECL const std::shared_ptr<Saver>& find_saver(const Graph& graph);
+  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Saver> only_saver(const Graph& graph) const;
+
+  // Events must not be older than the checkpoint: a resumed run does not write them again. On any thread.
+  TRAINHOOK_DECL void flush_events() noexcept;
+
+  std::string_view hook_;
+  CheckpointSaverOptions options_;
+  SaveStart start_;
+  SecondOrStepTimer timer_;
+  HookServices* services_ = nullptr;
+  Variable global_step_;
+  std::shared_ptr<CheckpointClaim> claim_;
+  std::shared_ptr<Saver> saver_;
+  std::string meta_graph_;
+  std::optional<std::int64_t> last_saved_;
+  std::exception_ptr events_failure_;  // set by the thread that writes; read at the end, which waits for it
+  int failures_ = 0;
+  bool described_ = false;
+  bool vetoed_ = false;
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/checkpoint_job.ipp>
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// CheckpointSaverOptions: what, where and how often the saver hooks save.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <trainhook/core/clock.hpp>
+
+namespace trainhook {
+
+class CheckpointSaverListener;
+class Saver;
+class Scaffold;
+
+/// What happens if a save is due while the one before is still being written.
+enum class SaveOverlap {
+  Skip,     ///< no save; it is made as soon as the writer is free
+  Wait,     ///< the loop waits until the writer is free
+  Replace,  ///< the state is taken now and written next, in place of a save that waits already
+};
+
+/// Exactly one of the two periods must be given.
+struct CheckpointSaverOptions {
+  std::string checkpoint_dir{};
+  std::optional<Duration> save_secs{};
+  std::optional<std::int64_t> save_steps{};
+  std::shared_ptr<Saver>
+      saver{};  ///< null: that of `scaffold`, or else the only one in the graph's collection `savers`
+  std::string checkpoint_basename = "model.ckpt";
+  std::shared_ptr<const Scaffold> scaffold{};  ///< give this or `saver`, not both
+  std::vector<std::shared_ptr<CheckpointSaverListener>> listeners{};
+  bool save_graph_def = true;               ///< also write `graph.pbtxt`, and a `.meta` file with each checkpoint
+  bool align_steps = false;                 ///< save at multiples of `save_steps`, wherever training was interrupted
+  int tolerated_save_failures = 0;          ///< failed saves in a row that are only logged; one more fails the run
+  SaveOverlap overlap = SaveOverlap::Skip;  ///< for AsyncCheckpointSaverHook
+};
+
+}  // namespace trainhook

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of checkpoint_job.hpp.
+#pragma once
+
+#include <trainhook/hooks/checkpoint_job.hpp>
+
+#include <utility>
+#include <vector>
+
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/events/event.hpp>
+#include <trainhook/events/file_writer.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/hooks/checkpoint_saver_listener.hpp>
+#include <trainhook/hooks/graph_export.hpp>
+#include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start)
+    : hook_(hook),
+      options_(std::move(options)),
+      start_(start),
+      timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps, .align = options_.align_steps},
+             hook, "save_secs", "save_steps") {
+  check_options();
+}
+
+TRAINHOOK_DECL CheckpointJob::~CheckpointJob() = default;
+
+TRAINHOOK_DECL void CheckpointJob::check_options() const {
+  if (options_.checkpoint_dir.empty()) {
+    throw InvalidArgumentError("{}: checkpoint_dir is empty; give the directory that the checkpoints go to", hook_);
+  }
+  if (options_.saver != nullptr && options_.scaffold != nullptr) {
+    throw InvalidArgumentError("{}: saver and scaffold are both given; give one of them", hook_);
+  }
+  const std::string& basename = options_.checkpoint_basename;
+  if (basename.empty() || basename.find('/') != std::string::npos) {
+    throw InvalidArgumentError("{}: checkpoint_basename is '{}'; it must be a file name without directory", hook_,
+                               basename);
+  }
+  if (options_.tolerated_save_failures < 0) {
+    throw InvalidArgumentError("{}: tolerated_save_failures is {}; it must not be negative", hook_,
+                               options_.tolerated_save_failures);
+  }
+  for (const auto& listener : options_.listeners) {
+    if (listener == nullptr) throw InvalidArgumentError("{}: a listener is null", hook_);
+  }
+}
+
+TRAINHOOK_DECL std::int64_t CheckpointJob::global_step(SessionRef session) const {
+  return read_global_step(session, global_step_);
+}
+
+TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
+  services_ = &services;
+  global_step_ = require_global_step(graph, hook_);
+  claim_.reset();
+  claim_ = claim_checkpoints(
+      graph, services.file_system(),
+      {.directory = options_.checkpoint_dir, .basename = options_.checkpoint_basename, .hook = std::string(hook_)});
+  timer_.reset();
+  last_saved_.reset();
+  saver_.reset();
+  events_failure_ = nullptr;
+  meta_graph_.clear();
+  described_ = vetoed_ = false;
+  failures_ = 0;
+  for (const auto& listener : options_.listeners) listener->begin();
+}
+
+TRAINHOOK_DECL bool CheckpointJob::is_restored(SessionRef session) {
+  const std::int64_t step = global_step(session);
+  if (!is_checkpoint_of(services_->file_system(), services_->restored_from(), options_.checkpoint_dir,
+                        options_.checkpoint_basename, step))
+    return false;
+  last_saved_ = step;
+  timer_.update_last_triggered_step(step, services_->clock());
+  return true;
+}
+
+TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
+  if (described_) return;
+  described_ = true;
+  meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
+  if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
+  add_graph_events(services_->writers().at(options_.checkpoint_dir), graph, meta_graph_);
+}
+
+TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
+  return timer_.should_trigger_for_step(context.global_step(), context);
+}
+
+TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
+  if (is_vetoed(step)) return false;
+  std::string prefix;
+  try {
+    start_save(session, step);
+    prefix = take(session, step)();
+  } catch (...) {
+    failed(session, step, std::current_exception());
+    return false;
+  }
+  return committed(session, step, prefix);
+}
+
+TRAINHOOK_DECL bool CheckpointJob::is_vetoed(std::int64_t step) {
+  const std::optional<std::string> reason = services_->save_veto();
+  if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, step, *reason);
+  vetoed_ = reason.has_value();
+  return vetoed_;
+}
+
+TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
+  timer_.update_last_triggered_step(step, services_->clock());
+  const auto log_saving = [&] { log_info("Saving checkpoints for {} into {}.", step, save_path()); };
+  if (start_ == SaveStart::LogThenListeners) log_saving();
+  services_->file_system().make_directories(options_.checkpoint_dir);
+  for (const auto& listener : options_.listeners) listener->before_save(session, step);
+  if (start_ == SaveStart::ListenersThenLog) log_saving();
+}
+
+TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step) {
+  std::vector<CheckpointCompanion::Commit> companions;
+  if (claim_ != nullptr) {
+    for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
+  }
+  SaveRequest request{.save_path = save_path(), .global_step = step};
+  if (options_.save_graph_def) request.meta_graph = meta_graph_;
+  const std::shared_ptr<Saver>& saver = find_saver(session.graph());
+  return [this, saver, companions = std::move(companions), snapshot = saver->snapshot(session),
+          request = std::move(request)] {
+    flush_events();
+    for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
+    std::string prefix = saver->write(snapshot, request);
+    for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
+    return prefix;
+  };
+}
+
+TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t step, const std::string& prefix) {
+  last_saved_ = step;
+  failures_ = 0;
+  FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
+  writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
+  bool stop = false;
+  for (const auto& listener : options_.listeners) stop |= listener->after_save(session, step);
+  return stop;
+}
+
+TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+  not_saved(session, step, error);
+  if (++failures_ > options_.tolerated_save_failures) std::rethrow_exception(error);
+  log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
+}
+
+TRAINHOOK_DECL void CheckpointJob::not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+  for (const auto& listener : options_.listeners) {
+    try {
+      listener->save_failed(session, step, error);
+    } catch (...) {
+      log_error("{}: a listener's save_failed threw: {}", hook_, trainhook::describe(std::current_exception()));
+    }
+  }
+}
+
+TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
+  const std::int64_t step = global_step(session);
+  std::exception_ptr failure;
+  const auto attempt = [&failure](auto&& act) {  // everything is done, and the first error is thrown
+    try {
+      act();
+    } catch (...) {
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  };
+  attempt([&] {
+    if (last_saved_ != step) save_now(session, step);
+  });
+  for (const auto& listener : options_.listeners) attempt([&] { listener->end(session, step); });
+  claim_.reset();
+  if (failure == nullptr) failure = std::exchange(events_failure_, nullptr);
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+TRAINHOOK_DECL void CheckpointJob::abort() noexcept { claim_.reset(); }
+
+TRAINHOOK_DECL std::string CheckpointJob::save_path() const {
+  return join_path(options_.checkpoint_dir, options_.checkpoint_basename);
+}
+
+TRAINHOOK_DECL const std::shared_ptr<Saver>& CheckpointJob::find_saver(const Graph& graph) {
+  if (saver_ == nullptr) {
+    saver_ = options_.saver;
+    if (saver_ == nullptr && options_.scaffold != nullptr) saver_ = options_.scaffold->saver();
+    if (saver_ == nullptr) saver_ = only_saver(graph);
+    saver_->use(services_->file_system(), services_->clock());
+  }
+  return saver_;
+}
+
+TRAINHOOK_DECL std::shared_ptr<Saver> CheckpointJob::only_saver(const Graph& graph) const {
+  const auto savers = graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers);
+  if (savers.size() == 1 && savers.front() != nullptr) return savers.front();
+  throw FailedPreconditionError("{} in the collection 'savers'; give the {} a saver or a scaffold",
+                                savers.empty() ? "No items" : "More than one item", hook_);
+}
+
+TRAINHOOK_DECL void CheckpointJob::flush_events() noexcept {
+  try {
+    services_->writers().flush();
+  } catch (...) {
+    events_failure_ = std::current_exception();
+    log_error("{}: events could not be written before the checkpoint: {}", hook_, trainhook::describe(events_failure_));
+  }
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of fetch_refs.hpp.
+#pragma once
+
+#include <trainhook/hooks/fetch_refs.hpp>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/graph/graph.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Fetch resolve_name(const Graph& graph, const std::string& name, std::string_view hook) {
+  try {
+    if (name.find(':') == std::string::npos) {
+      const Operation operation = graph.operation(name);
+      if (operation.node().outputs().empty()) return Fetch(operation);
+    }
+    return Fetch(graph.output(name));
+  } catch (const Error& error) { throw_error(error.code(), fmt::format("{}: {}", hook, error.what())); }
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL FetchRefs::Item::Item(Output output) : what_(output) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(const Variable& variable) : what_(variable.read) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(Operation operation) : what_(operation) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(std::string name) : what_(std::move(name)) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(std::string_view name) : what_(std::string(name)) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(const char* name) : what_(std::string(name)) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(const Item& other) = default;
+TRAINHOOK_DECL FetchRefs::Item::Item(Item&& other) noexcept = default;
+TRAINHOOK_DECL FetchRefs::Item& FetchRefs::Item::operator=(const Item& other) = default;
+TRAINHOOK_DECL FetchRefs::Item& FetchRefs::Item::operator=(Item&& other) noexcept = default;
+TRAINHOOK_DECL FetchRefs::Item::~Item() = default;
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(const FetchRefs& other) = default;
+TRAINHOOK_DECL FetchRefs::FetchRefs(FetchRefs&& other) noexcept = default;
+TRAINHOOK_DECL FetchRefs& FetchRefs::operator=(const FetchRefs& other) = default;
+TRAINHOOK_DECL FetchRefs& FetchRefs::operator=(FetchRefs&& other) noexcept = default;
+TRAINHOOK_DECL FetchRefs::~FetchRefs() = default;
+
+TRAINHOOK_DECL std::string FetchRefs::Item::name() const {
+  if (const std::string* text = std::get_if<std::string>(&what_)) return *text;
+  if (const Output* output = std::get_if<Output>(&what_))
+    return output->has_value() ? output->name() : "an empty Output";
+  const Operation operation = std::get<Operation>(what_);
+  return operation.has_value() ? operation.name() : "an empty Operation";
+}
+
+TRAINHOOK_DECL Fetch FetchRefs::Item::resolve(const Graph& graph, std::string_view hook) const {
+  if (const Output* output = std::get_if<Output>(&what_)) {
+    graph.check_belongs(*output, "what is given to", hook);
+    return Fetch(*output);
+  }
+  if (const Operation* operation = std::get_if<Operation>(&what_)) {
+    if (!operation->has_value())
+      throw InvalidArgumentError("what is given to {} is empty: it names no operation", hook);
+    if (graph.find_operation(operation->name()) != *operation) {
+      throw InvalidArgumentError("what is given to {} is '{}', which belongs to another graph", hook,
+                                 operation->name());
+    }
+    return Fetch(*operation);
+  }
+  return detail::resolve_name(graph, std::get<std::string>(what_), hook);
+}
+
+TRAINHOOK_DECL Output FetchRefs::Item::resolve_output(const Graph& graph, std::string_view hook) const {
+  const Fetch fetch = resolve(graph, hook);
+  if (fetch.is_operation())
+    throw InvalidArgumentError("{}: '{}' is an operation without outputs; give a tensor", hook, name());
+  return Output(&fetch.node(), static_cast<std::size_t>(fetch.index()));
+}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(std::initializer_list<Item> items) {
+  for (const Item& item : items) entries_.push_back({item.name(), item});
+}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(const std::vector<Item>& items) {
+  for (const Item& item : items) entries_.push_back({item.name(), item});
+}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(const std::vector<Output>& outputs) {
+  for (const Output& output : outputs) entries_.push_back({Item(output).name(), output});
+}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(std::initializer_list<TaggedItem> tagged)
+    : FetchRefs(std::map<std::string, Item>(tagged)) {}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(const std::map<std::string, Item>& tagged) {
+  for (const auto& [tag, item] : tagged) entries_.push_back({tag, item});
+}
+
+TRAINHOOK_DECL FetchList FetchRefs::resolve(const Graph& graph, std::string_view hook) const {
+  FetchList fetches;
+  for (const Entry& entry : entries_) fetches.push_back(entry.item.resolve(graph, hook));
+  return fetches;
+}
+
+TRAINHOOK_DECL FetchList FetchRefs::resolve_outputs(const Graph& graph, std::string_view hook) const {
+  FetchList fetches;
+  for (const Entry& entry : entries_) fetches.push_back(Fetch(entry.item.resolve_output(graph, hook)));
+  return fetches;
+}
+
+}  // namespace trainhook
