@@ -5,6 +5,10 @@
 
 #include <trainhook/engine/denormals.hpp>
 
+#if defined(__SSE2__)
+
+#include <xmmintrin.h>
+
 namespace trainhook::detail {
 
 TRAINHOOK_DECL ScopedDenormals::ScopedDenormals(Denormals how) noexcept : before_(_mm_getcsr()) {
@@ -14,3 +18,5 @@ TRAINHOOK_DECL ScopedDenormals::ScopedDenormals(Denormals how) noexcept : before
 TRAINHOOK_DECL ScopedDenormals::~ScopedDenormals() { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before_ & kFlush)); }
 
 }  // namespace trainhook::detail
+
+#endif
