@@ -10,6 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/tensor_text.hpp>
+
 #include "training_double.hpp"
 
 namespace trainhook {
@@ -103,7 +106,8 @@ TEST(LoggingTensorHook, S22_DoesNotRepeatAtEndTheLineJustLogged) {
 
 TEST(LoggingTensorHook, S22_X49_ShowsTheLastFetchedValuesAtEndWhereFeedsAreMissing) {
   Logged training;
-  const Output fed = training.graph.add({.type = "Placeholder", .name = "fed", .outputs = {{DType::Float, Shape{}}}}).output();
+  const Output fed =
+      training.graph.add({.type = "Placeholder", .name = "fed", .outputs = {{DType::Float, Shape{}}}}).output();
   training.add(LoggingTensorHook("fed", {.every_n_iter = 10, .at_end = true}));
   training.start();
   training.run(training.nothing, {{fed, Tensor(7.0F)}});
