@@ -12,6 +12,7 @@
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {
@@ -39,7 +40,8 @@ TEST(RemoveCheckpoint, TakesItsFilesIndexFirstAndNoOthers) {
 
 TEST(RemoveStaleTemporaries, TakesWhatDeadWritersLeftAndNothingElse) {
   MemoryFileSystem disk;
-  const Paths kept{"run/checkpoint", "run/m.index", "run/mine.tmp", "run/notes.tmpdir", "run/x.tempstate", "run/x.tmp0123"};
+  const Paths kept{"run/checkpoint",   "run/m.index",     "run/mine.tmp",
+                   "run/notes.tmpdir", "run/x.tempstate", "run/x.tmp0123"};
   for (const std::string& path : kept) disk.write_file(path, "");
   FaultyFileSystem dying(disk);
   {
@@ -51,8 +53,7 @@ TEST(RemoveStaleTemporaries, TakesWhatDeadWritersLeftAndNothingElse) {
     dying.fail_from(2);
     write_file_atomically(dying, "run/checkpoint", "new");
     FAIL();
-  } catch (const DataLossError&) {
-  }
+  } catch (const DataLossError&) {}
   EXPECT_EQ(disk.files().size(), kept.size() + 2);
   EXPECT_EQ(remove_stale_temporaries(disk, "run").size(), 2u);
   EXPECT_EQ(disk.files(), kept);

@@ -14,6 +14,9 @@
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/io/table_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/io/table_reader.hpp>
 
 #include "damage.hpp"
 #include "data_files.hpp"

@@ -15,6 +15,11 @@
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/coding.hpp>
+#include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/crc32c.hpp>
 
 #include "damage.hpp"
 

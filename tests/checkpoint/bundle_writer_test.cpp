@@ -16,6 +16,8 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/io/table_reader.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "hex.hpp"
 

@@ -10,6 +10,7 @@
 
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {

@@ -12,6 +12,7 @@
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
+#include <trainhook/checkpoint/bundle_cleanup.hpp>
 
 namespace trainhook {
 namespace {
@@ -46,7 +47,8 @@ TEST_F(CheckpointFilesTest, K11_TellsWhenEachWasWritten) {
   save("run/m-1");
   disk.set_time(1'700'000'002.5);
   save("run/m-2");
-  EXPECT_EQ(get_checkpoint_mtimes(disk, {"run/m-1", "run/none", "run/m-2"}), (std::vector<double>{1'700'000'000, 1'700'000'002.5}));
+  EXPECT_EQ(get_checkpoint_mtimes(disk, {"run/m-1", "run/none", "run/m-2"}),
+            (std::vector<double>{1'700'000'000, 1'700'000'002.5}));
 }
 
 TEST_F(CheckpointFilesTest, K12_ARemovedOneDoesNotExist) {

@@ -12,6 +12,10 @@
 
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "damage.hpp"
 #include "data_files.hpp"
@@ -39,10 +43,12 @@ class CheckpointStateTest : public ::testing::Test {
 };
 
 TEST_F(CheckpointStateTest, ReadsTensorFlowsFile) {
-  disk_.write_file("run/checkpoint",
-                   "model_checkpoint_path: \"ckpt-2\"\nall_model_checkpoint_paths: \"ckpt-1\"\nall_model_checkpoint_paths: \"ckpt-2\"\n"
-                   "all_model_checkpoint_timestamps: 1700000000.1234567\nall_model_checkpoint_timestamps: 1700000001.0\n"
-                   "last_preserved_timestamp: 1699999999.5\n");
+  disk_.write_file(
+      "run/checkpoint",
+      "model_checkpoint_path: \"ckpt-2\"\nall_model_checkpoint_paths: \"ckpt-1\"\nall_model_checkpoint_paths: "
+      "\"ckpt-2\"\n"
+      "all_model_checkpoint_timestamps: 1700000000.1234567\nall_model_checkpoint_timestamps: 1700000001.0\n"
+      "last_preserved_timestamp: 1699999999.5\n");
   const std::optional<CheckpointState> state = get_checkpoint_state(disk_, "run");
   ASSERT_TRUE(state.has_value());
   EXPECT_EQ(state->model_checkpoint_path, "run/ckpt-2");
@@ -59,7 +65,8 @@ TEST_F(CheckpointStateTest, WritesTensorFlowsFile) {
                            .all_model_checkpoint_timestamps = {1700000000.1234567, 1700000001},
                            .last_preserved_timestamp = 1699999999.5});
   EXPECT_EQ(disk_.contents("run/checkpoint"),
-            "model_checkpoint_path: \"ckpt-2\"\nall_model_checkpoint_paths: \"ckpt-1\"\nall_model_checkpoint_paths: \"ckpt-2\"\n"
+            "model_checkpoint_path: \"ckpt-2\"\nall_model_checkpoint_paths: \"ckpt-1\"\nall_model_checkpoint_paths: "
+            "\"ckpt-2\"\n"
             "all_model_checkpoint_timestamps: 1700000000.1234567\nall_model_checkpoint_timestamps: 1700000001.0\n"
             "last_preserved_timestamp: 1699999999.5\n");
 }
@@ -81,7 +88,8 @@ TEST_F(CheckpointStateTest, WithoutAFileThereIsNone) {
 }
 
 TEST_F(CheckpointStateTest, JunkIsIgnoredWithAWarning) {
-  for (const char* junk : {"junk", "model_checkpoint_path: 5", "model_checkpoint_path: \"a", "last_preserved_timestamp: \"x\""}) {
+  for (const char* junk :
+       {"junk", "model_checkpoint_path: 5", "model_checkpoint_path: \"a", "last_preserved_timestamp: \"x\""}) {
     log_.clear();
     disk_.write_file("run/checkpoint", junk);
     EXPECT_FALSE(get_checkpoint_state(disk_, "run").has_value()) << junk;
@@ -93,7 +101,8 @@ TEST_F(CheckpointStateTest, ReadsTheFileOfASaverAndWhateverDamageSays) {
   const auto read = [](const std::string& text) { return detail::parse_checkpoint_state(text, "run/checkpoint"); };
   const std::string text = read_file(posix_file_system(), testing::data_file("checkpoint"));
   EXPECT_EQ(read(text).model_checkpoint_path, "model.ckpt-3");
-  EXPECT_EQ(read(text).all_model_checkpoint_paths, (std::vector<std::string>{"model.ckpt-1", "model.ckpt-2", "model.ckpt-3"}));
+  EXPECT_EQ(read(text).all_model_checkpoint_paths,
+            (std::vector<std::string>{"model.ckpt-1", "model.ckpt-2", "model.ckpt-3"}));
   testing::expect_refused_or_read(text, "run/checkpoint", read);
 }
 
@@ -137,15 +146,18 @@ TEST_F(CheckpointStateTest, K03_AnAbsolutePathIsKeptWhereRelativeOnesAreNotAsked
 TEST_F(CheckpointStateTest, K04_ARelativePathIsStoredAsSeenFromTheDirectory) {
   disk_.make_directories("train");
   for (const bool save_relative_paths : {false, true}) {
-    update_checkpoint_state(disk_, "train", {.model_checkpoint_path = "train/model-0"}, kLatestFilename, save_relative_paths);
-    EXPECT_EQ(disk_.contents("train/checkpoint"), "model_checkpoint_path: \"model-0\"\nall_model_checkpoint_paths: \"model-0\"\n");
+    update_checkpoint_state(disk_, "train", {.model_checkpoint_path = "train/model-0"}, kLatestFilename,
+                            save_relative_paths);
+    EXPECT_EQ(disk_.contents("train/checkpoint"),
+              "model_checkpoint_path: \"model-0\"\nall_model_checkpoint_paths: \"model-0\"\n");
   }
 }
 
 TEST_F(CheckpointStateTest, K05_TheNewestIsAddedToTheListWhereItIsNotTheLast) {
   disk_.make_directories("run");
   const auto listed = [&](Paths all) {
-    update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/m-2", .all_model_checkpoint_paths = std::move(all)});
+    update_checkpoint_state(disk_, "run",
+                            {.model_checkpoint_path = "run/m-2", .all_model_checkpoint_paths = std::move(all)});
     return get_checkpoint_state(disk_, "run")->all_model_checkpoint_paths;
   };
   EXPECT_EQ(listed({}), Paths{"run/m-2"});
@@ -155,7 +167,8 @@ TEST_F(CheckpointStateTest, K05_TheNewestIsAddedToTheListWhereItIsNotTheLast) {
 
 TEST_F(CheckpointStateTest, K06_OneAbsoluteAndOneRelativePathComeBackUnchanged) {
   disk_.make_directories("run");
-  update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/m-1", .all_model_checkpoint_paths = {"/abs/m-2", "run/m-1"}},
+  update_checkpoint_state(disk_, "run",
+                          {.model_checkpoint_path = "run/m-1", .all_model_checkpoint_paths = {"/abs/m-2", "run/m-1"}},
                           kLatestFilename, false);
   const auto state = get_checkpoint_state(disk_, "run");
   ASSERT_TRUE(state.has_value());
@@ -165,10 +178,12 @@ TEST_F(CheckpointStateTest, K06_OneAbsoluteAndOneRelativePathComeBackUnchanged) 
 
 TEST_F(CheckpointStateTest, K07_RelativePathsAreInTheFileAndAbsoluteOnesAreReadFromIt) {
   disk_.make_directories("/abs/run");
-  update_checkpoint_state(disk_, "/abs/run",
-                          {.model_checkpoint_path = "/abs/run/m-2", .all_model_checkpoint_paths = {"/abs/run/m-1", "/abs/run/m-2"}});
-  EXPECT_EQ(disk_.contents("/abs/run/checkpoint"),
-            "model_checkpoint_path: \"m-2\"\nall_model_checkpoint_paths: \"m-1\"\nall_model_checkpoint_paths: \"m-2\"\n");
+  update_checkpoint_state(
+      disk_, "/abs/run",
+      {.model_checkpoint_path = "/abs/run/m-2", .all_model_checkpoint_paths = {"/abs/run/m-1", "/abs/run/m-2"}});
+  EXPECT_EQ(
+      disk_.contents("/abs/run/checkpoint"),
+      "model_checkpoint_path: \"m-2\"\nall_model_checkpoint_paths: \"m-1\"\nall_model_checkpoint_paths: \"m-2\"\n");
   const auto state = get_checkpoint_state(disk_, "/abs/run");
   EXPECT_EQ(state->model_checkpoint_path, "/abs/run/m-2");
   EXPECT_EQ(state->all_model_checkpoint_paths, (Paths{"/abs/run/m-1", "/abs/run/m-2"}));
@@ -177,10 +192,12 @@ TEST_F(CheckpointStateTest, K07_RelativePathsAreInTheFileAndAbsoluteOnesAreReadF
 TEST_F(CheckpointStateTest, RefusesWhatWouldNotBeRead) {
   disk_.make_directories("run");
   EXPECT_THROW(update_checkpoint_state(disk_, "run", {}), InvalidArgumentError);
-  EXPECT_THROW(update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/checkpoint"}), FailedPreconditionError);
+  EXPECT_THROW(update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/checkpoint"}),
+               FailedPreconditionError);
   EXPECT_THROW(update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/m"}, "a/b"), InvalidArgumentError);
-  const CheckpointState one_stamp_too_many{
-      .model_checkpoint_path = "run/m", .all_model_checkpoint_paths = {"run/m"}, .all_model_checkpoint_timestamps = {1, 2}};
+  const CheckpointState one_stamp_too_many{.model_checkpoint_path = "run/m",
+                                           .all_model_checkpoint_paths = {"run/m"},
+                                           .all_model_checkpoint_timestamps = {1, 2}};
   EXPECT_THROW(update_checkpoint_state(disk_, "run", one_stamp_too_many), InvalidArgumentError);
 }
 
@@ -197,15 +214,17 @@ TEST_F(CheckpointStateTest, CandidatesBeginWithTheStatesNewestAndFallByStep) {
   for (const char* step : {"9", "10", "11", "200"}) disk_.write_file(std::string("run/m-") + step + ".index", "");
   disk_.write_file("run/other-300.index", "");
   disk_.write_file("run/m-x.index", "");
-  update_checkpoint_state(disk_, "run",
-                          {.model_checkpoint_path = "run/m-11", .all_model_checkpoint_paths = {"run/m-8", "run/m-10", "run/m-11"}});
+  update_checkpoint_state(
+      disk_, "run",
+      {.model_checkpoint_path = "run/m-11", .all_model_checkpoint_paths = {"run/m-8", "run/m-10", "run/m-11"}});
   const Paths expected{"run/m-11", "run/m-200", "run/m-10", "run/m-9", "run/m-8"};
   EXPECT_EQ(checkpoint_candidates(disk_, "run"), expected);
   EXPECT_EQ(checkpoint_candidates(disk_, "run", "m"), expected);
 }
 
 TEST_F(CheckpointStateTest, CandidatesWithoutAUsableStateAreFoundByName) {
-  for (const char* name : {"m-9", "m-10", "input-10", "m-00000011"}) disk_.write_file(std::string("run/") + name + ".index", "");
+  for (const char* name : {"m-9", "m-10", "input-10", "m-00000011"})
+    disk_.write_file(std::string("run/") + name + ".index", "");
   EXPECT_EQ(checkpoint_candidates(disk_, "run", "m"), (Paths{"run/m-00000011", "run/m-10", "run/m-9"}));
   EXPECT_EQ(log_, "");
   disk_.write_file("run/checkpoint", "junk");
@@ -218,7 +237,8 @@ TEST_F(CheckpointStateTest, CandidatesWithoutAUsableStateAreFoundByName) {
 TEST_F(CheckpointStateTest, StepsAreTheNumbersBehindTheLastDash) {
   EXPECT_EQ(step_of_checkpoint("run/m.ckpt-100"), 100);
   EXPECT_EQ(step_of_checkpoint("a-b-00000007"), 7);
-  for (const char* none : {"m", "m-", "m-x", "m-1x", "dir-5/m", "m-99999999999999999999"}) EXPECT_FALSE(step_of_checkpoint(none)) << none;
+  for (const char* none : {"m", "m-", "m-x", "m-1x", "dir-5/m", "m-99999999999999999999"})
+    EXPECT_FALSE(step_of_checkpoint(none)) << none;
 }
 
 }  // namespace

@@ -10,13 +10,17 @@
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {
 
 /// A loop that keeps the last element it took.
 struct Loop {
-  explicit Loop(const Dataset& dataset) : batches(make_iterator(session, dataset, "numbers")) { session.variable("last", last); }
+  explicit Loop(const Dataset& dataset) : batches(make_iterator(session, dataset, "numbers")) {
+    session.variable("last", last);
+  }
   void take(int count) {
     for (int i = 0; i < count; ++i) {
       batches.get_next(element);
@@ -40,7 +44,8 @@ TEST_F(IteratorSaveableTest, TheInputIsRestoredWithTheModel) {
   for (const bool asked : {true, false}) {
     const auto make = [&](Loop& loop) {
       if (!asked) return;
-      loop.session.graph().add_to_collection(graph_keys::kSaveableObjects, make_saveable_from_iterator(loop.session.graph(), "numbers"));
+      loop.session.graph().add_to_collection(graph_keys::kSaveableObjects,
+                                             make_saveable_from_iterator(loop.session.graph(), "numbers"));
     };
     Loop first(Dataset::range(10));
     make(first);

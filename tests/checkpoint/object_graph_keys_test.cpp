@@ -11,6 +11,8 @@
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/proto/wire.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "damage.hpp"
 

@@ -11,6 +11,8 @@
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
 
 namespace trainhook {
 namespace {

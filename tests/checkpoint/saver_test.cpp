@@ -14,6 +14,11 @@
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
+#include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/proto/wire.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "data_files.hpp"
 

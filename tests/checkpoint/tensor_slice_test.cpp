@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 
@@ -23,8 +25,9 @@ TEST(TensorSlice, HasTensorFlowsText) {
 }
 
 TEST(TensorSlice, RefusesOtherText) {
-  for (const char* text : {":", "-:", ":-", "3", "3,", ",3", "3,2,1", "-1,2", "1,-2", "1,0", " 1,2", "1,2 ", "1, 2", "--", "+1,2", "a,b",
-                           "99999999999999999999,1", "9223372036854775807,1", "-:-:-:-:-:-:-:-:-"}) {
+  for (const char* text :
+       {":", "-:", ":-", "3", "3,", ",3", "3,2,1", "-1,2", "1,-2", "1,0", " 1,2", "1,2 ", "1, 2", "--", "+1,2", "a,b",
+        "99999999999999999999,1", "9223372036854775807,1", "-:-:-:-:-:-:-:-:-"}) {
     EXPECT_THROW(static_cast<void>(TensorSlice::parse(text)), InvalidArgumentError) << text;
   }
 }
@@ -60,7 +63,9 @@ TEST(TensorSlice, OverlapsAreFoundAndOnlyThose) {
 TEST(TensorSlice, CopiesWhatTwoRegionsShareElementByElement) {
   std::mt19937 random(1);
   const Shape full{3, 4, 2, 5};
-  const auto draw = [&](std::int64_t from, std::int64_t to) { return std::uniform_int_distribution<std::int64_t>(from, to)(random); };
+  const auto draw = [&](std::int64_t from, std::int64_t to) {
+    return std::uniform_int_distribution<std::int64_t>(from, to)(random);
+  };
   const auto region = [&] {
     std::vector<TensorSlice::Extent> extents;
     for (const std::int64_t dim : full.dims()) {
@@ -72,7 +77,8 @@ TEST(TensorSlice, CopiesWhatTwoRegionsShareElementByElement) {
   const auto number = [&](const TensorSlice& of, std::size_t place) {  // of an element of a region in the whole tensor
     std::array<std::int64_t, 4> index{};
     auto rest = static_cast<std::int64_t>(place);
-    for (std::size_t axis = 4; axis-- > 0; rest /= of[axis].length) index[axis] = of[axis].start + rest % of[axis].length;
+    for (std::size_t axis = 4; axis-- > 0; rest /= of[axis].length)
+      index[axis] = of[axis].start + rest % of[axis].length;
     return ((index[0] * 4 + index[1]) * 2 + index[2]) * 5 + index[3];
   };
   for (int round = 0; round < 300; ++round) {

@@ -3,6 +3,7 @@
 /// Counted buffers and the pool that keeps large ones.
 #include <trainhook/core/buffer.hpp>
 #include <trainhook/core/buffer_pool.hpp>
+#include <trainhook/core/error.hpp>
 
 #include <cstdint>
 #include <limits>

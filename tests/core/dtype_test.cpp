@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 

@@ -11,15 +11,21 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 
 /// Collects lines while it lives.
 class Lines {
  public:
-  Lines() : before_(set_log_sink([this](LogLevel level, std::string_view line) {
-              all.push_back(std::string(level == LogLevel::Info ? "I " : level == LogLevel::Warning ? "W " : "E ") + std::string(line));
-            })) {}
+  Lines()
+      : before_(set_log_sink([this](LogLevel level, std::string_view line) {
+          all.push_back(std::string(level == LogLevel::Info      ? "I "
+                                    : level == LogLevel::Warning ? "W "
+                                                                 : "E ") +
+                        std::string(line));
+        })) {}
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
   ~Lines() { set_log_sink(before_); }

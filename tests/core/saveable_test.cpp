@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 
@@ -25,9 +27,7 @@ TEST(StateValues, SaysWhichValueIsMissing) {
   try {
     (void)StateValues().at("best");
     FAIL() << "found in an empty set";
-  } catch (const NotFoundError& error) {
-    EXPECT_STREQ(error.what(), "the saved state has no value 'best'");
-  }
+  } catch (const NotFoundError& error) { EXPECT_STREQ(error.what(), "the saved state has no value 'best'"); }
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 

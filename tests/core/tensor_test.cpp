@@ -17,6 +17,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 

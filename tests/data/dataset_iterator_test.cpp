@@ -9,6 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/crc32c.hpp>
+
 #include "pipelines.hpp"
 
 namespace th = trainhook;
@@ -31,7 +35,8 @@ TEST_P(EveryPipeline, GoesOnWithTheNextElementWhereverItWasSaved) {
     DatasetIterator restored = pipeline.dataset.make_iterator();
     restored.restore(state);
     const std::vector<Element> rest = pipelines::some(restored, pipeline.look - static_cast<std::int64_t>(consumed));
-    ASSERT_EQ(rest, std::vector<Element>(expected.begin() + static_cast<std::ptrdiff_t>(consumed), expected.end())) << "after " << consumed;
+    ASSERT_EQ(rest, std::vector<Element>(expected.begin() + static_cast<std::ptrdiff_t>(consumed), expected.end()))
+        << "after " << consumed;
     DatasetIterator next = pipeline.dataset.make_iterator();  // saved from a restored one: errors would add up
     next.restore(state);
     (void)pipelines::some(next, 1);
@@ -73,7 +78,8 @@ TEST_P(EveryPipeline, KeepsTheTensorsItHandedOut) {
   DatasetIterator again = pipeline.dataset.make_iterator();
   again.restore(start);
   Element reused;
-  for (const Element& kept : pipelines::some(original, pipeline.look)) {  // the kept ones share nothing with what came later
+  for (const Element& kept :
+       pipelines::some(original, pipeline.look)) {  // the kept ones share nothing with what came later
     ASSERT_TRUE(again.next(reused));
     EXPECT_EQ(reused, kept);
   }
@@ -86,7 +92,8 @@ TEST_P(EveryPipeline, MatchesItsSpecAndCardinality) {
   for (const Element& element : elements) EXPECT_TRUE(th::detail::matches(pipeline.dataset.element_spec(), element));
   const std::int64_t cardinality = pipeline.dataset.cardinality();
   if (cardinality != th::kUnknownCardinality) {
-    EXPECT_EQ(static_cast<std::int64_t>(elements.size()), cardinality == th::kInfiniteCardinality ? 1'000 : cardinality);
+    EXPECT_EQ(static_cast<std::int64_t>(elements.size()),
+              cardinality == th::kInfiniteCardinality ? 1'000 : cardinality);
   }
 }
 
@@ -137,7 +144,8 @@ TEST_P(EveryPipeline, RejectsEveryFlippedBit) {
   for (std::size_t bit = 0; bit < state.size() * 8; ++bit) {
     state[bit / 8] = static_cast<char>(state[bit / 8] ^ 1 << bit % 8);
     EXPECT_FALSE(survives(dataset, state, 9)) << "bit " << bit;
-    if (bit >= 64) (void)survives(dataset, fix_checksum(state), 9);  // may be a state in its own right, but never a crash
+    if (bit >= 64)
+      (void)survives(dataset, fix_checksum(state), 9);  // may be a state in its own right, but never a crash
     state[bit / 8] = static_cast<char>(state[bit / 8] ^ 1 << bit % 8);
   }
 }
@@ -155,13 +163,17 @@ TEST(DatasetIterator, NamesTheStageThatDiffers) {
   const auto restore_into = [&state](const Dataset& dataset) {
     return message_of<th::InvalidArgumentError>([&] { dataset.make_iterator().restore(state); });
   };
-  EXPECT_NE(
-      restore_into(Dataset::range(100).shuffle(20, 1).batch(4)).find("stage 2 is shuffle(10, seed=1), here it is shuffle(20, seed=1)"),
-      std::string::npos);
-  EXPECT_NE(restore_into(Dataset::range(100).shuffle(10, 2).batch(4)).find("here it is shuffle(10, seed=2)"), std::string::npos);
-  EXPECT_NE(restore_into(Dataset::range(99).shuffle(10, 1).batch(4)).find("stage 1 is range(0, 100, 1)"), std::string::npos);
-  EXPECT_NE(restore_into(Dataset::range(100).shuffle(10, 1)).find("stage 3 is batch(4), here it is nothing"), std::string::npos);
-  EXPECT_NE(restore_into(Dataset::range(100).shuffle(10, 1).batch(4).repeat()).find("stage 4 is nothing, here it is repeat(-1)"),
+  EXPECT_NE(restore_into(Dataset::range(100).shuffle(20, 1).batch(4))
+                .find("stage 2 is shuffle(10, seed=1), here it is shuffle(20, seed=1)"),
+            std::string::npos);
+  EXPECT_NE(restore_into(Dataset::range(100).shuffle(10, 2).batch(4)).find("here it is shuffle(10, seed=2)"),
+            std::string::npos);
+  EXPECT_NE(restore_into(Dataset::range(99).shuffle(10, 1).batch(4)).find("stage 1 is range(0, 100, 1)"),
+            std::string::npos);
+  EXPECT_NE(restore_into(Dataset::range(100).shuffle(10, 1)).find("stage 3 is batch(4), here it is nothing"),
+            std::string::npos);
+  EXPECT_NE(restore_into(Dataset::range(100).shuffle(10, 1).batch(4).repeat())
+                .find("stage 4 is nothing, here it is repeat(-1)"),
             std::string::npos);
 }
 
@@ -209,8 +221,9 @@ TEST(DatasetIterator, KeepsTheContentsOfABufferThatCannotSeek) {
 }
 
 TEST(DatasetIterator, FailsWarnsOrIgnoresStateThatLiesOutside) {
-  const Dataset dataset =
-      pipelines::unsavable(9).map(pipelines::times_ten, {.stateful = true}).filter(pipelines::is_even, {.stateful = true});
+  const Dataset dataset = pipelines::unsavable(9)
+                              .map(pipelines::times_ten, {.stateful = true})
+                              .filter(pipelines::is_even, {.stateful = true});
   ASSERT_EQ(dataset.external_state().size(), 3U);
   DatasetIterator iterator = dataset.make_iterator();
   (void)pipelines::some(iterator, 3);
@@ -251,7 +264,8 @@ TEST(DatasetIterator, GoesOnBehindAnElementThatCannotBeHad) {
       return element;
     };
     const bool seeks = variant < 2;
-    Dataset dataset = (seeks ? Dataset::range(6) : pipelines::generated(6)).map(fragile, {.num_parallel_calls = variant % 2 == 0 ? 1 : 3});
+    Dataset dataset = (seeks ? Dataset::range(6) : pipelines::generated(6))
+                          .map(fragile, {.num_parallel_calls = variant % 2 == 0 ? 1 : 3});
     if (seeks) dataset = dataset.prefetch(2);
     DatasetIterator iterator = dataset.make_iterator();
     EXPECT_EQ(pipelines::some(iterator, 3).size(), 3U);

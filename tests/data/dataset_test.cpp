@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 #include "pipelines.hpp"
 
 namespace th = trainhook;
@@ -68,15 +70,16 @@ TEST_P(DatasetOver, Concatenates) {
 TEST_P(DatasetOver, MapsAndFilters) {
   EXPECT_EQ(values(count_to(3).map(pipelines::times_ten)), (Ints{0, 10, 20}));
   EXPECT_EQ(values(count_to(7).filter(pipelines::is_even).map(pipelines::times_ten)), (Ints{0, 20, 40, 60}));
-  EXPECT_EQ(values(count_to(7).map(pipelines::times_ten).filter(pipelines::is_even).batch(4)), (Ints{0, 10, 20, 30, 40, 50, 60}));
+  EXPECT_EQ(values(count_to(7).map(pipelines::times_ten).filter(pipelines::is_even).batch(4)),
+            (Ints{0, 10, 20, 30, 40, 50, 60}));
 }
 
 TEST_P(DatasetOver, MapsToWhatTheSpecSays) {
   const auto to_text = [](const Element& element) {
     return Element{th::Tensor(std::to_string(element[0].scalar<std::int64_t>())), element[0]};
   };
-  const Dataset good =
-      count_to(3).map(to_text, {.element_spec = th::ElementSpec{{th::DType::String, th::Shape{}}, {th::DType::Int64, th::Shape{}}}});
+  const Dataset good = count_to(3).map(
+      to_text, {.element_spec = th::ElementSpec{{th::DType::String, th::Shape{}}, {th::DType::Int64, th::Shape{}}}});
   EXPECT_EQ(pipelines::all(good)[2][0].scalar<std::string>(), "2");
   try {
     (void)pipelines::all(count_to(3).map(to_text));
@@ -101,7 +104,8 @@ TEST_P(DatasetOver, BatchesWithAndWithoutTheRemainder) {
 }
 
 TEST_P(DatasetOver, ZipsToTheShortest) {
-  const std::vector<Element> pairs = pipelines::all(Dataset::zip({count_to(5).skip(2), count_to(9).map(pipelines::times_ten)}));
+  const std::vector<Element> pairs =
+      pipelines::all(Dataset::zip({count_to(5).skip(2), count_to(9).map(pipelines::times_ten)}));
   ASSERT_EQ(pairs.size(), 3U);
   EXPECT_EQ(pairs[2], (Element{th::Tensor(std::int64_t{4}), th::Tensor(std::int64_t{20})}));
   const Dataset sources = Dataset::zip({count_to(3), count_to(5), count_to(4)});
@@ -130,13 +134,14 @@ TEST_P(DatasetOver, InterleavesAsTfDataDoes) {
     const auto first = element[0].scalar<std::int64_t>() * 10;
     return Dataset::range(first, first + element[0].scalar<std::int64_t>());
   };
-  EXPECT_EQ(values(count_to(5).interleave(from_to, {.cycle_length = 2})), (Ints{10, 20, 21, 30, 31, 40, 32, 41, 42, 43}));
+  EXPECT_EQ(values(count_to(5).interleave(from_to, {.cycle_length = 2})),
+            (Ints{10, 20, 21, 30, 31, 40, 32, 41, 42, 43}));
   EXPECT_EQ(values(count_to(5).interleave(from_to, {.cycle_length = 2, .block_length = 3})),
             (Ints{10, 20, 21, 30, 31, 32, 40, 41, 42, 43}));
   const auto six_times = [](const Element& element) { return Dataset::from_tensors(element).repeat(6); };
-  EXPECT_EQ(
-      values(count_to(6).skip(1).interleave(six_times, {.cycle_length = 2, .block_length = 4})),
-      (Ints{1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 3, 3, 4, 4, 5, 5, 5, 5, 5, 5}));  // as its documentation shows
+  EXPECT_EQ(values(count_to(6).skip(1).interleave(six_times, {.cycle_length = 2, .block_length = 4})),
+            (Ints{1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 2, 2, 3, 3, 3,
+                  3, 4, 4, 4, 4, 3, 3, 4, 4, 5, 5, 5, 5, 5, 5}));  // as its documentation shows
   EXPECT_EQ(values(count_to(4).flat_map(from_to)), (Ints{10, 20, 21, 30, 31, 32}));
   EXPECT_EQ(values(count_to(0).interleave(from_to, {.cycle_length = 9})), Ints{});
   const auto unseeded = [](const Element&) { return Dataset::range(3).shuffle(3); };
@@ -146,25 +151,32 @@ TEST_P(DatasetOver, InterleavesAsTfDataDoes) {
 }
 
 TEST_P(DatasetOver, MapsInParallelInTheOrderOfTheInput) {
-  EXPECT_EQ(values(count_to(200).map(pipelines::times_ten, {.num_parallel_calls = 4})), values(count_to(200).map(pipelines::times_ten)));
+  EXPECT_EQ(values(count_to(200).map(pipelines::times_ten, {.num_parallel_calls = 4})),
+            values(count_to(200).map(pipelines::times_ten)));
   EXPECT_THROW((void)count_to(2).map(pipelines::times_ten, {.num_parallel_calls = 0}), th::InvalidArgumentError);
-  EXPECT_THROW((void)count_to(2).map(pipelines::times_ten, {.stateful = true, .num_parallel_calls = 2}), th::InvalidArgumentError);
+  EXPECT_THROW((void)count_to(2).map(pipelines::times_ten, {.stateful = true, .num_parallel_calls = 2}),
+               th::InvalidArgumentError);
 }
 
 TEST(Dataset, DescribesItsElementsBeforeTheyAreSeen) {
-  const Dataset images = Dataset::from_tensor_slices({th::Tensor(th::DType::UInt8, {4, 2, 3}), th::Tensor(th::DType::Int64, {4})});
+  const Dataset images =
+      Dataset::from_tensor_slices({th::Tensor(th::DType::UInt8, {4, 2, 3}), th::Tensor(th::DType::Int64, {4})});
   EXPECT_EQ(th::spec_to_string(images.element_spec()), "(uint8[2,3], int64[])");
   EXPECT_EQ(th::spec_to_string(images.batch(2).element_spec()), "(uint8[?,2,3], int64[?])");
   EXPECT_EQ(th::spec_to_string(images.batch(2, {.drop_remainder = true}).element_spec()), "(uint8[2,2,3], int64[2])");
-  EXPECT_EQ(th::spec_to_string(Dataset::zip({images, Dataset::range(3)}).element_spec()), "(uint8[2,3], int64[], int64[])");
-  const Dataset other = Dataset::from_tensor_slices({th::Tensor(th::DType::UInt8, {1, 2, 5}), th::Tensor(th::DType::Int64, {1})});
+  EXPECT_EQ(th::spec_to_string(Dataset::zip({images, Dataset::range(3)}).element_spec()),
+            "(uint8[2,3], int64[], int64[])");
+  const Dataset other =
+      Dataset::from_tensor_slices({th::Tensor(th::DType::UInt8, {1, 2, 5}), th::Tensor(th::DType::Int64, {1})});
   EXPECT_EQ(th::spec_to_string(images.concatenate(other).element_spec()), "(uint8[2,?], int64[])");
-  EXPECT_THROW((void)pipelines::all(images.concatenate(other).batch(5)), th::InvalidArgumentError);  // no batch of different shapes
+  EXPECT_THROW((void)pipelines::all(images.concatenate(other).batch(5)),
+               th::InvalidArgumentError);  // no batch of different shapes
 }
 
 TEST(Dataset, SlicesTensors) {
-  const Dataset dataset = Dataset::from_tensor_slices({th::Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2}),
-                                                       th::Tensor::of<std::string>({"a", "b", "c"}), th::Tensor(th::DType::Float, {3, 0})});
+  const Dataset dataset =
+      Dataset::from_tensor_slices({th::Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2}),
+                                   th::Tensor::of<std::string>({"a", "b", "c"}), th::Tensor(th::DType::Float, {3, 0})});
   const std::vector<Element> rows = pipelines::all(dataset);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[1][0], th::Tensor::of<float>({3, 4}));
@@ -176,8 +188,9 @@ TEST(Dataset, SlicesTensors) {
   EXPECT_EQ(batches[0][2].shape(), (th::Shape{2, 0}));
   EXPECT_THROW((void)Dataset::from_tensor_slices({}), th::InvalidArgumentError);
   EXPECT_THROW((void)Dataset::from_tensor_slices({th::Tensor(1.0F)}), th::InvalidArgumentError);
-  EXPECT_THROW((void)Dataset::from_tensor_slices({th::Tensor(th::DType::Float, {3}), th::Tensor(th::DType::Float, {4})}),
-               th::InvalidArgumentError);
+  EXPECT_THROW(
+      (void)Dataset::from_tensor_slices({th::Tensor(th::DType::Float, {3}), th::Tensor(th::DType::Float, {4})}),
+      th::InvalidArgumentError);
 }
 
 TEST(Dataset, CountsRangesInBothDirections) {
@@ -193,10 +206,13 @@ TEST(Dataset, CountsRangesInBothDirections) {
 TEST(Dataset, ComputesElementsFromTheirNumber) {
   const Dataset squares = Dataset::from_function(4, [](std::int64_t i) { return Element{th::Tensor(i * i)}; });
   EXPECT_EQ(values(squares.batch(3)), (Ints{0, 1, 4, 9}));
-  EXPECT_THROW((void)Dataset::from_function(0, [](std::int64_t i) { return Element{th::Tensor(i)}; }), th::InvalidArgumentError);
-  EXPECT_THROW((void)Dataset::from_function(-1, pipelines::int_spec(), [](std::int64_t i) { return Element{th::Tensor(i)}; }),
+  EXPECT_THROW((void)Dataset::from_function(0, [](std::int64_t i) { return Element{th::Tensor(i)}; }),
                th::InvalidArgumentError);
-  const Dataset wrong = Dataset::from_function(4, pipelines::int_spec(), [](std::int64_t) { return Element{th::Tensor(1.0F)}; });
+  EXPECT_THROW(
+      (void)Dataset::from_function(-1, pipelines::int_spec(), [](std::int64_t i) { return Element{th::Tensor(i)}; }),
+      th::InvalidArgumentError);
+  const Dataset wrong =
+      Dataset::from_function(4, pipelines::int_spec(), [](std::int64_t) { return Element{th::Tensor(1.0F)}; });
   EXPECT_THROW((void)pipelines::all(wrong), th::InvalidArgumentError);
 }
 

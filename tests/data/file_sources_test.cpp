@@ -10,6 +10,7 @@
 
 #include <trainhook/io/record_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "data_files.hpp"
 #include "pipelines.hpp"
@@ -43,7 +44,8 @@ TEST_F(FileSources, GiveLinesWithoutTheirEnds) {
   disk_.write_file("/a", "one\ntwo\r\n\nlast");
   disk_.write_file("/b", "");
   disk_.write_file("/c", "\nend\n");
-  EXPECT_EQ(texts(pipelines::all(th::text_line_dataset({"/a", "/b", "/c"}, disk_))), (Strings{"one", "two", "", "last", "", "end"}));
+  EXPECT_EQ(texts(pipelines::all(th::text_line_dataset({"/a", "/b", "/c"}, disk_))),
+            (Strings{"one", "two", "", "last", "", "end"}));
 }
 
 TEST_F(FileSources, GiveLinesLongerThanWhatIsReadAtOnce) {
@@ -55,7 +57,8 @@ TEST_F(FileSources, GiveLinesLongerThanWhatIsReadAtOnce) {
 TEST_F(FileSources, GiveRecords) {
   put_records("/a", {"one", "", std::string(1'000, 'x')});
   put_records("/b", {"two"});
-  EXPECT_EQ(texts(pipelines::all(th::tf_record_dataset({"/a", "/b"}, disk_))), (Strings{"one", "", std::string(1'000, 'x'), "two"}));
+  EXPECT_EQ(texts(pipelines::all(th::tf_record_dataset({"/a", "/b"}, disk_))),
+            (Strings{"one", "", std::string(1'000, 'x'), "two"}));
 }
 
 TEST_F(FileSources, GiveRecordsOfTensorFlow) {
@@ -70,8 +73,9 @@ TEST_F(FileSources, GoOnAtTheNextElementWhereverTheyWereSaved) {
   disk_.write_file("/b", "5\n");
   put_records("/c", {"1", "22", "", "4444"});
   put_records("/d", {"5"});
-  for (const Dataset& dataset : {th::text_line_dataset({"/a", "/b"}, disk_), th::tf_record_dataset({"/c", "/d"}, disk_),
-                                 th::tf_record_dataset({"/c", "/d"}, disk_).shuffle(3, 1).repeat(2).batch(2).prefetch(2)}) {
+  for (const Dataset& dataset :
+       {th::text_line_dataset({"/a", "/b"}, disk_), th::tf_record_dataset({"/c", "/d"}, disk_),
+        th::tf_record_dataset({"/c", "/d"}, disk_).shuffle(3, 1).repeat(2).batch(2).prefetch(2)}) {
     const Strings expected = [&dataset] {
       Strings all;
       for (const th::Element& element : pipelines::all(dataset)) all.push_back(element[0].data<std::string>()[0]);
@@ -84,7 +88,8 @@ TEST_F(FileSources, GoOnAtTheNextElementWhereverTheyWereSaved) {
       restored.restore(original.save());
       const std::vector<th::Element> rest = pipelines::rest(restored);
       ASSERT_EQ(rest.size(), expected.size() - consumed);
-      for (std::size_t i = 0; i < rest.size(); ++i) EXPECT_EQ(rest[i][0].data<std::string>()[0], expected[consumed + i]);
+      for (std::size_t i = 0; i < rest.size(); ++i)
+        EXPECT_EQ(rest[i][0].data<std::string>()[0], expected[consumed + i]);
     }
   }
 }

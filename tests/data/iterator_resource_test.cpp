@@ -5,13 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace th = trainhook;
 using th::Dataset;
 
 namespace {
 
 Dataset batches() {
-  return Dataset::from_tensor_slices({th::Tensor(th::DType::Float, {9, 4}), th::Tensor(th::DType::Int64, {9})}).batch(3);
+  return Dataset::from_tensor_slices({th::Tensor(th::DType::Float, {9, 4}), th::Tensor(th::DType::Int64, {9})})
+      .batch(3);
 }
 
 TEST(MakeIterator, AddsTensorFlowsTwoOps) {
@@ -29,7 +32,8 @@ TEST(MakeIterator, AddsTensorFlowsTwoOps) {
   EXPECT_EQ(&next.inputs()[0].node(), &iterator);
   for (const th::Node* node : {&iterator, &next}) {
     EXPECT_EQ(node->attr<std::vector<th::DType>>("output_types"), (std::vector{th::DType::Float, th::DType::Int64}));
-    EXPECT_EQ(node->attr<std::vector<th::PartialShape>>("output_shapes"), (std::vector<th::PartialShape>{{-1, 4}, {-1}}));
+    EXPECT_EQ(node->attr<std::vector<th::PartialShape>>("output_shapes"),
+              (std::vector<th::PartialShape>{{-1, 4}, {-1}}));
   }
   EXPECT_EQ(image.name(), "IteratorGetNext:0");
   EXPECT_EQ(image.dtype(), th::DType::Float);

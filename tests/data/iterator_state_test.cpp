@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 

@@ -3,6 +3,7 @@
 /// Tests of the thread that reads ahead.
 #include <trainhook/data/prefetch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
 
 #include "pipelines.hpp"
 
@@ -99,8 +102,11 @@ TEST(Prefetch, DeliversErrorsInTheirPlace) {
 }
 
 TEST(Prefetch, ReusesTheMemoryThatItIsGivenBack) {
-  DatasetIterator iterator =
-      Dataset::from_tensor_slices({th::Tensor(th::DType::Float, {1'000, 32})}).repeat().batch(64).prefetch(2).make_iterator();
+  DatasetIterator iterator = Dataset::from_tensor_slices({th::Tensor(th::DType::Float, {1'000, 32})})
+                                 .repeat()
+                                 .batch(64)
+                                 .prefetch(2)
+                                 .make_iterator();
   Element element;
   std::vector<const float*> places;
   for (int i = 0; i < 100; ++i) {

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 #include "pipelines.hpp"
 
 namespace th = trainhook;
@@ -39,7 +41,8 @@ TEST(Shuffle, LooksNoFurtherAheadThanItsBuffer) {
 }
 
 TEST(Shuffle, IsTheSameOverRowsAndOverContents) {
-  EXPECT_EQ(values(Dataset::range(50).shuffle(8, 3).repeat(3)), values(pipelines::generated(50).shuffle(8, 3).repeat(3)));
+  EXPECT_EQ(values(Dataset::range(50).shuffle(8, 3).repeat(3)),
+            values(pipelines::generated(50).shuffle(8, 3).repeat(3)));
 }
 
 TEST(Shuffle, DependsOnItsSeedAlone) {
@@ -68,10 +71,12 @@ TEST(Shuffle, WithoutASeedDiffersFromIteratorToIterator) {
                  .map(
                      [](th::Element element) {
                        return th::Element{th::Tensor(
-                           element[0].scalar<std::int64_t>() == element[1].scalar<std::int64_t>() ? std::int64_t{1} : std::int64_t{0})};
+                           element[0].scalar<std::int64_t>() == element[1].scalar<std::int64_t>() ? std::int64_t{1}
+                                                                                                  : std::int64_t{0})};
                      },
                      {.element_spec = pipelines::int_spec()}));
-  EXPECT_LT(std::accumulate(pair.begin(), pair.end(), std::int64_t{0}), 100);  // two places in one pipeline shuffle apart
+  EXPECT_LT(std::accumulate(pair.begin(), pair.end(), std::int64_t{0}),
+            100);  // two places in one pipeline shuffle apart
 }
 
 TEST(Shuffle, PlacesElementsEvenly) {

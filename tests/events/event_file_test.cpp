@@ -9,6 +9,7 @@
 
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "fixed_clock.hpp"
 

@@ -11,6 +11,8 @@
 
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/record_writer.hpp>
+#include <trainhook/events/summary.hpp>
 
 namespace trainhook {
 namespace {

@@ -14,6 +14,8 @@
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/io/record_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/events/summary.hpp>
 
 #include "damage.hpp"
 

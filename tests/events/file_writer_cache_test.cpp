@@ -10,6 +10,7 @@
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "fixed_clock.hpp"
 

@@ -25,6 +25,8 @@
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/events/summary.hpp>
 
 #include "fixed_clock.hpp"
 
@@ -72,9 +74,7 @@ template <class Action>
 std::string message_of(const Action& action) {
   try {
     action();
-  } catch (const Error& error) {
-    return error.what();
-  }
+  } catch (const Error& error) { return error.what(); }
   return "no error";
 }
 
@@ -96,14 +96,15 @@ TEST(FileWriter, WritesTheVersionAndThenTheEvents) {
   writer.flush();
   ASSERT_EQ(disk.files().size(), 1U);
   const std::string path = disk.files()[0];
-  EXPECT_TRUE(std::regex_match(path, std::regex(R"(run/train/events\.out\.tfevents\.1700000000\.[^/]+\.\d+\.\d+)"))) << path;
+  EXPECT_TRUE(std::regex_match(path, std::regex(R"(run/train/events\.out\.tfevents\.1700000000\.[^/]+\.\d+\.\d+)")))
+      << path;
   const EventFileContents contents = read_events(disk.memory, path);
   ASSERT_EQ(contents.events.size(), 2U);
   EXPECT_EQ(contents.events[0].file_version, "brain.Event:2");
   EXPECT_EQ(contents.events[0].source_writer, "trainhook.events.file_writer");
   EXPECT_EQ(contents.events[0].wall_time, 1700000000.0);
   const std::string_view record(
-      "\x1a\0\0\0\0\0\0\0\x12\x9b\xd8\x2d"                                                                   // length
+      "\x1a\0\0\0\0\0\0\0\x12\x9b\xd8\x2d"                                                                     // length
       "\x09\0\0\x20\x40\xfc\x54\xd9\x41\x10\x07\x2a\x0d\x0a\x0b\x0a\x04loss\x15\0\0\x80\x3e\xc5\x76\x51\x8e",  // event
       42);
   EXPECT_TRUE(disk.memory.contents(path).ends_with(record));
@@ -126,7 +127,8 @@ TEST(FileWriter, TakesAnotherNumberWhereTheNameIsTaken) {
   Disk disk;
   bool taken = false;
   disk.faulty.set_callback([&](FileOperation operation, const std::string& path) {
-    if (operation == FileOperation::CreateWritable && !std::exchange(taken, true)) disk.memory.write_file(path, "another writer's");
+    if (operation == FileOperation::CreateWritable && !std::exchange(taken, true))
+      disk.memory.write_file(path, "another writer's");
   });
   FileWriter writer("run", disk.options());
   writer.add_scalar("a", 1, 1);
@@ -209,7 +211,8 @@ TEST(FileWriter, WritesManyEventsInFewPieces) {
   for (int step = 1; step <= 400; ++step) writer.add_scalar("a", step, step);
   writer.close();
   EXPECT_EQ(disk.steps().size(), 400U);
-  EXPECT_LE(disk.faulty.count(FileOperation::Append), 3U);  // the version, what the first event woke it for, and the rest
+  EXPECT_LE(disk.faulty.count(FileOperation::Append),
+            3U);  // the version, what the first event woke it for, and the rest
 }
 
 TEST(FileWriter, WaitsRatherThanDroppingWhereTheQueueIsFull) {
@@ -269,7 +272,8 @@ TEST(FileWriter, AllocatesNothingForAScalarInTheSteadyState) {
   Disk disk;
   FileWriter writer("run", disk.options());
   const auto add_hundred = [&writer] {
-    for (int step = 0; step < 100; ++step) writer.add_scalar("a tag that is too long for the string's own buffer", step, step);
+    for (int step = 0; step < 100; ++step)
+      writer.add_scalar("a tag that is too long for the string's own buffer", step, step);
   };
   for (int round = 0; round < 4; ++round) {
     add_hundred();

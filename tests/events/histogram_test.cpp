@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <trainhook/events/histogram_buckets.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {

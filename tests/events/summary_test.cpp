@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 
@@ -32,7 +34,8 @@ TEST(Summary, NamesTheTagOfAHistogramWithNan) {
     static_cast<void>(histogram_summary("layer/weights", std::span<const double>(values)));
     FAIL();
   } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("Nan in summary histogram for: layer/weights"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("Nan in summary histogram for: layer/weights"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include <trainhook/events/summary_reader.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/events/summary.hpp>
 
 namespace trainhook {
 namespace {
@@ -92,7 +94,8 @@ TEST(TensorSummary, ImagesStandBehindTheirSize) {
 }
 
 TEST(TensorSummary, RefusesImagesOfDifferentSizesAndNone) {
-  const std::array images{EncodedImage{.height = 2, .width = 3, .bytes = "a"}, EncodedImage{.height = 3, .width = 2, .bytes = "b"}};
+  const std::array images{EncodedImage{.height = 2, .width = 3, .bytes = "a"},
+                          EncodedImage{.height = 3, .width = 2, .bytes = "b"}};
   EXPECT_THROW(static_cast<void>(image_tensor_summary("digits", images)), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(image_tensor_summary("digits", {})), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(image_tensor_summary("", std::span(images).first(1))), InvalidArgumentError);

@@ -10,6 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/tensor_text.hpp>
+
 #include "training_double.hpp"
 
 namespace trainhook {

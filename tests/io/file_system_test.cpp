@@ -15,6 +15,7 @@
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "temporary_folder.hpp"
 
@@ -92,7 +93,8 @@ TYPED_TEST(FileSystemContract, AClosedFileTakesNothing) {
 
 TYPED_TEST(FileSystemContract, ExclusiveRefusesAndTruncateReplaces) {
   this->write("f", "old");
-  EXPECT_THROW(static_cast<void>(this->system().create_writable(this->at("f"), WriteMode::Exclusive)), AlreadyExistsError);
+  EXPECT_THROW(static_cast<void>(this->system().create_writable(this->at("f"), WriteMode::Exclusive)),
+               AlreadyExistsError);
   EXPECT_EQ(read_file(this->system(), this->at("f")), "old");
   this->write("f", "n");
   EXPECT_EQ(read_file(this->system(), this->at("f")), "n");
@@ -120,7 +122,8 @@ TYPED_TEST(FileSystemContract, WhatIsMissingIsNotFoundAndNamed) {
   EXPECT_FALSE(this->system().is_directory(this->at("none")));
   EXPECT_THROW(static_cast<void>(this->system().file_size(this->at("none"))), NotFoundError);
   EXPECT_THROW(static_cast<void>(this->system().list_directory(this->at("none"))), NotFoundError);
-  EXPECT_THROW(static_cast<void>(this->system().create_writable(this->at("none/f"), WriteMode::Exclusive)), NotFoundError);
+  EXPECT_THROW(static_cast<void>(this->system().create_writable(this->at("none/f"), WriteMode::Exclusive)),
+               NotFoundError);
   EXPECT_THROW(this->system().remove_file(this->at("none")), NotFoundError);
   EXPECT_THROW(this->system().rename(this->at("none"), this->at("f")), NotFoundError);
   EXPECT_THROW(this->system().sync_directory(this->at("none")), NotFoundError);
@@ -139,7 +142,8 @@ TYPED_TEST(FileSystemContract, DirectoriesAreMadeWithThoseAboveThem) {
   this->write("a/f", "");
   EXPECT_THROW(this->system().make_directories(this->at("a/f/d")), FailedPreconditionError);
   EXPECT_THROW(static_cast<void>(this->system().open_readable(this->at("a"))), FailedPreconditionError);
-  EXPECT_THROW(static_cast<void>(this->system().create_writable(this->at("a"), WriteMode::Truncate)), FailedPreconditionError);
+  EXPECT_THROW(static_cast<void>(this->system().create_writable(this->at("a"), WriteMode::Truncate)),
+               FailedPreconditionError);
 }
 
 TYPED_TEST(FileSystemContract, ListsSortedNamesOfFilesAndDirectories) {

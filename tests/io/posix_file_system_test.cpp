@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 namespace {
 
@@ -20,7 +22,8 @@ TEST(PosixFileSystem, MapsTheSystemsErrors) {
   EXPECT_EQ(code_of(EACCES), ErrorCode::PermissionDenied);
   EXPECT_EQ(code_of(EROFS), ErrorCode::PermissionDenied);
   EXPECT_EQ(code_of(EEXIST), ErrorCode::AlreadyExists);
-  for (int full : {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, EFBIG}) EXPECT_EQ(code_of(full), ErrorCode::ResourceExhausted) << full;
+  for (int full : {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, EFBIG})
+    EXPECT_EQ(code_of(full), ErrorCode::ResourceExhausted) << full;
   EXPECT_EQ(code_of(EIO), ErrorCode::DataLoss);
   EXPECT_EQ(code_of(9999), ErrorCode::Unknown);
 }
@@ -30,7 +33,8 @@ TEST(PosixFileSystem, ErrorsNamePathOperationAndWayOut) {
     static_cast<void>(posix_file_system().open_readable("/no/such/file"));
     FAIL();
   } catch (const NotFoundError& error) {
-    EXPECT_STREQ(error.what(), "cannot open /no/such/file: No such file or directory (check the path and that its directory exists)");
+    EXPECT_STREQ(error.what(),
+                 "cannot open /no/such/file: No such file or directory (check the path and that its directory exists)");
   }
 }
 

@@ -13,6 +13,10 @@
 #include <trainhook/io/coding.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/record_writer.hpp>
 
 #include "damage.hpp"
 #include "data_files.hpp"

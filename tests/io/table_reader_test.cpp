@@ -13,6 +13,8 @@
 
 #include <trainhook/io/coding.hpp>
 #include <trainhook/io/table_writer.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/crc32c.hpp>
 
 #include "damage.hpp"
 

@@ -12,6 +12,7 @@
 
 #include <trainhook/io/coding.hpp>
 #include <trainhook/io/table_reader.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "hex.hpp"
 

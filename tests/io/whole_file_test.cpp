@@ -11,6 +11,7 @@
 
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {
@@ -36,9 +37,7 @@ TEST(WriteFileAtomically, AnyFailureLeavesAWholeFileAndNoTemporary) {
     bool failed = false;
     try {
       write_file_atomically(faulty, "run/state", "new");
-    } catch (const ResourceExhaustedError&) {
-      failed = true;
-    }
+    } catch (const ResourceExhaustedError&) { failed = true; }
     const std::string now = disk.contents("run/state");
     EXPECT_TRUE(now == "new" || (failed && now == "old")) << n << ": " << now;
     EXPECT_EQ(disk.files(), std::vector<std::string>{"run/state"}) << n;
@@ -56,9 +55,7 @@ TEST(WriteFileAtomically, ACrashAnywhereLeavesOldOrNew) {
     bool failed = false;
     try {
       write_file_atomically(faulty, "run/state", "new");
-    } catch (const DataLossError&) {
-      failed = true;
-    }
+    } catch (const DataLossError&) { failed = true; }
     disk.crash();
     EXPECT_EQ(disk.contents("run/state"), failed ? "old" : "new") << n;
     if (!failed) break;

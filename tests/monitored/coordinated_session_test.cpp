@@ -23,6 +23,8 @@
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {

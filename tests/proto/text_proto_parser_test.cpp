@@ -12,6 +12,7 @@
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/proto/text_proto_printer.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/core/error.hpp>
 
 #include "damage.hpp"
 #include "data_files.hpp"

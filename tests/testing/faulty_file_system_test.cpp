@@ -10,6 +10,7 @@
 
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {
@@ -32,8 +33,9 @@ TEST_F(FaultyFileSystemTest, PassesEverythingOnAndRecordsIt) {
   EXPECT_EQ(read_file(faulty_, "f"), "abc");
   faulty_.rename("f", "g");
   faulty_.sync_directory(".");
-  EXPECT_EQ(faulty_.trace(), (std::vector<std::string>{"create_writable f", "append f", "sync f", "close f", "open_readable f", "size f",
-                                                       "read_at f", "rename g", "sync_directory ."}));
+  EXPECT_EQ(faulty_.trace(),
+            (std::vector<std::string>{"create_writable f", "append f", "sync f", "close f", "open_readable f", "size f",
+                                      "read_at f", "rename g", "sync_directory ."}));
   EXPECT_EQ(faulty_.count(), 9u);
   EXPECT_EQ(faulty_.count(FileOperation::Append), 1u);
 }

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {
@@ -110,7 +111,8 @@ TEST(MemoryFileSystem, ServesSeveralThreads) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&disk, i] {
-      for (int round = 0; round < 50; ++round) write_file_atomically(disk, "f" + std::to_string(i), std::to_string(round));
+      for (int round = 0; round < 50; ++round)
+        write_file_atomically(disk, "f" + std::to_string(i), std::to_string(round));
     });
   }
   for (std::thread& thread : threads) thread.join();

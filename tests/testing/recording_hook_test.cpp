@@ -12,13 +12,16 @@
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook::testing {
 namespace {
 
 class RecordingHookTest : public ::testing::Test {
  protected:
-  std::shared_ptr<RecordingHook> hook(RecordingHook::Options options) { return std::make_shared<RecordingHook>(trace, std::move(options)); }
+  std::shared_ptr<RecordingHook> hook(RecordingHook::Options options) {
+    return std::make_shared<RecordingHook>(trace, std::move(options));
+  }
   MonitoredSession<ScriptedSession> session(HookList hooks) {
     return MonitoredSession<ScriptedSession>(std::make_shared<ScriptedSessionCreator>(script),
                                              {.hooks = std::move(hooks), .file_system = &disk, .clock = &clock});

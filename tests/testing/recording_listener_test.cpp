@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/testing/scripted_session.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook::testing {
 namespace {
@@ -24,7 +25,8 @@ TEST(RecordingListener, WritesDownEveryCallback) {
   listener.save_failed(session, 5, std::make_exception_ptr(std::runtime_error("odd")));
   EXPECT_FALSE(listener.after_save(session, 6));
   listener.end(session, 6);
-  EXPECT_EQ(trace->lines(), "a.begin\na.before_save 4\na.save_failed 4: DataLoss\na.save_failed 5: odd\na.after_save 6\na.end 6\n");
+  EXPECT_EQ(trace->lines(),
+            "a.begin\na.before_save 4\na.save_failed 4: DataLoss\na.save_failed 5: odd\na.after_save 6\na.end 6\n");
 }
 
 TEST(RecordingListener, DoesWhatItIsTold) {

@@ -15,6 +15,7 @@
 
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook::testing {
 namespace {

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook::testing {
 namespace {
 
