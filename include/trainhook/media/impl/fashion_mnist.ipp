@@ -5,6 +5,7 @@
 
 #include <trainhook/media/fashion_mnist.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
