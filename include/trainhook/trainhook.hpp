@@ -12,10 +12,14 @@
 
 #include <trainhook/loop/loop_session.hpp>
 
+#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
 
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/looper_thread.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/session/session_run_hook.hpp>
@@ -23,6 +27,7 @@
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/feed_fn_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/global_step_waiter_hook.hpp>
@@ -30,6 +35,7 @@
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>

@@ -9,7 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/bundle_cleanup.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>

@@ -12,7 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>

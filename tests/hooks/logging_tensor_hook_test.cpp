@@ -2,6 +2,7 @@
 /// @file
 /// LoggingTensorHook: which runs are logged, and how.
 #include <trainhook/hooks/logging_tensor_hook.hpp>
+#include <trainhook/hooks/tensor_text.hpp>
 
 #include <chrono>
 #include <map>

@@ -2,6 +2,7 @@
 /// @file
 /// ProfilerHook: which runs it traces, and what it leaves behind.
 #include <trainhook/hooks/profiler_hook.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// SummarySaverHook: at which steps it writes what, over restarts and recoveries too.
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
 
 #include <chrono>

@@ -12,6 +12,7 @@
 #include <small_engine.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

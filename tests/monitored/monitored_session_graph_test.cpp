@@ -22,6 +22,7 @@
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>

@@ -19,6 +19,8 @@
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/events/event_reader.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

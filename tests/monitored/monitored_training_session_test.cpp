@@ -21,7 +21,9 @@
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_hook.hpp>

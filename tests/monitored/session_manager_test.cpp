@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
