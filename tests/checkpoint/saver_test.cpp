@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
