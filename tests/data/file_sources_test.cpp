@@ -32,7 +32,7 @@ class FileSources : public ::testing::Test {
   void put_records(const std::string& path, const Strings& records) {
     const auto file = disk_.create_writable(path, th::WriteMode::Truncate);
     std::string bytes;
-    for (const std::string& record : records) th::append_record(bytes, record);
+    for (const std::string& record : records) th::detail::append_record(bytes, record);
     file->append(std::as_bytes(std::span(bytes)));
     file->close();
   }
