@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What tests include, compiled once: half of the time that they would take otherwise. A test still includes what it uses.
+/// What tests include, compiled once: half of the time that they would take otherwise. A test still includes what it
+/// uses.
 #pragma once
 
 #include <algorithm>

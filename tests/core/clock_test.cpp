@@ -35,7 +35,10 @@ class Stopped final : public Clock {
   explicit Stopped(Duration at) : at_(at) {}
   [[nodiscard]] Duration monotonic_now() override { return at_; }
   [[nodiscard]] double wall_seconds() override { return 0; }
-  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration, FunctionRef<bool()> ready) override { return ready(); }
+  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration,
+                  FunctionRef<bool()> ready) override {
+    return ready();
+  }
 
  private:
   Duration at_;

@@ -15,7 +15,9 @@ namespace trainhook {
 namespace {
 
 using Words = InlineVector<std::string, 2>;
-std::string long_word(char letter) { return std::string(100, letter); }  // on the heap, so that a leak or a double free shows
+std::string long_word(char letter) {
+  return std::string(100, letter);
+}  // on the heap, so that a leak or a double free shows
 std::vector<std::string> all(const Words& words) { return {words.begin(), words.end()}; }
 
 TEST(InlineVector, AllocatesOnlyBeyondItsRoom) {

@@ -31,7 +31,9 @@ TEST(SuggestNames, NamesEightAtMostAndSaysHowManyThereAre) {
 
 TEST(SuggestNames, OfNoneSaysSo) { EXPECT_EQ(suggest_names({}, "x"), "it holds none"); }
 
-TEST(SuggestNames, TakesTheKeysOfAMap) { EXPECT_EQ(suggest_keys(std::map<std::string, int>{{"a", 1}, {"b", 2}}, "x"), "it holds: a, b"); }
+TEST(SuggestNames, TakesTheKeysOfAMap) {
+  EXPECT_EQ(suggest_keys(std::map<std::string, int>{{"a", 1}, {"b", 2}}, "x"), "it holds: a, b");
+}
 
 }  // namespace
 }  // namespace trainhook::detail

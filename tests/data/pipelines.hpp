@@ -89,7 +89,9 @@ inline th::Dataset unsavable(std::int64_t end) {
 
 /// As many elements as the element says, in an order of their own.
 inline th::Dataset counted_shuffled(const th::Element& element) {
-  return th::Dataset::range(static_cast<std::int64_t>(static_cast<std::uint64_t>(element[0].scalar<std::int64_t>()) % 8)).shuffle(3, 5);
+  return th::Dataset::range(
+             static_cast<std::int64_t>(static_cast<std::uint64_t>(element[0].scalar<std::int64_t>()) % 8))
+      .shuffle(3, 5);
 }
 
 struct Pipeline {
@@ -128,17 +130,23 @@ inline std::vector<Pipeline> zoo() {
   both("prefetch behind filter", [](Dataset d) { return d.filter(is_even).prefetch(4).repeat(3); });
   both("nested repeat", [](Dataset d) { return d.take(5).shuffle(5, 2).repeat(2).skip(1).repeat(3); });
   both("parallel map", [](Dataset d) { return d.map(times_ten, {.num_parallel_calls = 3}).shuffle(4, 1).repeat(2); });
-  both("parallel map and prefetch", [](Dataset d) { return d.map(times_ten, {.num_parallel_calls = 2}).batch(3).prefetch(2); });
-  both("interleave", [](Dataset d) { return d.take(6).interleave(counted_shuffled, {.cycle_length = 3, .block_length = 2}).repeat(2); });
+  both("parallel map and prefetch",
+       [](Dataset d) { return d.map(times_ten, {.num_parallel_calls = 2}).batch(3).prefetch(2); });
+  both("interleave", [](Dataset d) {
+    return d.take(6).interleave(counted_shuffled, {.cycle_length = 3, .block_length = 2}).repeat(2);
+  });
   both("interleave of generators", [](Dataset d) {
     return d.take(6).interleave(
         [](const th::Element& element) {
-          return generated(static_cast<std::int64_t>(static_cast<std::uint64_t>(element[0].scalar<std::int64_t>()) % 8));
+          return generated(
+              static_cast<std::int64_t>(static_cast<std::uint64_t>(element[0].scalar<std::int64_t>()) % 8));
         },
         {.cycle_length = 2});
   });
   both("flat map", [](Dataset d) { return d.take(6).flat_map(counted_shuffled).prefetch(2).shuffle(3, 1); });
-  result.push_back({"strings", Dataset::from_tensor_slices({th::Tensor::of<std::string>({"a", "bb", "", "dddd"})}).shuffle(3, 1).batch(3)});
+  result.push_back(
+      {"strings",
+       Dataset::from_tensor_slices({th::Tensor::of<std::string>({"a", "bb", "", "dddd"})}).shuffle(3, 1).batch(3)});
   result.push_back({"single", Dataset::from_tensors({th::Tensor::of<float>({1, 2}), th::Tensor("x")}).repeat(4)});
   result.push_back({"function", Dataset::from_function(9, [](std::int64_t i) {
                                   return th::Element{th::Tensor(i), th::Tensor(0.5F)};

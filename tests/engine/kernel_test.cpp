@@ -27,7 +27,9 @@ TEST(KernelTable, TakesTheKernelOfTheEarlierGroup) {
 
 class KernelContextTest : public ::testing::Test {
  protected:
-  KernelContext context(std::span<const KernelContext::Input> inputs) { return {*node_, inputs, outputs_, nullptr, scratch_}; }
+  KernelContext context(std::span<const KernelContext::Input> inputs) {
+    return {*node_, inputs, outputs_, nullptr, scratch_};
+  }
 
   Graph graph_;
   const Node* node_ = &graph_.add({.type = "Op"}).node();

@@ -36,11 +36,18 @@ constexpr std::array kTwo{
 class PlannerTest : public ::testing::Test {
  protected:
   Output constant(const Tensor& value) {
-    return graph_.add({.type = "Const", .attrs = {{"dtype", value.dtype()}, {"value", value}}, .outputs = {{value.dtype(), value.shape()}}})
+    return graph_
+        .add({.type = "Const",
+              .attrs = {{"dtype", value.dtype()}, {"value", value}},
+              .outputs = {{value.dtype(), value.shape()}}})
         .output();
   }
   Output placeholder(const PartialShape& shape) {
-    return graph_.add({.type = "Placeholder", .name = "x", .attrs = {{"dtype", DType::Float}}, .outputs = {{DType::Float, shape}}})
+    return graph_
+        .add({.type = "Placeholder",
+              .name = "x",
+              .attrs = {{"dtype", DType::Float}},
+              .outputs = {{DType::Float, shape}}})
         .output();
   }
   Output twice(Output x, const std::string& type = "Double") {
@@ -101,7 +108,8 @@ TEST_F(PlannerTest, NamesThePlaceholderThatHasNoFeed) {
     static_cast<void>(plan({doubled}));
     FAIL() << "no error";
   } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("You must feed a value for placeholder 'x'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("You must feed a value for placeholder 'x'"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -12,15 +12,17 @@
 
 namespace trainhook::test {
 
-/// Computes one node of type `type`; the inputs are fed, so that nothing is computed ahead. The result has one tensor for each of
-/// `outputs`.
-inline std::vector<Tensor> run_op(KernelGroup group, const std::string& type, const std::vector<Tensor>& inputs, Attrs attrs,
-                                  const std::vector<DType>& outputs) {
+/// Computes one node of type `type`; the inputs are fed, so that nothing is computed ahead. The result has one tensor
+/// for each of `outputs`.
+inline std::vector<Tensor> run_op(KernelGroup group, const std::string& type, const std::vector<Tensor>& inputs,
+                                  Attrs attrs, const std::vector<DType>& outputs) {
   Graph graph;
   NodeSpec spec{.type = type, .name = "tested", .attrs = std::move(attrs)};
   FeedDict feeds;
   for (const Tensor& input : inputs) {
-    const Output fed = graph.add({.type = "Placeholder", .attrs = {{"dtype", input.dtype()}}, .outputs = {{input.dtype(), {}}}}).output();
+    const Output fed =
+        graph.add({.type = "Placeholder", .attrs = {{"dtype", input.dtype()}}, .outputs = {{input.dtype(), {}}}})
+            .output();
     spec.inputs.push_back(fed);
     feeds.push_back({fed, input});
   }
@@ -33,7 +35,8 @@ inline std::vector<Tensor> run_op(KernelGroup group, const std::string& type, co
 }
 
 /// The same where the node has one output.
-inline Tensor run_op(KernelGroup group, const std::string& type, const std::vector<Tensor>& inputs, Attrs attrs, DType output) {
+inline Tensor run_op(KernelGroup group, const std::string& type, const std::vector<Tensor>& inputs, Attrs attrs,
+                     DType output) {
   return run_op(group, type, inputs, std::move(attrs), std::vector<DType>{output}).front();
 }
 

@@ -41,8 +41,14 @@ class SchedulerTest : public ::testing::Test {
         .output();
   }
   Output write(const std::string& name, const Variable& variable, Output value, std::vector<Operation> after = {}) {
-    return graph_.add({.type = "AssignAdd", .name = name, .inputs = {variable.ref(), value}, .control_inputs = std::move(after),
-                       .attrs = {{"T", DType::Float}}, .outputs = {{DType::Float, Shape{}}}}).output();
+    return graph_
+        .add({.type = "AssignAdd",
+              .name = name,
+              .inputs = {variable.ref(), value},
+              .control_inputs = std::move(after),
+              .attrs = {{"T", DType::Float}},
+              .outputs = {{DType::Float, Shape{}}}})
+        .output();
   }
 
   std::string order_of(std::vector<Fetch> fetches, std::vector<Output> fed = {}) {

@@ -16,7 +16,10 @@ class FixedClock final : public Clock {
   explicit FixedClock(double wall_seconds = 1700000000.5) : wall_seconds_(wall_seconds) {}
   [[nodiscard]] Duration monotonic_now() override { return Duration{}; }
   [[nodiscard]] double wall_seconds() override { return wall_seconds_; }
-  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration, FunctionRef<bool()> ready) override { return ready(); }
+  bool wait_until(std::unique_lock<std::mutex>&, std::condition_variable&, Duration,
+                  FunctionRef<bool()> ready) override {
+    return ready();
+  }
 
  private:
   double wall_seconds_;

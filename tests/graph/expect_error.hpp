@@ -20,7 +20,8 @@ void expect_error(std::initializer_list<std::string_view> words, Act&& act) {
     ADD_FAILURE() << "no error";
   } catch (const ErrorType& error) {
     for (const std::string_view word : words) {
-      EXPECT_NE(std::string_view(error.what()).find(word), std::string_view::npos) << "'" << word << "' is missing in: " << error.what();
+      EXPECT_NE(std::string_view(error.what()).find(word), std::string_view::npos)
+          << "'" << word << "' is missing in: " << error.what();
     }
   }
 }

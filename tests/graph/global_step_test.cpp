@@ -35,7 +35,8 @@ TEST(GlobalStep, StandsAtTopLevelWhereverItIsMade) {
 
 TEST(GlobalStep, IsFoundByItsNameWhereTheCollectionsAreMissing) {
   Graph graph;
-  const Variable made = make_variable("global_step", constant(graph, Tensor(std::int64_t{0})), {.trainable = false, .collections = {}});
+  const Variable made =
+      make_variable("global_step", constant(graph, Tensor(std::int64_t{0})), {.trainable = false, .collections = {}});
   const std::optional<Variable> found = get_global_step(graph);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(*found, made);

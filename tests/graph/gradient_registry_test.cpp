@@ -19,7 +19,8 @@ TEST(GradientRegistry, HoldsOneFunctionForEachOpType) {
   GradientRegistry registry = default_gradients();
   EXPECT_TRUE(registry.contains("MatMul"));
   EXPECT_FALSE(registry.contains("TrainhookMine"));
-  testing::expect_error<AlreadyExistsError>({"MatMul", "replace()"}, [&] { registry.add_not_differentiable("MatMul"); });
+  testing::expect_error<AlreadyExistsError>({"MatMul", "replace()"},
+                                            [&] { registry.add_not_differentiable("MatMul"); });
   registry.replace("MatMul", [](const GradientContext& context) { return std::vector<Output>(context.input_count()); });
   EXPECT_EQ(registry.op_types().size(), default_gradients().op_types().size());
 }
@@ -37,7 +38,8 @@ TEST(GradientRegistry, NamesTheOpWhoseGradientAsksForWhatItDoesNotHave) {
     return registry;
   };
   const auto refused = [&](std::string_view what, const GradientRegistry& registry) {
-    testing::expect_error<OutOfRangeError>({"y (Exp)", what}, [&] { static_cast<void>(gradients(y, {x}, {.registry = registry})); });
+    testing::expect_error<OutOfRangeError>({"y (Exp)", what},
+                                           [&] { static_cast<void>(gradients(y, {x}, {.registry = registry})); });
   };
   refused("number 1 of its 1 inputs", with([](const GradientContext& context) { return context.input(1); }));
   refused("number 2 of its 1 inputs", with([](const GradientContext& context) { return context.needs(2); }));

@@ -38,7 +38,9 @@ std::set<const Node*> nodes_of(const Graph& graph) {
 }
 
 struct Gradients : ::testing::Test {
-  Output in(const PartialShape& shape, std::string_view name = "x") { return placeholder(graph, DType::Float, shape, name); }
+  Output in(const PartialShape& shape, std::string_view name = "x") {
+    return placeholder(graph, DType::Float, shape, name);
+  }
 
   /// The op types of the gradient of the mean loss of a linear classifier for its kernel.
   std::multiset<std::string> classifier_ops(std::int64_t batch) {
@@ -58,7 +60,9 @@ TEST_F(Gradients, OfAMeanLossWithAnUnknownBatchTakeFiveNodes) {
   EXPECT_EQ(classifier_ops(-1), (Types{"Size", "Cast", "RealDiv", "Mul", "MatMul"}));
 }
 
-TEST_F(Gradients, OfAMeanLossWithAKnownBatchTakeThreeNodes) { EXPECT_EQ(classifier_ops(8), (Types{"RealDiv", "Mul", "MatMul"})); }
+TEST_F(Gradients, OfAMeanLossWithAKnownBatchTakeThreeNodes) {
+  EXPECT_EQ(classifier_ops(8), (Types{"RealDiv", "Mul", "MatMul"}));
+}
 
 TEST_F(Gradients, AreNotComputedForInputsThatNobodyAskedFor) {
   const Output w = in({4, 3}, "w");
@@ -134,10 +138,13 @@ TEST_F(Gradients, LieUnderTheirOwnScopes) {
 
 TEST_F(Gradients, NameTheOpThatHasNoneAndTakeAUsersOwn) {
   const Output x = in({3});
-  const Output y = graph.add({.type = "TrainhookTwice", .name = "twice", .inputs = {x}, .outputs = {{DType::Float, Shape{3}}}}).output();
+  const Output y =
+      graph.add({.type = "TrainhookTwice", .name = "twice", .inputs = {x}, .outputs = {{DType::Float, Shape{3}}}})
+          .output();
   expect_error<NotFoundError>({"TrainhookTwice", "twice", "GradientRegistry"}, [&] { gradients(y, {x}); });
   GradientRegistry registry = default_gradients();
-  registry.add("TrainhookTwice", [](const GradientContext& context) { return std::vector<Output>{context.grad() * 2}; });
+  registry.add("TrainhookTwice",
+               [](const GradientContext& context) { return std::vector<Output>{context.grad() * 2}; });
   EXPECT_EQ(gradients(y, {x}, {.registry = registry})[0].node().type(), "Mul");
 }
 

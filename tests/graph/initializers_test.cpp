@@ -34,7 +34,8 @@ TEST(GetVariable, WaitsForNothingAroundIt) {
 TEST(GetVariable, DefaultsToGlorotForFloatsAndZerosForOthers) {
   Graph graph;
   EXPECT_EQ(get_variable(graph, "w", {2, 3}).initial_value.node().type(), "AddV2");
-  EXPECT_EQ(get_variable(graph, "n", {2}, {.dtype = DType::Int64}).initial_value.node().attr<Tensor>("value"), Tensor(DType::Int64, {2}));
+  EXPECT_EQ(get_variable(graph, "n", {2}, {.dtype = DType::Int64}).initial_value.node().attr<Tensor>("value"),
+            Tensor(DType::Int64, {2}));
 }
 
 TEST(GetVariable, RefusesANameThatIsTakenAndAnInitializerThatDoesNotFit) {
@@ -42,8 +43,10 @@ TEST(GetVariable, RefusesANameThatIsTakenAndAnInitializerThatDoesNotFit) {
   get_variable(graph, "w", {2});
   expect_error({"variable w", "exists already"}, [&] { get_variable(graph, "w", {2}); });
   const Initializer wrong = [](Graph& g, const Shape&, DType dtype) { return zeros(g, {5}, dtype); };
-  expect_error({"variable b", "float32[2]", "float32[5]"}, [&] { get_variable(graph, "b", {2}, {.initializer = wrong}); });
-  expect_error({"float64[1]"}, [&] { get_variable(graph, "c", {2}, {.initializer = constant_initializer(Tensor::of<double>({1}))}); });
+  expect_error({"variable b", "float32[2]", "float32[5]"},
+               [&] { get_variable(graph, "b", {2}, {.initializer = wrong}); });
+  expect_error({"float64[1]"},
+               [&] { get_variable(graph, "c", {2}, {.initializer = constant_initializer(Tensor::of<double>({1}))}); });
 }
 
 TEST(Initializers, GlorotUniformSpansItsLimit) {

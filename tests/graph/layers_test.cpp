@@ -33,15 +33,17 @@ TEST(Dense, SecondOneOfANameGetsAnother) {
 
 TEST(Dense, TakesAnActivationAndLeavesTheBiasOut) {
   Graph graph;
-  const Output y =
-      dense(placeholder(graph, DType::Float, {-1, 4}, "x"), 3, "d", {.activation = [](Output x) { return relu(x); }, .use_bias = false});
+  const Output y = dense(placeholder(graph, DType::Float, {-1, 4}, "x"), 3, "d",
+                         {.activation = [](Output x) { return relu(x); }, .use_bias = false});
   EXPECT_EQ(y.node().type(), "Relu");
   EXPECT_EQ(trainable_variables(graph).size(), 1U);
 }
 
 TEST(Dense, RefusesAnUnknownNumberOfFeatures) {
   Graph graph;
-  expect_error({"dense d", "[?,?]", "known number"}, [&] { dense(placeholder(graph, DType::Float, {-1, -1}), 3, "d"); });
+  expect_error({"dense d", "[?,?]", "known number"}, [&] {
+    dense(placeholder(graph, DType::Float, {-1, -1}), 3, "d");
+  });
   expect_error({"units", "0"}, [&] { dense(placeholder(graph, DType::Float, {-1, 3}), 0); });
 }
 

@@ -53,8 +53,9 @@ TEST_F(Optimizers, AdamHasTensorFlowsSlotsAndInputs) {
   const Operation apply = graph.operation("Adam/update_w/ApplyAdam");
   const Names inputs = input_names(apply);
   ASSERT_EQ(inputs.size(), 10U);
-  EXPECT_EQ(Names(inputs.begin(), inputs.end() - 1), (Names{"w", "w/Adam", "w/Adam_1", "beta1_power/read", "beta2_power/read",
-                                                            "Adam/learning_rate", "Adam/beta1", "Adam/beta2", "Adam/epsilon"}));
+  EXPECT_EQ(Names(inputs.begin(), inputs.end() - 1),
+            (Names{"w", "w/Adam", "w/Adam_1", "beta1_power/read", "beta2_power/read", "Adam/learning_rate",
+                   "Adam/beta1", "Adam/beta2", "Adam/epsilon"}));
   EXPECT_EQ(graph.collection<Operation>(graph_keys::kTrainOp), (std::vector<Operation>{train}));
 }
 
@@ -85,7 +86,8 @@ TEST_F(Optimizers, MomentumAdagradAndRmsPropHaveTheirSlots) {
   EXPECT_EQ(variables_beside_w(), (Names{"w/Momentum", "w/Adagrad", "w/RMSProp", "w/RMSProp_1"}));
   EXPECT_TRUE(graph.operation("Momentum/update_w/ApplyMomentum").node().attr<bool>("use_nesterov"));
   EXPECT_EQ(input_names(graph.operation("RMSProp/update_w/ApplyRMSProp"))[2], "w/RMSProp_1");
-  EXPECT_EQ(graph.operation("w/Adagrad/Initializer/Const").node().attr<Tensor>("value"), Tensor::of<float>({0.1F, 0.1F}));
+  EXPECT_EQ(graph.operation("w/Adagrad/Initializer/Const").node().attr<Tensor>("value"),
+            Tensor::of<float>({0.1F, 0.1F}));
 }
 
 TEST_F(Optimizers, CenteredRmsPropAlsoKeepsTheMeanGradient) {
@@ -99,8 +101,8 @@ TEST_F(Optimizers, TwoOfAKindKeepTheirSlotsApart) {
   AdamOptimizer().minimize(loss);
   const Operation second = AdamOptimizer().minimize(loss);
   EXPECT_EQ(second.name(), "Adam_1");
-  EXPECT_EQ(variables_beside_w(),
-            (Names{"beta1_power", "beta2_power", "w/Adam", "w/Adam_1", "beta1_power_1", "beta2_power_1", "w/Adam_2", "w/Adam_3"}));
+  EXPECT_EQ(variables_beside_w(), (Names{"beta1_power", "beta2_power", "w/Adam", "w/Adam_1", "beta1_power_1",
+                                         "beta2_power_1", "w/Adam_2", "w/Adam_3"}));
 }
 
 TEST_F(Optimizers, NumbersAreCastToTheDtypeOfTheVariable) {
@@ -123,7 +125,8 @@ TEST_F(Optimizers, RefuseBadOptionsByName) {
   expect_error({"learning_rate", "-1"}, [] { AdamOptimizer({.learning_rate = -1}); });
   expect_error({"beta1", "[0, 1)"}, [] { AdamOptimizer({.beta1 = 1.0}); });
   expect_error({"Momentum", "momentum"}, [] { MomentumOptimizer({.learning_rate = 1}); });
-  expect_error({"initial_accumulator_value"}, [] { AdagradOptimizer({.learning_rate = 1, .initial_accumulator_value = 0}); });
+  expect_error({"initial_accumulator_value"},
+               [] { AdagradOptimizer({.learning_rate = 1, .initial_accumulator_value = 0}); });
 }
 
 TEST_F(Optimizers, RefuseWhatCannotBeTrained) {

@@ -28,7 +28,8 @@ TEST(TensorProto, ScalarIsOneElementOfItsField) {
   EXPECT_EQ(text_of(Tensor(std::int64_t{-2})), "dtype: DT_INT64\ntensor_shape {\n}\nint64_val: -2\n");
   EXPECT_EQ(text_of(Tensor(true)), "dtype: DT_BOOL\ntensor_shape {\n}\nbool_val: true\n");
   EXPECT_EQ(bytes_of(Tensor(false)), "\x08\x0a\x12\x00\x5a\x01\x00"sv) << "a packed zero is written";
-  EXPECT_EQ(text_of(Tensor(std::complex<float>(1, 2))), "dtype: DT_COMPLEX64\ntensor_shape {\n}\nscomplex_val: 1.0\nscomplex_val: 2.0\n");
+  EXPECT_EQ(text_of(Tensor(std::complex<float>(1, 2))),
+            "dtype: DT_COMPLEX64\ntensor_shape {\n}\nscomplex_val: 1.0\nscomplex_val: 2.0\n");
 }
 
 TEST(TensorProto, HalvesGoAsTheirBits) {
@@ -50,9 +51,9 @@ TEST(TensorProto, NegativeZeroIsNotZero) {
 }
 
 TEST(TensorProto, StringsGoOneByOneAndNoElementsAsNone) {
-  EXPECT_EQ(
-      text_of(Tensor::of<std::string>({"a", "", "\xc3\xa9"})),
-      "dtype: DT_STRING\ntensor_shape {\n  dim {\n    size: 3\n  }\n}\nstring_val: \"a\"\nstring_val: \"\"\nstring_val: \"\\303\\251\"\n");
+  EXPECT_EQ(text_of(Tensor::of<std::string>({"a", "", "\xc3\xa9"})),
+            "dtype: DT_STRING\ntensor_shape {\n  dim {\n    size: 3\n  }\n}\nstring_val: \"a\"\nstring_val: "
+            "\"\"\nstring_val: \"\\303\\251\"\n");
   EXPECT_EQ(text_of(Tensor(DType::Float, {0})), "dtype: DT_FLOAT\ntensor_shape {\n  dim {\n  }\n}\n");
 }
 

@@ -15,7 +15,8 @@ namespace {
 
 TEST(FeedFnHook, B063_FeedsWhatTheFunctionGives) {
   support::Process process;
-  const Output x = process.graph.add({.type = "Placeholder", .name = "x", .outputs = {{DType::Float, Shape{}}}}).output();
+  const Output x =
+      process.graph.add({.type = "Placeholder", .name = "x", .outputs = {{DType::Float, Shape{}}}}).output();
   process.add(FeedFnHook([x] { return FeedDict{{x, Tensor(1.0F)}}; }));
   process.start();
   const Fetch fetch(x);
@@ -28,7 +29,8 @@ TEST(FeedFnHook, X23_CallsTheFunctionAgainWhereTheRunIsRepeated) {
   support::LogLines log;
   support::Outside outside;
   testing::Script script;
-  const Output x = script.graph().add({.type = "Placeholder", .name = "x", .outputs = {{DType::Float, Shape{}}}}).output();
+  const Output x =
+      script.graph().add({.type = "Placeholder", .name = "x", .outputs = {{DType::Float, Shape{}}}}).output();
   script.throw_at(1, UnavailableError("gone"));
   int calls = 0;
   MonitoredSession<testing::ScriptedSession> session(std::make_shared<testing::ScriptedSessionCreator>(script),

@@ -43,7 +43,10 @@ TEST(FinalOpsHook, TakesOneElementInBraces) {
   by_name.constant("four", Tensor(4.0F));
   EXPECT_EQ(by_name.finish(FinalOpsHook({"four"}))->final_ops_value("four").scalar<float>(), 4.0F);
   Finished tagged;
-  EXPECT_EQ(tagged.finish(FinalOpsHook({{"hits", tagged.constant("five", Tensor(5.0F))}}))->final_ops_value("hits").scalar<float>(), 5.0F);
+  EXPECT_EQ(tagged.finish(FinalOpsHook({{"hits", tagged.constant("five", Tensor(5.0F))}}))
+                ->final_ops_value("hits")
+                .scalar<float>(),
+            5.0F);
 }
 
 TEST(FinalOpsHook, B059_RunsATensor) {
@@ -66,7 +69,8 @@ TEST(FinalOpsHook, RunsSeveralInOneRunAndGivesThemByName) {
 
 TEST(FinalOpsHook, B061_FeedsWhatItIsGiven) {
   Finished training;
-  const Output fed = training.graph.add({.type = "Placeholder", .name = "fed", .outputs = {{DType::Int32, Shape{2}}}}).output();
+  const Output fed =
+      training.graph.add({.type = "Placeholder", .name = "fed", .outputs = {{DType::Int32, Shape{2}}}}).output();
   const Tensor value = Tensor::of<std::int32_t>({4, -3});
   const auto hook = training.finish(FinalOpsHook({{"value", fed}}, {.final_ops_feed_dict = {{fed, value}}}));
   EXPECT_EQ(hook->final_ops_value("value"), value);

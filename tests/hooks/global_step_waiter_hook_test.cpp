@@ -39,7 +39,8 @@ TEST(GlobalStepWaiterHook, WaitsUntilTheStepIsReachedAndNeverAgain) {
   process.run(process.nothing);
   EXPECT_GE(process.step(), 5'000);
   EXPECT_EQ(process.clock.monotonic_now() - began, 49 * 500ms);
-  EXPECT_EQ(process.log.count("Waiting for global step 5000"), 5U) << "at first, and each time it is more than 1000 further";
+  EXPECT_EQ(process.log.count("Waiting for global step 5000"), 5U)
+      << "at first, and each time it is more than 1000 further";
   process.set_step(0);
   process.script.before_each_run = nullptr;
   process.create();

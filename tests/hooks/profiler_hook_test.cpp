@@ -113,7 +113,8 @@ TEST(ProfilerHook, S27_ProfilesAStepAgainAfterARecovery) {
   training.run(3);
   training.end();
   EXPECT_EQ(training.timelines(), Lines{"timeline-2.json"});
-  EXPECT_EQ(support::event_lines(training, "run"), (Lines{"2 run_metadata step_2", "2 run_metadata step_2_1", "2 run_metadata step_2_2"}));
+  EXPECT_EQ(support::event_lines(training, "run"),
+            (Lines{"2 run_metadata step_2", "2 run_metadata step_2_1", "2 run_metadata step_2_2"}));
 }
 
 TEST(ProfilerHook, ARunThatFailsIsNotProfiled) {

@@ -97,9 +97,10 @@ TEST(ProgressHook, TheLastLineShowsTensorsOfTheLastStepOrNone) {
     training.loss = 0.25F;
     training.run_timed(to_the_end ? 9 : 4, 1);
     training.end();
-    EXPECT_EQ(training.take(), to_the_end
-                                   ? "step 1/10 (10 %), loss = 0.5\nstep 10/10 (100 %), 1.00 steps/s in 10 s, loss = 0.25: finished\n"
-                                   : "step 1/10 (10 %), loss = 0.5\nstep 5/10 (50 %), 1.00 steps/s in 5.0 s: ended\n");
+    EXPECT_EQ(training.take(),
+              to_the_end
+                  ? "step 1/10 (10 %), loss = 0.5\nstep 10/10 (100 %), 1.00 steps/s in 10 s, loss = 0.25: finished\n"
+                  : "step 1/10 (10 %), loss = 0.5\nstep 5/10 (50 %), 1.00 steps/s in 5.0 s: ended\n");
   }
 }
 
@@ -113,7 +114,8 @@ TEST(ProgressHook, SaysWhyTheRunEnded) {
     finish(training, *hook);
     return training.take();
   };
-  EXPECT_EQ(ending([](Shown& training, ProgressHook&) { training.end(); }), "step 2/10 (20 %), 1.00 steps/s in 2.0 s: ended\x1b[K\n");
+  EXPECT_EQ(ending([](Shown& training, ProgressHook&) { training.end(); }),
+            "step 2/10 (20 %), 1.00 steps/s in 2.0 s: ended\x1b[K\n");
   EXPECT_EQ(ending([](Shown& training, ProgressHook&) {
               training.script.before_each_run = [] { throw OutOfRangeError("End of sequence"); };
               EXPECT_THROW(training.run(), OutOfRangeError);
@@ -170,8 +172,8 @@ TEST(ProgressHook, ClosesTheLineWhereNeitherEndNorAbortComes) {
   std::string screen;
   {
     Shown training;
-    auto hook =
-        std::make_shared<ProgressHook>(ProgressHook::Options{.sink = [&](std::string_view text) { screen += text; }, .on_terminal = true});
+    auto hook = std::make_shared<ProgressHook>(
+        ProgressHook::Options{.sink = [&](std::string_view text) { screen += text; }, .on_terminal = true});
     training.add(hook);
     training.start();
     training.run();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What the stock hooks cost in a step where nothing is due: no allocation, no clock, no run of their own but one to learn the step.
+/// What the stock hooks cost in a step where nothing is due: no allocation, no clock, no run of their own but one to
+/// learn the step.
 #include <trainhook/hooks/second_or_step_timer.hpp>
 
 #include <chrono>
@@ -30,8 +31,9 @@ struct Idle : support::Process {
   Output loss = script.value("loss", [] { return Tensor(0.5F); });
   Output merged = script.value(
       "merged", [] { return Tensor(""); }, DType::String);
-  std::shared_ptr<AsyncCheckpointSaverHook> saver = std::make_shared<AsyncCheckpointSaverHook>(
-      AsyncCheckpointSaverHook::Options{.checkpoint_dir = "run", .save_steps = 1'000'000, .saver = std::make_shared<Saver>()});
+  std::shared_ptr<AsyncCheckpointSaverHook> saver =
+      std::make_shared<AsyncCheckpointSaverHook>(AsyncCheckpointSaverHook::Options{
+          .checkpoint_dir = "run", .save_steps = 1'000'000, .saver = std::make_shared<Saver>()});
 
   Idle() {
     script.keeps_requests = false;

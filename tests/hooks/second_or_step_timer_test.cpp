@@ -23,7 +23,8 @@ std::string refusal(SecondOrStepTimer::Options options) {
 }
 
 TEST(SecondOrStepTimer, B001_B002_WantsExactlyOnePeriod) {
-  EXPECT_EQ(refusal({.every_secs = 2s, .every_steps = 10}), "SomeHook: exactly one of save_secs and save_steps must be given, not both");
+  EXPECT_EQ(refusal({.every_secs = 2s, .every_steps = 10}),
+            "SomeHook: exactly one of save_secs and save_steps must be given, not both");
   EXPECT_EQ(refusal({}), "SomeHook: exactly one of save_secs and save_steps must be given, not neither");
   EXPECT_EQ(refusal({.every_secs = 2s}), "accepted");
   EXPECT_EQ(refusal({.every_steps = 1}), "accepted");
@@ -34,7 +35,8 @@ TEST(SecondOrStepTimer, X31_RefusesPeriodsOfZeroAndBelow) {
   EXPECT_EQ(refusal({.every_secs = -1500ms}), "SomeHook: save_secs is -1.5 s; it must be above 0");
   EXPECT_EQ(refusal({.every_steps = 0}), "SomeHook: save_steps is 0; it must be above 0");
   EXPECT_EQ(refusal({.every_steps = -3}), "SomeHook: save_steps is -3; it must be above 0");
-  EXPECT_EQ(refusal({.every_secs = 1s, .align = true}), "SomeHook: only a period in steps can be aligned; give save_steps");
+  EXPECT_EQ(refusal({.every_secs = 1s, .align = true}),
+            "SomeHook: only a period in steps can be aligned; give save_steps");
 }
 
 TEST(SecondOrStepTimer, B004_TriggersEverySoManySteps) {

@@ -76,7 +76,8 @@ TEST(StepCounterHook, B045_B046_CountsStepsNotRuns) {
     return training.finish();
   };
   EXPECT_EQ(steps_at(10), (Lines{"15 global_step/sec=5", "25 global_step/sec=5"}));
-  EXPECT_EQ(steps_at(5), (Lines{"10 global_step/sec=5", "15 global_step/sec=5", "20 global_step/sec=5", "25 global_step/sec=5"}));
+  EXPECT_EQ(steps_at(5),
+            (Lines{"10 global_step/sec=5", "15 global_step/sec=5", "20 global_step/sec=5", "25 global_step/sec=5"}));
 }
 
 TEST(StepCounterHook, WritesToTheWriterThatWasGiven) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// SummarySaverHook: at which steps it writes what, over restarts and recoveries too.
-#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
 
 #include <chrono>
@@ -10,6 +9,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <trainhook/hooks/scaffold.hpp>
 
 #include "training_double.hpp"
 
@@ -45,7 +46,8 @@ TEST(SummarySaverHook, B048_B049_WantsEitherScaffoldOrSummaryOp) {
 }
 
 TEST(SummarySaverHook, B050_B051_X31_S38_WantsExactlyOnePeriodAboveZero) {
-  EXPECT_NO_THROW(SummarySaverHook({.save_steps = 10, .summary_op = "one"})) << "so that what follows fails for the period alone";
+  EXPECT_NO_THROW(SummarySaverHook({.save_steps = 10, .summary_op = "one"}))
+      << "so that what follows fails for the period alone";
   EXPECT_THROW(SummarySaverHook({.save_steps = 10, .save_secs = 20s, .summary_op = "one"}), InvalidArgumentError);
   EXPECT_THROW(SummarySaverHook({.summary_op = "one"}), InvalidArgumentError);
   EXPECT_THROW(SummarySaverHook({.save_steps = 0, .summary_op = "one"}), InvalidArgumentError);
@@ -68,8 +70,8 @@ TEST(SummarySaverHook, B062_SavesEverySoManyStepsOfAStepInAScope) {
   training.start();
   training.run(30);
   training.end();
-  EXPECT_EQ(support::event_lines(outside, "run"),
-            (Lines{"1 START", "1 one=1", "1 two=2", "9 one=2", "9 two=4", "17 one=3", "17 two=6", "25 one=4", "25 two=8"}));
+  EXPECT_EQ(support::event_lines(outside, "run"), (Lines{"1 START", "1 one=1", "1 two=2", "9 one=2", "9 two=4",
+                                                         "17 one=3", "17 two=6", "25 one=4", "25 two=8"}));
 }
 
 TEST(SummarySaverHook, B052_SavesEverySoManySteps) {
@@ -77,8 +79,8 @@ TEST(SummarySaverHook, B052_SavesEverySoManySteps) {
   training.add(SummarySaverHook({.save_steps = 8, .output_dir = "run", .summary_op = {"one", training.two}}));
   training.start();
   training.run(30);
-  EXPECT_EQ(training.finish(),
-            (Lines{"1 START", "1 one=1", "1 two=2", "9 one=2", "9 two=4", "17 one=3", "17 two=6", "25 one=4", "25 two=8"}));
+  EXPECT_EQ(training.finish(), (Lines{"1 START", "1 one=1", "1 two=2", "9 one=2", "9 two=4", "17 one=3", "17 two=6",
+                                      "25 one=4", "25 two=8"}));
   EXPECT_EQ(training.evaluations, 4) << "evaluated only when written";
 }
 
@@ -157,7 +159,8 @@ TEST(SummarySaverHook, AResumedRunWritesTheStepsOfOneThatWasNotInterrupted) {
   support::Outside outside;
   const auto life = [&](std::int64_t from, int runs, const StateValues& state) {
     Summarised training(outside);
-    SummarySaverHook& hook = training.add(SummarySaverHook({.save_steps = 8, .output_dir = "run", .summary_op = training.one}));
+    SummarySaverHook& hook =
+        training.add(SummarySaverHook({.save_steps = 8, .output_dir = "run", .summary_op = training.one}));
     training.set_step(from);
     training.begin();
     if (!state.empty()) hook.load_state(state);
@@ -169,7 +172,8 @@ TEST(SummarySaverHook, AResumedRunWritesTheStepsOfOneThatWasNotInterrupted) {
   };
   const StateValues at_20 = life(0, 20, {});
   life(20, 10, at_20);
-  EXPECT_EQ(support::event_lines(outside, "run"), (Lines{"1 START", "1 one=1", "9 one=2", "17 one=3", "21 START", "25 one=1"}));
+  EXPECT_EQ(support::event_lines(outside, "run"),
+            (Lines{"1 START", "1 one=1", "9 one=2", "17 one=3", "21 START", "25 one=1"}));
 }
 
 TEST(SummarySaverHook, AFailedRunWritesNothing) {
@@ -185,8 +189,8 @@ TEST(SummarySaverHook, AFailedRunWritesNothing) {
 
 TEST(SummarySaverHook, FlushesAtTheEnd) {
   Alone training;
-  const auto writer =
-      std::make_shared<FileWriter>("run", FileWriterOptions{.flush_secs = 1h, .file_system = &training.disk, .clock = &training.clock});
+  const auto writer = std::make_shared<FileWriter>(
+      "run", FileWriterOptions{.flush_secs = 1h, .file_system = &training.disk, .clock = &training.clock});
   training.add(SummarySaverHook({.save_steps = 1, .summary_writer = writer, .summary_op = training.one}));
   training.start();
   training.run();

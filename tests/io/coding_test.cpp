@@ -23,8 +23,9 @@ TEST(Coding, FixedNumbersAreLittleEndian) {
 }
 
 TEST(Coding, VarintsComeBack) {
-  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{127}, std::uint64_t{128}, std::uint64_t{300},
-                                    std::uint64_t{1} << 32, std::numeric_limits<std::uint64_t>::max()}) {
+  for (const std::uint64_t value :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{127}, std::uint64_t{128}, std::uint64_t{300},
+        std::uint64_t{1} << 32, std::numeric_limits<std::uint64_t>::max()}) {
     std::string text;
     detail::append_varint(text, value);
     text += "rest";

@@ -49,7 +49,9 @@ TEST(Crc32c, GivesThePublishedValues) {
 TEST(Crc32c, MaskedLengthFieldsAreThoseOfRecordFiles) {
   EXPECT_EQ(crc32c::mask(crc32c::value(std::string("\x18\0\0\0\0\0\0\0", 8))), 0x224b7fa3u);
   EXPECT_EQ(crc32c::mask(crc32c::value(std::string(8, '\0'))), 0x07980329u);
-  EXPECT_EQ(crc32c::mask(crc32c::value("\x1a\x11" "CRC test, one two")), 0x5794d08au);
+  EXPECT_EQ(crc32c::mask(crc32c::value("\x1a\x11"
+                                       "CRC test, one two")),
+            0x5794d08au);
 }
 
 TEST(Crc32c, ExtendContinuesWhereValueStopped) {
@@ -65,10 +67,13 @@ TEST(Crc32c, TableAndInstructionAgreeAtEveryLengthAndAlignment) {
   std::vector<std::byte> bytes(60'000);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
   const std::span<const std::byte> all(bytes);
-  for (const std::size_t length : {0u, 1u, 7u, 8u, 9u, 255u, 1535u, 1536u, 1537u, 3 * 1536u + 5, 24'575u, 24'576u, 24'577u, 50'001u}) {
+  for (const std::size_t length :
+       {0u, 1u, 7u, 8u, 9u, 255u, 1535u, 1536u, 1537u, 3 * 1536u + 5, 24'575u, 24'576u, 24'577u, 50'001u}) {
     for (std::size_t start = 0; start < 9; ++start) {
       const auto part = all.subspan(start, length);
-      EXPECT_EQ(crc32c::detail::extend_by_instruction(0x12345678, part), crc32c::detail::extend_by_table(0x12345678, part)) << length;
+      EXPECT_EQ(crc32c::detail::extend_by_instruction(0x12345678, part),
+                crc32c::detail::extend_by_table(0x12345678, part))
+          << length;
     }
   }
 }

@@ -85,9 +85,7 @@ TEST_F(BoundStateTest, BeginsAnewWithWhatAsksForIt) {
   EXPECT_EQ(state.uninitialized(), nullptr) << "only variables need a value";
 }
 
-TEST_F(BoundStateTest, NamesWhatItDoesNotHave) {
-  EXPECT_THROW((void)state.save("weights"), NotFoundError);
-}
+TEST_F(BoundStateTest, NamesWhatItDoesNotHave) { EXPECT_THROW((void)state.save("weights"), NotFoundError); }
 
 }  // namespace
 }  // namespace trainhook

@@ -18,10 +18,13 @@ namespace {
 template <class T>
 struct Matrix {
   Matrix(std::size_t rows, std::size_t columns)
-      : shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)}, by_row(rows * columns), by_column(rows * columns) {
+      : shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)},
+        by_row(rows * columns),
+        by_column(rows * columns) {
     for (std::size_t row = 0; row < rows; ++row) {
       for (std::size_t column = 0; column < columns; ++column) {
-        by_row[row * columns + column] = by_column[column * rows + row] = static_cast<T>(static_cast<float>(row * columns + column));
+        by_row[row * columns + column] = by_column[column * rows + row] =
+            static_cast<T>(static_cast<float>(row * columns + column));
       }
     }
   }
@@ -60,7 +63,8 @@ TEST(MemoryLayout, TransposesElementsOfEverySize) {
 TEST(MemoryLayout, CopiesRowMajorMemoryAsItIs) {
   const Matrix<float> matrix(2, 3);
   std::vector<float> copy(6);
-  detail::to_row_major(std::as_bytes(std::span(matrix.by_row)), Layout::RowMajor, matrix.shape, std::as_writable_bytes(std::span(copy)));
+  detail::to_row_major(std::as_bytes(std::span(matrix.by_row)), Layout::RowMajor, matrix.shape,
+                       std::as_writable_bytes(std::span(copy)));
   EXPECT_EQ(copy, matrix.by_row);
 }
 

@@ -81,7 +81,8 @@ TEST(StateBinding, RefusesTextThatAGeneratorDoesNotWrite) {
   const std::mt19937_64 before = noise;
   const StateBinding binding = detail::state_of("g", noise);
   const std::string good = binding.save().data<std::string>()[0];
-  for (const std::string& bad : {std::string(), std::string("x"), good.substr(0, good.size() / 2), good + " 1", "x" + good}) {
+  for (const std::string& bad :
+       {std::string(), std::string("x"), good.substr(0, good.size() / 2), good + " 1", "x" + good}) {
     EXPECT_THROW(binding.prepare(Tensor(bad)), DataLossError) << bad.size();
   }
   EXPECT_EQ(noise, before);
@@ -130,13 +131,15 @@ TEST(StateBinding, StoresPlainObjectsAsTheirBytes) {
 
 TEST(StateBinding, GoesThroughAPairOfFunctions) {
   std::string text = "one";
-  const StateBinding by_text = detail::state_by("s", [&] { return text; }, [&](const std::string& saved) { text = saved; });
+  const StateBinding by_text = detail::state_by(
+      "s", [&] { return text; }, [&](const std::string& saved) { text = saved; });
   EXPECT_EQ(by_text.save(), Tensor("one"));
   load(by_text, Tensor("two"));
   EXPECT_EQ(text, "two");
 
   Tensor tensor = Tensor::of<float>({1, 2});
-  const StateBinding by_tensor = detail::state_by("t", [&] { return tensor; }, [&](const Tensor& saved) { tensor = saved; });
+  const StateBinding by_tensor = detail::state_by(
+      "t", [&] { return tensor; }, [&](const Tensor& saved) { tensor = saved; });
   EXPECT_EQ(by_tensor.dtype, DType::Float);
   EXPECT_FALSE(by_tensor.shape.has_rank()) << "the next one may be longer";
   load(by_tensor, Tensor::of<float>({1, 2, 3}));
@@ -145,9 +148,11 @@ TEST(StateBinding, GoesThroughAPairOfFunctions) {
 
 TEST(StateBinding, CallsWhatALoaderThrowsDamageUnlessItIsAnErrorAlready) {
   const auto save = [] { return std::string(); };
-  const StateBinding plain = detail::state_by("s", save, [](const std::string&) { throw std::invalid_argument("stoi"); });
+  const StateBinding plain =
+      detail::state_by("s", save, [](const std::string&) { throw std::invalid_argument("stoi"); });
   EXPECT_THROW(load(plain, Tensor("x")), DataLossError);
-  const StateBinding error = detail::state_by("s", save, [](const std::string&) { throw UnimplementedError("version 2"); });
+  const StateBinding error =
+      detail::state_by("s", save, [](const std::string&) { throw UnimplementedError("version 2"); });
   EXPECT_THROW(load(error, Tensor("x")), UnimplementedError);
 }
 

@@ -42,7 +42,8 @@ struct MatrixDouble {
 static_assert(detail::DenseMatrix<MatrixDouble<float, false>> && !detail::DenseMatrix<std::vector<float>>);
 static_assert(VariableMemory<std::vector<float>> && VariableMemory<float[3]> && VariableMemory<bool> &&
               VariableMemory<std::array<double, 3>>);
-static_assert(!VariableMemory<std::vector<bool>> && !VariableMemory<const std::vector<float>> && !VariableMemory<std::string>);
+static_assert(!VariableMemory<std::vector<bool>> && !VariableMemory<const std::vector<float>> &&
+              !VariableMemory<std::string>);
 static_assert(!VariableMemory<std::vector<std::string>> && !VariableMemory<std::vector<char>>);
 
 template <class Memory>
@@ -56,9 +57,7 @@ template <class Body>
 std::string refusal(Body body) {
   try {
     body();
-  } catch (const Error& error) {
-    return fmt::format("{}: {}", error_code_name(error.code()), error.what());
-  }
+  } catch (const Error& error) { return fmt::format("{}: {}", error_code_name(error.code()), error.what()); }
   return "none";
 }
 
@@ -79,7 +78,8 @@ TEST(VariableBinding, StoresAVectorTypeAsAVector) {
 
 TEST(VariableBinding, TakesTheLayoutThatIsSaid) {
   std::vector<float> memory{1, 4, 2, 5, 3, 6};
-  EXPECT_EQ(stored(memory, {.shape = {2, 3}, .layout = Layout::ColumnMajor}), Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3}));
+  EXPECT_EQ(stored(memory, {.shape = {2, 3}, .layout = Layout::ColumnMajor}),
+            Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3}));
   EXPECT_EQ(stored(memory, {.shape = {-1, 3}}), Tensor::of<float>({1, 4, 2, 5, 3, 6}, {2, 3}));
   EXPECT_EQ(stored(memory, {.shape = {6, 1, 1}}).shape(), (Shape{6, 1, 1}));
 }
@@ -104,15 +104,25 @@ TEST(VariableBinding, TakesSingleValuesArraysAndNothing) {
 
 TEST(VariableBinding, RefusesAShapeThatDoesNotFit) {
   std::vector<float> memory(6);
-  EXPECT_EQ(refusal([&] { (void)stored(memory, {.shape = {2, 2}}); }),
+  EXPECT_EQ(refusal([&] {
+              (void)stored(memory, {.shape = {2, 2}});
+            }),
             "InvalidArgument: variable 'w': shape [2,2] does not fit the 6 elements of its memory");
-  EXPECT_EQ(refusal([&] { (void)stored(memory, {.shape = {-1, 4}}); }),
+  EXPECT_EQ(refusal([&] {
+              (void)stored(memory, {.shape = {-1, 4}});
+            }),
             "InvalidArgument: variable 'w': shape [?,4] does not fit the 6 elements of its memory");
-  EXPECT_EQ(refusal([&] { (void)stored(memory, {.shape = {-1, -1}}); }),
+  EXPECT_EQ(refusal([&] {
+              (void)stored(memory, {.shape = {-1, -1}});
+            }),
             "InvalidArgument: variable 'w': shape [?,?] does not fit the 6 elements of its memory");
-  EXPECT_EQ(refusal([&] { (void)stored(memory, {.shape = {-1, 0}}); }),
+  EXPECT_EQ(refusal([&] {
+              (void)stored(memory, {.shape = {-1, 0}});
+            }),
             "InvalidArgument: variable 'w': shape [?,0] does not fit the 6 elements of its memory");
-  EXPECT_EQ(refusal([&] { (void)stored(memory, {.shape = {std::int64_t{1} << 62, 8}}); }),
+  EXPECT_EQ(refusal([&] {
+              (void)stored(memory, {.shape = {std::int64_t{1} << 62, 8}});
+            }),
             "InvalidArgument: variable 'w': shape [4611686018427387904,8] does not fit the 6 elements of its memory");
 }
 
@@ -126,7 +136,8 @@ TEST(VariableBinding, RefusesAViewWithGaps) {
   MatrixDouble<float, false> view(2, 3);
   view.gap = 1;
   EXPECT_EQ(refusal([&] { (void)stored(view); }),
-            "InvalidArgument: variable 'w' is a view with gaps in its memory; register the whole matrix, or read and write functions");
+            "InvalidArgument: variable 'w' is a view with gaps in its memory; register the whole matrix, or read and "
+            "write functions");
 }
 
 TEST(VariableBinding, NoticesAMatrixOfAnotherShape) {

@@ -47,7 +47,8 @@ TEST(FashionMnist, GivesScaledImagesAndLabels) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(elements[i][1].scalar<std::int64_t>(), static_cast<std::int64_t>(i));
     for (std::size_t pixel = 0; pixel < 784; ++pixel) {
-      ASSERT_EQ(elements[i][0].data<float>()[pixel], static_cast<float>((100 * i + pixel) & 255) / 255.0F);  // to the last bit
+      ASSERT_EQ(elements[i][0].data<float>()[pixel],
+                static_cast<float>((100 * i + pixel) & 255) / 255.0F);  // to the last bit
     }
   }
 }

@@ -73,9 +73,7 @@ TEST(Gzip, GivesTheSameBytesOrAnErrorForAnyFlippedBit) {
     const std::string path = files.put("a.gz", testing::flipped(bytes, bit));
     try {
       EXPECT_EQ(read_back(path), noise(60)) << bit;  // a time stamp or padding, which says nothing about the contents
-    } catch (const DataLossError&) {
-      ++refused;
-    }
+    } catch (const DataLossError&) { ++refused; }
   }
   EXPECT_GT(refused, (60 + 8) * 8);
 }

@@ -33,7 +33,8 @@ Tensor read_back(const std::string& path) { return read_idx_file(posix_file_syst
 template <class ExpectedError>
 void expect_refused(const MediaFiles& files, std::string_view contents, std::string_view said) {
   for (const bool compressed : {false, true}) {
-    const std::string path = files.put(compressed ? "a.gz" : "a", compressed ? gzip_of(contents) : std::string(contents));
+    const std::string path =
+        files.put(compressed ? "a.gz" : "a", compressed ? gzip_of(contents) : std::string(contents));
     try {
       static_cast<void>(read_back(path));
       ADD_FAILURE() << "no error for " << path;
@@ -73,7 +74,8 @@ TEST(Idx, RefusesAnyTruncationAndAnythingThatFollows) {
   const std::string contents = idx_header({2, 2}) + "abcd";
   for (std::size_t size = 0; size < contents.size(); ++size) {
     EXPECT_THROW(static_cast<void>(read_back(files.put("a", contents.substr(0, size)))), DataLossError) << size;
-    EXPECT_THROW(static_cast<void>(read_back(files.put("a.gz", gzip_of(contents.substr(0, size))))), DataLossError) << size;
+    EXPECT_THROW(static_cast<void>(read_back(files.put("a.gz", gzip_of(contents.substr(0, size))))), DataLossError)
+        << size;
   }
   const std::string compressed = gzip_of(contents);
   for (std::size_t size = 0; size < compressed.size(); ++size) {
@@ -90,7 +92,10 @@ TEST(Idx, NeverTakesAFlippedBitForData) {
     const std::string path = files.put("a.gz", testing::flipped(bytes, bit));
     try {
       const Tensor tensor = read_back(path);
-      EXPECT_EQ(idx_header({40}) + std::string(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.byte_size()), contents) << bit;
+      EXPECT_EQ(
+          idx_header({40}) + std::string(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.byte_size()),
+          contents)
+          << bit;
     } catch (const Error& error) {
       EXPECT_TRUE(error.code() == ErrorCode::DataLoss || error.code() == ErrorCode::Unimplemented) << error.what();
     }
@@ -110,7 +115,8 @@ TEST(Idx, TakesNoMemoryForAHeaderThatPromisesTooMuch) {
   const MediaFiles files;
   expect_refused<DataLossError>(files, idx_header({0xffffffffU}) + "abc", "promises more");
   expect_refused<DataLossError>(files, idx_header({0xffffffffU, 0xffffffffU, 0xffffffffU}) + "abc", "promises more");
-  expect_refused<DataLossError>(files, idx_header({0, 0xffffffffU, 0xffffffffU, 0xffffffffU, 2}) + "abc", "data follows");
+  expect_refused<DataLossError>(files, idx_header({0, 0xffffffffU, 0xffffffffU, 0xffffffffU, 2}) + "abc",
+                                "data follows");
 }
 
 struct DataSet {
@@ -138,7 +144,8 @@ TEST(FashionMnist, SaysHowToInstallWhatIsMissing) {
     static_cast<void>(load_fashion_mnist(Split::Train, files.directory()));
     FAIL();
   } catch (const NotFoundError& error) {
-    EXPECT_NE(std::string(error.what()).find("apt-get install dataset-fashion-mnist"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("apt-get install dataset-fashion-mnist"), std::string::npos)
+        << error.what();
     EXPECT_NE(std::string(error.what()).find(files.directory()), std::string::npos) << error.what();
   }
 }

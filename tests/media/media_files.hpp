@@ -22,7 +22,8 @@ class MediaFiles {
   /// Writes the file and gives its path.
   [[nodiscard]] std::string put(const std::string& name, std::string_view contents) const {
     const std::string path = folder_.file(name);
-    std::ofstream(path, std::ios::binary | std::ios::trunc).write(contents.data(), static_cast<std::streamsize>(contents.size()));
+    std::ofstream(path, std::ios::binary | std::ios::trunc)
+        .write(contents.data(), static_cast<std::streamsize>(contents.size()));
     return path;
   }
 
@@ -32,7 +33,8 @@ class MediaFiles {
 
 inline std::string gzip_of(std::string_view contents) {
   z_stream stream{};
-  if (deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error("no deflate");
+  if (deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::runtime_error("no deflate");
   std::string input(contents);
   std::string bytes(deflateBound(&stream, input.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(input.data());

@@ -37,7 +37,9 @@ TEST(Png, IsTheSameEachTime) {
   EXPECT_EQ(encode_png(pixels, 28, 28, 1), encode_png(pixels, 28, 28, 1));
 }
 
-TEST(Png, EncodesASinglePixel) { EXPECT_EQ(decode_png(encode_png(ramp(3), 1, 1, 3), "image").shape(), (Shape{1, 1, 3})); }
+TEST(Png, EncodesASinglePixel) {
+  EXPECT_EQ(decode_png(encode_png(ramp(3), 1, 1, 3), "image").shape(), (Shape{1, 1, 3}));
+}
 
 TEST(Png, RefusesSizesThatDoNotFit) {
   const std::vector<std::uint8_t> pixels = ramp(12);

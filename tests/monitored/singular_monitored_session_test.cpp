@@ -73,7 +73,8 @@ TEST_F(SingularMonitoredSessionTest, M098_AThreadsErrorLetsTheNextRunWorkAndCome
   std::int64_t seen = -1;
   EXPECT_THROW(run_until_stop(session,
                               [&] {
-                                hook->last_coordinator->request_stop(std::make_exception_ptr(std::runtime_error("a thread wants to stop")));
+                                hook->last_coordinator->request_stop(
+                                    std::make_exception_ptr(std::runtime_error("a thread wants to stop")));
                                 seen = now(session);
                               }),
                std::runtime_error);
@@ -133,7 +134,9 @@ TEST_F(SingularMonitoredSessionTest, RestoresFromADirectoryOrAFile) {
 
 TEST_F(SingularMonitoredSessionTest, S17_AModelFromElsewhereIsSavedOverOneOfTheSameStep) {
   testing::LogLines log;
-  const auto saved_weight = [&] { return BundleReader("a/model.ckpt-0", {.file_system = &disk}).get_tensor("w").scalar<float>(); };
+  const auto saved_weight = [&] {
+    return BundleReader("a/model.ckpt-0", {.file_system = &disk}).get_tensor("w").scalar<float>();
+  };
   const auto saves = [&](float weight, const std::string& into, SingularMonitoredSessionOptions from) {
     LoopSession loop;
     loop.variable("w", weight);

@@ -99,7 +99,8 @@ TEST(LooperThread, S39_IsWokenByAStopRequestInsteadOfSleepingItOut) {
 TEST(LooperThread, AnErrorStopsTheOthersAndSkipsStopLoop) {
   Coordinator coordinator;
   bool stopped = false;
-  const LooperThread looper(coordinator, {.target = [] { throw std::runtime_error("broken"); }, .stop_loop = [&] { stopped = true; }});
+  const LooperThread looper(
+      coordinator, {.target = [] { throw std::runtime_error("broken"); }, .stop_loop = [&] { stopped = true; }});
   looper.start();
   EXPECT_THROW(coordinator.join(), std::runtime_error);
   EXPECT_FALSE(stopped);
@@ -110,9 +111,7 @@ TEST(LooperThread, SaysWhatIsWrongWithItsOptions) {
   const auto message_of = [&](LooperThreadOptions options) {
     try {
       const LooperThread looper(coordinator, std::move(options));
-    } catch (const InvalidArgumentError& error) {
-      return std::string(error.what());
-    }
+    } catch (const InvalidArgumentError& error) { return std::string(error.what()); }
     return std::string("nothing");
   };
   EXPECT_EQ(message_of({.timer_interval_secs = -2s, .target = [] {}}),

@@ -16,8 +16,8 @@
 namespace trainhook {
 namespace {
 
-/// An engine with a queue of `capacity` places: `enqueue` blocks while it is full, `close` and `cancel` end it. After `limit` elements
-/// the source fails with `end`.
+/// An engine with a queue of `capacity` places: `enqueue` blocks while it is full, `close` and `cancel` end it. After
+/// `limit` elements the source fails with `end`.
 class QueueEngine {
  public:
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
@@ -66,8 +66,9 @@ class QueueEngine {
 TEST(QueueRunner, FillsTheQueueUntilAStopIsRequestedThenCancelsWhoIsBlocked) {
   QueueEngine engine;
   engine.capacity = 3;
-  add_queue_runner(engine.graph(),
-                   {.enqueue_ops = {engine.enqueue, engine.enqueue}, .close_op = engine.close_queue, .cancel_op = engine.cancel});
+  add_queue_runner(
+      engine.graph(),
+      {.enqueue_ops = {engine.enqueue, engine.enqueue}, .close_op = engine.close_queue, .cancel_op = engine.cancel});
   Coordinator coordinator;
   start_queue_runners(engine, coordinator);
   engine.wait_until_size(3);
@@ -95,7 +96,8 @@ TEST(QueueRunner, AnotherErrorStopsTheCoordinator) {
   QueueEngine engine;
   engine.limit = 0;
   engine.end = std::make_exception_ptr(DataLossError("the file is torn"));
-  const QueueRunner runner({.enqueue_ops = {engine.enqueue}, .close_op = engine.close_queue, .cancel_op = engine.cancel});
+  const QueueRunner runner(
+      {.enqueue_ops = {engine.enqueue}, .close_op = engine.close_queue, .cancel_op = engine.cancel});
   Coordinator coordinator;
   runner.create_threads(engine, coordinator);
   EXPECT_THROW(coordinator.join(), DataLossError);

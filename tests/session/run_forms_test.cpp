@@ -28,7 +28,8 @@ class RunFormsTest : public ::testing::Test {
   Output loss = constant(session.graph(), Tensor(1.0F), "loss");
   Output accuracy = constant(session.graph(), Tensor(1.0F), "accuracy");
   Operation train = session.graph().add({.type = "NoOp", .name = "train"});
-  Operation pair = session.graph().add({.type = "Pair", .name = "pair", .outputs = {{DType::Float, Shape{}}, {DType::Float, Shape{}}}});
+  Operation pair = session.graph().add(
+      {.type = "Pair", .name = "pair", .outputs = {{DType::Float, Shape{}}, {DType::Float, Shape{}}}});
 };
 
 TEST_F(RunFormsTest, AnOperationGivesNothing) {
@@ -55,9 +56,7 @@ TEST_F(RunFormsTest, AWrongNameIsAnErrorThatNamesIt) {
   const auto message = [&](const std::string& name) -> std::string {
     try {
       (void)session.run(name);
-    } catch (const Error& error) {
-      return error.what();
-    }
+    } catch (const Error& error) { return error.what(); }
     return "nothing";
   };
   EXPECT_NE(message("los").find("'los'"), std::string::npos);
@@ -102,7 +101,8 @@ TEST_F(RunFormsTest, EveryFormTakesFeedsOptionsAndMetadata) {
   (void)session.run(std::span<const Fetch>(fetches), {{accuracy, 2.0F}}, &options, &metadata);
   EXPECT_EQ(session.take(),
             "run train <- loss:0 trace 3\nrun loss: <- accuracy:0 trace 3\nrun loss: <- accuracy:0 trace 3\n"
-            "run loss: train <- accuracy:0 trace 3\nrun loss: train <- accuracy:0 trace 3\nrun loss: <- accuracy:0 trace 3\n");
+            "run loss: train <- accuracy:0 trace 3\nrun loss: train <- accuracy:0 trace 3\nrun loss: <- accuracy:0 "
+            "trace 3\n");
   EXPECT_EQ(metadata.node_stats.size(), 6U);
 }
 

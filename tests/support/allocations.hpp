@@ -7,7 +7,8 @@
 
 namespace trainhook::support {
 
-/// Every call of operator new that this thread has made. Defined in allocations.cpp, which is linked into every test program.
+/// Every call of operator new that this thread has made. Defined in allocations.cpp, which is linked into every test
+/// program.
 [[nodiscard]] std::size_t allocations_of_this_thread() noexcept;
 
 /// `AllocationCount count; work(); EXPECT_EQ(count.so_far(), 0u);`

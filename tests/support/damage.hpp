@@ -36,22 +36,25 @@ struct Damage {
   std::vector<std::size_t> result;
   const std::size_t first = count <= most ? count : most / 2;
   for (std::size_t i = 0; i < first; ++i) result.push_back(i);
-  const std::size_t stride = (std::max)(std::size_t{1}, (count - first) / (most - most / 2)) | 1;  // odd: not the same bit of each byte
+  const std::size_t stride =
+      (std::max)(std::size_t{1}, (count - first) / (most - most / 2)) | 1;  // odd: not the same bit of each byte
   for (std::size_t i = first; i < count; i += stride) result.push_back(i);
   return result;
 }
 
-/// Calls `take(damaged contents, damage)` for the file cut off before each byte and with each bit flipped. Of a file with more than `most`
-/// bits not all are taken, see `places`.
+/// Calls `take(damaged contents, damage)` for the file cut off before each byte and with each bit flipped. Of a file
+/// with more than `most` bits not all are taken, see `places`.
 template <class Take>
 void for_each_damage(const std::string& contents, Take&& take, std::size_t most = 40'000) {
   for (const std::size_t size : places(contents.size(), most / 4)) take(contents.substr(0, size), Damage{true, size});
   for (const std::size_t bit : places(8 * contents.size(), most)) take(flipped(contents, bit), Damage{false, bit});
 }
 
-/// `read(contents)` returns what a reader makes of them. Damaged, it has to be an Error that names the file, or the same result.
+/// `read(contents)` returns what a reader makes of them. Damaged, it has to be an Error that names the file, or the
+/// same result.
 template <class Read>
-void expect_refused_or_same(const std::string& contents, std::string_view file, const Read& read, std::size_t most = 40'000) {
+void expect_refused_or_same(const std::string& contents, std::string_view file, const Read& read,
+                            std::size_t most = 40'000) {
   const auto sound = read(contents);
   for_each_damage(
       contents,
@@ -59,7 +62,8 @@ void expect_refused_or_same(const std::string& contents, std::string_view file, 
         try {
           EXPECT_TRUE(read(damaged) == sound) << damage;
         } catch (const Error& error) {
-          EXPECT_NE(std::string_view(error.what()).find(file), std::string_view::npos) << damage << ": " << error.what();
+          EXPECT_NE(std::string_view(error.what()).find(file), std::string_view::npos)
+              << damage << ": " << error.what();
         }
       },
       most);
@@ -67,7 +71,8 @@ void expect_refused_or_same(const std::string& contents, std::string_view file, 
 
 /// The same where no checksum covers the file: an Error that names it, or whatever the bytes say.
 template <class Read>
-void expect_refused_or_read(const std::string& contents, std::string_view file, const Read& read, std::size_t most = 40'000) {
+void expect_refused_or_read(const std::string& contents, std::string_view file, const Read& read,
+                            std::size_t most = 40'000) {
   expect_refused_or_same(
       contents, file, [&](const std::string& bytes) { return static_cast<void>(read(bytes)), true; }, most);
 }

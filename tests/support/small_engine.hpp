@@ -32,7 +32,8 @@ void combine(KernelContext& context) {
 
 template <bool Adds>
 Kernel make_combine(const Node& node) {
-  return trainhook::detail::kernel_for(trainhook::detail::NumberTypes{}, node, "T", []<class T>() { return Kernel(combine<T, Adds>); });
+  return trainhook::detail::kernel_for(trainhook::detail::NumberTypes{}, node, "T",
+                                       []<class T>() { return Kernel(combine<T, Adds>); });
 }
 
 template <std::size_t Count>
@@ -51,13 +52,16 @@ Kernel make_report(const Node&) {
 inline constexpr std::array kSmallKernels{
     KernelDef{.type = "AddV2", .make = make_combine<true>},
     KernelDef{.type = "Mul", .make = make_combine<false>},
-    KernelDef{.type = "ReportUninitialized1", .make = make_report<1>, .variables = 1, .initializes = true, .stateful = true},
-    KernelDef{.type = "ReportUninitialized2", .make = make_report<2>, .variables = 2, .initializes = true, .stateful = true},
+    KernelDef{
+        .type = "ReportUninitialized1", .make = make_report<1>, .variables = 1, .initializes = true, .stateful = true},
+    KernelDef{
+        .type = "ReportUninitialized2", .make = make_report<2>, .variables = 2, .initializes = true, .stateful = true},
 };
 
 class SmallEngine final : public GraphSession {
  public:
-  explicit SmallEngine(Graph& graph) : GraphSession(graph, {.kernels = {kernels::state(), KernelGroup(kSmallKernels)}}) {}
+  explicit SmallEngine(Graph& graph)
+      : GraphSession(graph, {.kernels = {kernels::state(), KernelGroup(kSmallKernels)}}) {}
 };
 
 /// The names of those of one or two variables that have no value yet, as a string vector.

@@ -24,8 +24,9 @@ TEST(RecordingWriter, GivesALineForEachEvent) {
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = "run/m-4"}, 4);
   writer.add_session_log({.msg = "a note"}, 5);
   writer.add_run_metadata("metadata", "step_6", 6);
-  EXPECT_EQ(recorder.lines(), (std::vector<std::string>{"graph", "meta_graph", "9 loss=0.5", "9 weights", "1 START", "2 STOP",
-                                                        "4 CHECKPOINT run/m-4", "5 a note", "6 run_metadata step_6"}));
+  EXPECT_EQ(recorder.lines(),
+            (std::vector<std::string>{"graph", "meta_graph", "9 loss=0.5", "9 weights", "1 START", "2 STOP",
+                                      "4 CHECKPOINT run/m-4", "5 a note", "6 run_metadata step_6"}));
 }
 
 }  // namespace

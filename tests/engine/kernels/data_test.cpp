@@ -49,7 +49,8 @@ TEST(DataKernels, GiveEachSessionItsOwnIterator) {
 TEST(DataKernels, SayThatAnImportedIteratorHasNoDataset) {
   Graph graph;
   const Operation iterator = graph.add({.type = "IteratorV2", .name = "imported", .outputs = {{DType::Invalid, {}}}});
-  const Output next = graph.add({.type = "IteratorGetNext", .inputs = {iterator.output()}, .outputs = {{DType::Int64, {}}}}).output();
+  const Output next =
+      graph.add({.type = "IteratorGetNext", .inputs = {iterator.output()}, .outputs = {{DType::Int64, {}}}}).output();
   GraphSession session(graph, {.kernels = {kernels::data()}});
   EXPECT_TRUE(session.state().empty());
   try {

@@ -18,7 +18,8 @@ Tensor ints(std::initializer_list<std::int32_t> values) { return Tensor::of<std:
 Tensor axis(std::int32_t value) { return Tensor(value); }
 
 Tensor run(const std::string& type, const std::vector<Tensor>& inputs, const Attrs& attrs = {}) {
-  return test::run_op(kernels::movement(), type, inputs, attrs, type.starts_with("Select") ? inputs[1].dtype() : inputs[0].dtype());
+  return test::run_op(kernels::movement(), type, inputs, attrs,
+                      type.starts_with("Select") ? inputs[1].dtype() : inputs[0].dtype());
 }
 
 const Tensor& matrix() {
@@ -41,13 +42,15 @@ TEST(MovementKernels, Transpose) {
 TEST(MovementKernels, Join) {
   EXPECT_EQ(run("ConcatV2", {matrix(), Tensor::of<float>({7, 8, 9}, {1, 3}), axis(0)}),
             Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3}));
-  EXPECT_EQ(run("ConcatV2", {matrix(), Tensor::of<float>({7, 8}, {2, 1}), axis(-1)}), Tensor::of<float>({1, 2, 3, 7, 4, 5, 6, 8}, {2, 4}));
+  EXPECT_EQ(run("ConcatV2", {matrix(), Tensor::of<float>({7, 8}, {2, 1}), axis(-1)}),
+            Tensor::of<float>({1, 2, 3, 7, 4, 5, 6, 8}, {2, 4}));
   EXPECT_THROW(run("ConcatV2", {matrix(), Tensor::of<float>({7, 8}, {2, 1}), axis(0)}), InvalidArgumentError);
   const Tensor pair = Tensor::of<std::int32_t>({1, 2});
   EXPECT_EQ(run("Pack", {pair, pair}, {{"axis", std::int64_t{0}}}), Tensor::of<std::int32_t>({1, 2, 1, 2}, {2, 2}));
   EXPECT_EQ(run("Pack", {pair, pair}, {{"axis", std::int64_t{-1}}}), Tensor::of<std::int32_t>({1, 1, 2, 2}, {2, 2}));
   const std::vector<Tensor> offsets =
-      test::run_op(kernels::movement(), "ConcatOffset", {axis(1), ints({2, 3}), ints({2, 1})}, {}, std::vector{DType::Int32, DType::Int32});
+      test::run_op(kernels::movement(), "ConcatOffset", {axis(1), ints({2, 3}), ints({2, 1})}, {},
+                   std::vector{DType::Int32, DType::Int32});
   EXPECT_EQ(offsets[0], ints({0, 0}));
   EXPECT_EQ(offsets[1], ints({0, 3}));
 }
@@ -57,24 +60,28 @@ TEST(MovementKernels, Cut) {
   EXPECT_EQ(run("Slice", {matrix(), ints({1, 0}), ints({-1, -1})}), Tensor::of<float>({4, 5, 6}, {1, 3}));
   EXPECT_THROW(run("Slice", {matrix(), ints({1, 0}), ints({2, 1})}), InvalidArgumentError);
   EXPECT_THROW(run("Slice", {matrix(), ints({-1, 0}), ints({1, 1})}), InvalidArgumentError);
-  const std::vector<Tensor> columns = test::run_op(kernels::movement(), "Unpack", {matrix()}, {{"axis", std::int64_t{1}}},
-                                                   std::vector{DType::Float, DType::Float, DType::Float});
+  const std::vector<Tensor> columns =
+      test::run_op(kernels::movement(), "Unpack", {matrix()}, {{"axis", std::int64_t{1}}},
+                   std::vector{DType::Float, DType::Float, DType::Float});
   EXPECT_EQ(columns[1], Tensor::of<float>({2, 5}));
 }
 
 TEST(MovementKernels, PadAndRepeat) {
   EXPECT_EQ(run("Pad", {matrix(), Tensor::of<std::int32_t>({1, 0, 0, 1}, {2, 2})}),
             Tensor::of<float>({0, 0, 0, 0, 1, 2, 3, 0, 4, 5, 6, 0}, {3, 4}));
-  EXPECT_EQ(run("Tile", {Tensor::of<float>({1, 2}, {1, 2}), ints({2, 2})}), Tensor::of<float>({1, 2, 1, 2, 1, 2, 1, 2}, {2, 4}));
+  EXPECT_EQ(run("Tile", {Tensor::of<float>({1, 2}, {1, 2}), ints({2, 2})}),
+            Tensor::of<float>({1, 2, 1, 2, 1, 2, 1, 2}, {2, 4}));
   EXPECT_EQ(run("Tile", {Tensor::of<float>({1, 2}), ints({0})}).shape(), (Shape{0}));
-  EXPECT_EQ(run("BroadcastTo", {Tensor::of<float>({1, 2}, {2, 1}), ints({2, 2})}), Tensor::of<float>({1, 1, 2, 2}, {2, 2}));
+  EXPECT_EQ(run("BroadcastTo", {Tensor::of<float>({1, 2}, {2, 1}), ints({2, 2})}),
+            Tensor::of<float>({1, 1, 2, 2}, {2, 2}));
   EXPECT_THROW(run("BroadcastTo", {matrix(), ints({3})}), InvalidArgumentError);
 }
 
 TEST(MovementKernels, SelectElementsRowsOrAll) {
   const Tensor other(DType::Float, Shape{2, 3});
   EXPECT_EQ(run("Select", {Tensor(true), matrix(), other}), matrix());
-  EXPECT_EQ(run("Select", {Tensor::of<bool>({false, true}), matrix(), other}), Tensor::of<float>({0, 0, 0, 4, 5, 6}, {2, 3}));
+  EXPECT_EQ(run("Select", {Tensor::of<bool>({false, true}), matrix(), other}),
+            Tensor::of<float>({0, 0, 0, 4, 5, 6}, {2, 3}));
   EXPECT_EQ(run("Select", {Tensor::of<bool>({true, false, true, false, true, false}, {2, 3}), matrix(), other}),
             Tensor::of<float>({1, 0, 3, 0, 5, 0}, {2, 3}));
   EXPECT_THROW(run("Select", {Tensor::of<bool>({true, false, true}), matrix(), other}), InvalidArgumentError);
@@ -82,12 +89,14 @@ TEST(MovementKernels, SelectElementsRowsOrAll) {
 }
 
 TEST(MovementKernels, PadStringsWithEmptyOnes) {
-  EXPECT_EQ(run("Pad", {Tensor::of<std::string>({"a"}), Tensor::of<std::int32_t>({1, 1}, {1, 2})}), Tensor::of<std::string>({"", "a", ""}));
+  EXPECT_EQ(run("Pad", {Tensor::of<std::string>({"a"}), Tensor::of<std::int32_t>({1, 1}, {1, 2})}),
+            Tensor::of<std::string>({"", "a", ""}));
 }
 
 TEST(MovementKernels, Gather) {
   const auto gather = [](const Tensor& indices, std::int32_t at) {
-    return run("GatherV2", {matrix(), indices, axis(at)}, {{"batch_dims", std::int64_t{0}}, {"Tindices", indices.dtype()}});
+    return run("GatherV2", {matrix(), indices, axis(at)},
+               {{"batch_dims", std::int64_t{0}}, {"Tindices", indices.dtype()}});
   };
   EXPECT_EQ(gather(ints({1, 0, 1}), 0), Tensor::of<float>({4, 5, 6, 1, 2, 3, 4, 5, 6}, {3, 3}));
   EXPECT_EQ(gather(Tensor(std::int64_t{2}), 1), Tensor::of<float>({3, 6}));
@@ -101,7 +110,8 @@ TEST(MovementKernels, Gather) {
 
 TEST(MovementKernels, AddUpSegments) {
   const Attrs attrs{{"T", DType::Float}, {"Tindices", DType::Int32}};
-  EXPECT_EQ(run("UnsortedSegmentSum", {matrix(), ints({2, 2}), axis(3)}, attrs), Tensor::of<float>({0, 0, 0, 0, 0, 0, 5, 7, 9}, {3, 3}));
+  EXPECT_EQ(run("UnsortedSegmentSum", {matrix(), ints({2, 2}), axis(3)}, attrs),
+            Tensor::of<float>({0, 0, 0, 0, 0, 0, 5, 7, 9}, {3, 3}));
   EXPECT_EQ(run("UnsortedSegmentSum", {matrix(), ints({0, -1}), axis(1)}, attrs), Tensor::of<float>({1, 2, 3}, {1, 3}));
   EXPECT_THROW(run("UnsortedSegmentSum", {matrix(), ints({0, 1}), axis(1)}, attrs), InvalidArgumentError);
 }

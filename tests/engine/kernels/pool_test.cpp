@@ -16,10 +16,13 @@ namespace {
 
 Tensor run(const std::string& type, const std::vector<Tensor>& inputs, std::string padding) {
   const std::vector<std::int64_t> two{1, 2, 2, 1};
-  return test::run_op(
-      kernels::pool(), type, inputs,
-      {{"T", DType::Float}, {"data_format", std::string("NHWC")}, {"ksize", two}, {"padding", std::move(padding)}, {"strides", two}},
-      DType::Float);
+  return test::run_op(kernels::pool(), type, inputs,
+                      {{"T", DType::Float},
+                       {"data_format", std::string("NHWC")},
+                       {"ksize", two},
+                       {"padding", std::move(padding)},
+                       {"strides", two}},
+                      DType::Float);
 }
 
 const Tensor kImage = Tensor::of<float>({1, 9, 3, 4, 5, 6, 7, 8, 9}, {1, 3, 3, 1});
@@ -32,17 +35,20 @@ TEST(PoolKernels, TakeTheLargestOrTheMeanOfEachWindow) {
 
 TEST(PoolKernels, GiveTheGradientToTheFirstOfTheLargest) {
   const Tensor image = Tensor::of<float>({7, 7, 1, 7}, {1, 2, 2, 1});
-  EXPECT_EQ(run("MaxPoolGrad", {image, Tensor::of<float>({7}, {1, 1, 1, 1}), Tensor::of<float>({3}, {1, 1, 1, 1})}, "VALID"),
-            Tensor::of<float>({3, 0, 0, 0}, {1, 2, 2, 1}));
+  EXPECT_EQ(
+      run("MaxPoolGrad", {image, Tensor::of<float>({7}, {1, 1, 1, 1}), Tensor::of<float>({3}, {1, 1, 1, 1})}, "VALID"),
+      Tensor::of<float>({3, 0, 0, 0}, {1, 2, 2, 1}));
 }
 
 TEST(PoolKernels, GiveNoGradientToPixelsOutsideOfAllWindows) {
-  EXPECT_EQ(run("MaxPoolGrad", {kImage, Tensor::of<float>({9}, {1, 1, 1, 1}), Tensor::of<float>({3}, {1, 1, 1, 1})}, "VALID"),
-            Tensor::of<float>({0, 3, 0, 0, 0, 0, 0, 0, 0}, {1, 3, 3, 1}));
+  EXPECT_EQ(
+      run("MaxPoolGrad", {kImage, Tensor::of<float>({9}, {1, 1, 1, 1}), Tensor::of<float>({3}, {1, 1, 1, 1})}, "VALID"),
+      Tensor::of<float>({0, 3, 0, 0, 0, 0, 0, 0, 0}, {1, 3, 3, 1}));
 }
 
 TEST(PoolKernels, ShareTheGradientOfAMean) {
-  EXPECT_EQ(run("AvgPoolGrad", {Tensor::of<std::int32_t>({1, 3, 3, 1}), Tensor::of<float>({4, 2, 6, 1}, {1, 2, 2, 1})}, "SAME"),
+  EXPECT_EQ(run("AvgPoolGrad", {Tensor::of<std::int32_t>({1, 3, 3, 1}), Tensor::of<float>({4, 2, 6, 1}, {1, 2, 2, 1})},
+                "SAME"),
             Tensor::of<float>({1, 1, 1, 1, 1, 1, 3, 3, 1}, {1, 3, 3, 1}));
 }
 

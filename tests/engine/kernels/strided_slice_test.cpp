@@ -39,19 +39,25 @@ TEST(StridedSliceKernels, CutForwardsAndBackwards) {
             Tensor::of<float>({4, 6, 8, 10}, {2, 2}));
   EXPECT_EQ(run("StridedSlice", {counted(), bounds({0, 0}), bounds({0, 0}), bounds({-1, -3})}, masks(3, 3, 0)),
             Tensor::of<float>({11, 8, 7, 4, 3, 0}, {3, 2}));
-  EXPECT_EQ(run("StridedSlice", {counted(), bounds({-1}), bounds({0}), bounds({1})}, masks(0, 0, 1)), Tensor::of<float>({8, 9, 10, 11}));
-  EXPECT_EQ(run("StridedSlice", {counted(), bounds({2}), bounds({1}), bounds({1})}, masks(0, 0, 0)).shape(), (Shape{0, 4}));
+  EXPECT_EQ(run("StridedSlice", {counted(), bounds({-1}), bounds({0}), bounds({1})}, masks(0, 0, 1)),
+            Tensor::of<float>({8, 9, 10, 11}));
+  EXPECT_EQ(run("StridedSlice", {counted(), bounds({2}), bounds({1}), bounds({1})}, masks(0, 0, 0)).shape(),
+            (Shape{0, 4}));
   const Tensor words = Tensor::of<std::string>({"a", "b", "c"});
-  EXPECT_EQ(run("StridedSlice", {words, bounds({0}), bounds({0}), bounds({-2})}, masks(1, 1, 0)), Tensor::of<std::string>({"c", "a"}));
-  EXPECT_THROW(run("StridedSlice", {counted(), bounds({3}), bounds({4}), bounds({1})}, masks(0, 0, 1)), InvalidArgumentError);
+  EXPECT_EQ(run("StridedSlice", {words, bounds({0}), bounds({0}), bounds({-2})}, masks(1, 1, 0)),
+            Tensor::of<std::string>({"c", "a"}));
+  EXPECT_THROW(run("StridedSlice", {counted(), bounds({3}), bounds({4}), bounds({1})}, masks(0, 0, 1)),
+               InvalidArgumentError);
 }
 
 TEST(StridedSliceKernels, GradientIsZeroBesideTheSlice) {
-  EXPECT_EQ(run("StridedSliceGrad", {bounds({2, 3}), bounds({0, 2}), bounds({1, -9}), bounds({1, -2}), Tensor::of<float>({5, 6}, {1, 2})},
+  EXPECT_EQ(run("StridedSliceGrad",
+                {bounds({2, 3}), bounds({0, 2}), bounds({1, -9}), bounds({1, -2}), Tensor::of<float>({5, 6}, {1, 2})},
                 masks(0, 0, 0)),
             Tensor::of<float>({6, 0, 5, 0, 0, 0}, {2, 3}));
   EXPECT_THROW(
-      run("StridedSliceGrad", {bounds({2, 3}), bounds({0}), bounds({1}), bounds({1}), Tensor::of<float>({5, 6}, {1, 2})}, masks(0, 0, 0)),
+      run("StridedSliceGrad",
+          {bounds({2, 3}), bounds({0}), bounds({1}), bounds({1}), Tensor::of<float>({5, 6}, {1, 2})}, masks(0, 0, 0)),
       InvalidArgumentError);
 }
 

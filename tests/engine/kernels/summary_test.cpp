@@ -35,7 +35,8 @@ TEST(SummaryKernels, PutATensorAndItsMetadataIntoASummary) {
   const std::string metadata("\x0a\x06\x0a\x04text", 8);
   const std::string tensor = "\x08\x07\x12\x00\x42\x02hi"s;
   const std::string value = "\x0a\x01t\x42"s + static_cast<char>(tensor.size()) + tensor + "\x4a\x08" + metadata;
-  EXPECT_EQ(run("TensorSummaryV2", {Tensor("t"), Tensor("hi"), Tensor(metadata)}), "\x0a"s + static_cast<char>(value.size()) + value);
+  EXPECT_EQ(run("TensorSummaryV2", {Tensor("t"), Tensor("hi"), Tensor(metadata)}),
+            "\x0a"s + static_cast<char>(value.size()) + value);
   EXPECT_THROW(run("HistogramSummary", {Tensor("w"), Tensor(DType::Half, Shape{2})}), UnimplementedError);
 }
 
@@ -48,8 +49,11 @@ TEST(SummaryKernels, SpreadFloatsOverTheBytesOfAnImage) {
   const auto encoded = [](const std::string& tag, const std::string& png) {
     return image_summary(tag, {.height = 1, .width = 4, .channels = 1, .bytes = png});
   };
-  const std::string expected = encoded("x/image/0", encode_png(first, 1, 4, 1)) + encoded("x/image/1", encode_png(second, 1, 4, 1));
-  EXPECT_EQ(run("ImageSummary", {Tensor("x"), Tensor::of<float>({0, 1, 2, NAN, -4, 0, 2, INFINITY}, {2, 1, 4, 1})}, attrs), expected);
+  const std::string expected =
+      encoded("x/image/0", encode_png(first, 1, 4, 1)) + encoded("x/image/1", encode_png(second, 1, 4, 1));
+  EXPECT_EQ(
+      run("ImageSummary", {Tensor("x"), Tensor::of<float>({0, 1, 2, NAN, -4, 0, 2, INFINITY}, {2, 1, 4, 1})}, attrs),
+      expected);
 }
 
 TEST(SummaryKernels, TakeBytesAsTheyAre) {

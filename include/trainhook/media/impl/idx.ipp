@@ -53,7 +53,7 @@ class IdxSource {
 
   void expect_end() {
     if (gzip_ ? !gzip_->at_end() : offset_ != size_) {
-      throw DataLossError("{} is damaged: it goes on after the {} bytes that its header gives", path(), offset_);
+      throw DataLossError("{} is damaged: data follows the {} bytes that its header announces", path(), offset_);
     }
   }
 
