@@ -34,8 +34,9 @@ class Trace {
   std::string text_;
 };
 
-/// Each callback adds a line, `<name>.<callback>`, runs with their number from 0: `a.before_run 0`. What stands in
-/// `act` under that line (without the name) is done after it is written: throw, request a stop through `context`, ...
+/// Each callback adds a line, its hook's name and its own: `a.end`; runs have a number from 0: `a.before_run 0`. The
+/// entry of `act` under that line, without the hook's name, is called after it is written: to throw, to request a stop,
+/// ...
 class RecordingHook final : public SessionRunHook {
  public:
   struct Options {

@@ -188,7 +188,7 @@ TRAINHOOK_DECL void PlanRun::fail(const PlanStep& step, const Error& error) cons
   for (std::uint32_t i = step.inputs.begin; i < step.inputs.end; ++i) {
     const KernelContext::Input& input = frame_->inputs[i];
     if (input.value == nullptr) continue;
-    context += fmt::format("{}{}", separator, *input.value);
+    context += fmt::format("{}{}{}", separator, input.value->dtype(), input.value->shape());
     separator = ", ";
   }
   throw_in_context(error, context);
