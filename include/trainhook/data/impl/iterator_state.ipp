@@ -5,6 +5,8 @@
 
 #include <trainhook/data/iterator_state.hpp>
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include <trainhook/core/dtype.hpp>

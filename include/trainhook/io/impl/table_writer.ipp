@@ -5,6 +5,7 @@
 
 #include <trainhook/io/table_writer.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 

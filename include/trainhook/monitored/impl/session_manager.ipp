@@ -14,6 +14,7 @@
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
