@@ -10,6 +10,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
 
+#include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 
 #include <trainhook/monitored/chief_session_creator.hpp>

@@ -12,6 +12,8 @@
 #include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph_def/import_meta_graph.hpp>
+#include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -19,6 +19,7 @@
 #include <trainhook/data/file_sources.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 namespace {
 
@@ -208,7 +209,7 @@ void write_shuffled(Writer& out) {
 }
 
 void write_records(const std::string& path) {
-  th::RecordWriter records(th::posix_file_system().create_writable(path, th::WriteMode::Truncate));
+  th::detail::RecordWriter records(th::posix_file_system().create_writable(path, th::WriteMode::Truncate));
   for (const std::size_t size : {0U, 1U, 11U, 4'096U, 200'000U})
     records.write(std::string(size, static_cast<char>('a' + size % 26)));
   records.close();

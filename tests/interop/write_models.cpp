@@ -19,6 +19,8 @@
 #include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {

@@ -15,6 +15,8 @@
 #include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 #include "op_cases.hpp"
 
