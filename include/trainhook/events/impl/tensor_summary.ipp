@@ -45,9 +45,11 @@ TRAINHOOK_DECL std::array<double, 3 * kTensorHistogramBuckets> histogram_rows(co
   const double high = greatest / 2;
   constexpr double kBuckets = static_cast<double>(kTensorHistogramBuckets);
   const double width = (high - low) / kBuckets;
+  // A quotient, because a compiler may fuse a product into the sum, and zero would not be zero any more.
+  const auto edge = [&](std::size_t i) { return 2 * (low + (high - low) / (kBuckets / static_cast<double>(i))); };
   for (std::size_t i = 0; i < kTensorHistogramBuckets; ++i) {
-    rows[3 * i] = 2 * (low + static_cast<double>(i) * width);
-    rows[3 * i + 1] = 2 * (i + 1 < kTensorHistogramBuckets ? low + static_cast<double>(i + 1) * width : high);
+    rows[3 * i] = edge(i);
+    rows[3 * i + 1] = i + 1 < kTensorHistogramBuckets ? edge(i + 1) : 2 * high;
   }
   for_each_chunk(values, [&](std::span<const double> chunk) {
     for (const double value : chunk) {  // equal values are all in the last bucket
