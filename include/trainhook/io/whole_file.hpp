@@ -17,7 +17,6 @@
 #endif
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 
