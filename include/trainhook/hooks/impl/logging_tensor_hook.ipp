@@ -6,8 +6,9 @@
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 
 #include <chrono>
-#include <cstdio>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -108,13 +109,9 @@ TRAINHOOK_DECL void LoggingTensorHook::log(Duration now) {
   std::string line;
   for (const NamedTensor& value : values_) {
     if (!line.empty()) line += ", ";
-    line += value.name + " = " + detail::tensor_text(value.tensor);
+    line += fmt::format("{} = {}", value.name, detail::tensor_text(value.tensor));
   }
-  if (before) {
-    char seconds[40];
-    std::snprintf(seconds, sizeof seconds, " (%.3f sec)", std::chrono::duration<double>(now - *before).count());
-    line += seconds;
-  }
+  if (before) line += fmt::format(" ({:.3f} sec)", std::chrono::duration<double>(now - *before).count());
   log_info("{}", line);
 }
 

@@ -130,9 +130,7 @@ TRAINHOOK_DECL std::string ProgressHook::position_text() const {
 }
 
 TRAINHOOK_DECL std::string ProgressHook::rate_text(double rate) {
-  char text[48];
-  std::snprintf(text, sizeof text, rate < 10 ? ", %.2f steps/s" : ", %.0f steps/s", rate);
-  return text;
+  return rate < 10 ? fmt::format(", {:.2f} steps/s", rate) : fmt::format(", {:.0f} steps/s", rate);
 }
 
 TRAINHOOK_DECL std::string ProgressHook::time_left() const {

@@ -5,7 +5,6 @@
 
 #include <trainhook/hooks/step_counter_hook.hpp>
 
-#include <cstdio>
 #include <utility>
 
 #include <trainhook/core/error.hpp>
@@ -62,9 +61,7 @@ TRAINHOOK_DECL void StepCounterHook::report(std::int64_t step, const SecondOrSte
   if (elapsed.time <= Duration::zero() || elapsed.steps <= 0) return;
   const double rate = static_cast<double>(elapsed.steps) / std::chrono::duration<double>(elapsed.time).count();
   if (writer_ != nullptr) writer_->add_scalar(tag_, rate, step);
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", rate);
-  log_info("{}: {}", tag_, text);
+  log_info("{}: {:g}", tag_, rate);
 }
 
 TRAINHOOK_DECL void StepCounterHook::watch(std::int64_t step) {
