@@ -98,9 +98,11 @@ TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, c
 
 TRAINHOOK_DECL PartialShape merged_shapes(std::string_view op, std::span<const Output> inputs) {
   PartialShape shape;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    for (std::size_t k = 0; k < i; ++k) static_cast<void>(merged_shape(op, inputs[k], inputs[i]));
-    shape = merge(shape, inputs[i].shape());
+  for (const Output& input : inputs) {
+    if (!shape.compatible_with(input.shape())) {  // then it does not fit one of those before it
+      for (const Output& earlier : inputs) static_cast<void>(merged_shape(op, earlier, input));
+    }
+    shape = merge(shape, input.shape());
   }
   return shape;
 }
