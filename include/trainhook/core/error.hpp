@@ -63,7 +63,8 @@ class CodedError : public Error {
 
   /// The message from a format string that is checked at compile time: `DataLossError("bad checksum in {}", path)`.
   template <class First, class... Rest>
-  CodedError(fmt::format_string<const First&, const Rest&...> format, const First& first, const Rest&... rest)
+  [[gnu::always_inline]] CodedError(fmt::format_string<const First&, const Rest&...> format, const First& first,
+                                    const Rest&... rest)
       : Error(Code, format, fmt::make_format_args(first, rest...)) {}
 };
 

@@ -156,6 +156,10 @@ class LoopSession : public RunForms<LoopSession, true> {
   /// Copies of the present values, in one pass over the memory. @throws whatever a `save` function throws.
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> snapshot(std::span<const std::string> names);
 
+  /// One of the values of a snapshot, of which nothing is kept here: a save that writes one value after the other needs
+  /// no copy of the whole model. @throws NotFoundError for an unknown name.
+  [[nodiscard]] TRAINHOOK_DECL Tensor saved_value(std::string_view name) const;
+
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
   TRAINHOOK_DECL void close() noexcept;
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }

@@ -149,8 +149,8 @@ class NodeValues {
     if (a.dtype() == DType::Int64 && b.dtype() == DType::Int64 && a.shape().rank() == 0 && b.shape().rank() == 0) {
       return Tensor(a.scalar<std::int64_t>() + b.scalar<std::int64_t>());
     }
-    throw UnimplementedError("LoopSession adds nothing but steps, and '{}' adds {} and {}: compute it in the loop",
-                             node.name(), a, b);
+    throw UnimplementedError("LoopSession adds nothing but steps, and '{}' adds {}{} and {}{}: compute it in the loop",
+                             node.name(), a.dtype(), a.shape(), b.dtype(), b.shape());
   }
 
   const std::string& tag_of(const Node& node) { return get(node.inputs()[0]).data<std::string>()[0]; }

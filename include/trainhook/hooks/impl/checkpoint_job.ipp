@@ -104,7 +104,7 @@ TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t ste
   std::string prefix;
   try {
     start_save(session, step);
-    prefix = take(session, step)();
+    prefix = take(session, step, Commit::AtOnce)();
   } catch (...) {
     failed(session, step, std::current_exception());
     return false;
@@ -128,7 +128,7 @@ TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t s
   if (start_ == SaveStart::ListenersThenLog) log_saving();
 }
 
-TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step) {
+TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step, Commit when) {
   std::vector<CheckpointCompanion::Commit> companions;
   if (claim_ != nullptr) {
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
@@ -136,11 +136,13 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   SaveRequest request{.save_path = save_path(), .global_step = step};
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
-  return [this, saver, companions = std::move(companions), snapshot = saver->snapshot(session),
+  std::optional<Snapshot> snapshot;
+  if (when == Commit::Later) snapshot = saver->snapshot(session);
+  return [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
           request = std::move(request)] {
     flush_events();
     for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
-    std::string prefix = saver->write(snapshot, request);
+    std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
     for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
     return prefix;
   };

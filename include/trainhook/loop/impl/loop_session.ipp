@@ -146,6 +146,8 @@ TRAINHOOK_DECL std::vector<NamedTensor> LoopSession::snapshot(std::span<const st
   return entries;
 }
 
+TRAINHOOK_DECL Tensor LoopSession::saved_value(std::string_view name) const { return impl_->bound.save_once(name); }
+
 TRAINHOOK_DECL std::string LoopSession::state_name(std::string_view name) {
   if (name.empty()) throw InvalidArgumentError("a state of the loop needs a name");
   return fmt::format("_trainhook/state/{}", name);
