@@ -141,6 +141,7 @@
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
+#include <trainhook/checkpoint/impl/device_read.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
