@@ -437,6 +437,8 @@ TEST(CheckpointSaverHook, S13_SavesAVetoedModelAsSoonAsItIsGoodAgain) {
 TEST(CheckpointSaverHook, S18_AFailedSaveFailsTheRunAndIsTriedAgainAtTheEnd) {
   support::LogLines log;
   Alone training;
+  FileWriterCache writers({.on_error = EventErrors::Throw, .file_system = &training.disk, .clock = &training.clock});
+  training.services = HookServices(training.disk, training.clock, writers);
   const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
   CheckpointSaverHook& hook = training.add_saver({.save_steps = 2, .listeners = {listener}});
   training.start();
@@ -502,7 +504,7 @@ TEST(CheckpointSaverHook, EventsThatCouldNotBeWrittenAreTheErrorOfTheEnd) {
   support::LogLines log;
   Alone training;
   testing::FaultyFileSystem events_disk(training.disk);
-  FileWriterCache writers({.file_system = &events_disk, .clock = &training.clock});
+  FileWriterCache writers({.on_error = EventErrors::Throw, .file_system = &events_disk, .clock = &training.clock});
   training.services = HookServices(training.disk, training.clock, writers);
   training.add_saver({.save_steps = 2});
   training.start();

@@ -96,6 +96,7 @@ TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
           {.hooks = training_hooks(options, scaffold),
            .stop_grace_period_secs = options.stop_grace_period_secs,
            .retry = options.retry,
+           .event_errors = options.event_errors,
            .file_system = options.file_system,
            .clock = options.clock}};
 }
