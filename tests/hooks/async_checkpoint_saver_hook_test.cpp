@@ -380,6 +380,20 @@ TEST(AsyncCheckpointSaverHook, S18_ToleratedFailuresOnlyLeaveALogLine) {
   EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 3);
 }
 
+TEST(AsyncCheckpointSaverHook, TheFailureOfTheLastSaveIsThrownHoweverManyAreTolerated) {
+  for (const bool in_background : {false, true}) {
+    Training training;
+    training.add_saver({.save_steps = in_background ? 5 : 100, .tolerated_save_failures = 5});
+    training.start();
+    training.hook->wait_until_written();
+    training.slow_disk.fail_from(1, ErrorCode::ResourceExhausted);
+    training.run_and_wait(5);
+    EXPECT_THROW(training.end(), ResourceExhaustedError) << in_background;
+    EXPECT_EQ(training.hook->last_saved_step(), 0);
+    EXPECT_TRUE(training.told->lines().ends_with("a.save_failed 5: ResourceExhausted\na.end 5\n"));
+  }
+}
+
 TEST(AsyncCheckpointSaverHook, S28_AListenersStopCounts) {
   Training training;
   training.listener->stop_after = 2;

@@ -16,6 +16,7 @@
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 
@@ -469,6 +470,75 @@ TEST(CheckpointSaverHook, S18_ToleratesAsManyFailuresInARowAsAllowed) {
   training.disk.set_capacity(100);
   training.run(2);
   EXPECT_THROW(training.run(), ResourceExhaustedError);
+}
+
+TEST(CheckpointSaverHook, TheFailureOfTheLastSaveIsThrownHoweverManyAreTolerated) {
+  support::LogLines log;
+  Alone training;
+  const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
+  CheckpointSaverHook& hook =
+      training.add_saver({.save_steps = 100, .listeners = {listener}, .tolerated_save_failures = 5});
+  training.start();
+  training.run(5);
+  training.disk.set_capacity(100);
+  EXPECT_THROW(training.end(), ResourceExhaustedError);
+  EXPECT_EQ(hook.last_saved_step(), 0);
+  EXPECT_TRUE(training.told->lines().ends_with("a.before_save 5\na.save_failed 5: ResourceExhausted\na.end 5\n"));
+  Saved next(static_cast<support::Outside&>(training));
+  next.add_saver({.save_steps = 2});
+  EXPECT_NO_THROW(next.begin()) << "the directory is free";
+}
+
+TEST(CheckpointSaverHook, CloseThrowsTheFailureOfTheLastSaveHoweverManyAreTolerated) {
+  support::LogLines log;
+  support::Outside outside;
+  LoopSession loop;
+  auto session = monitored_training_session(
+      loop, {.checkpoint_dir = "run",
+             .save_summaries_steps = 0,
+             .log_step_count_steps = 0,
+             .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .tolerated_save_failures = 5})},
+             .file_system = &outside.disk,
+             .clock = &outside.clock});
+  outside.disk.set_capacity(100);
+  for (int i = 0; i < 5; ++i) session.run([] {});
+  EXPECT_THROW(session.close(), ResourceExhaustedError);
+  EXPECT_EQ(support::newest_saved_step(outside.disk, "run"), 0);
+}
+
+TEST(CheckpointSaverHook, AFullDiskDoesNotEndARunThatToleratesFailedSaves) {
+  support::LogLines log;
+  support::Outside outside;
+  LoopSession loop;
+  auto session = monitored_training_session(
+      loop, {.checkpoint_dir = "run",
+             .save_summaries_steps = 1,
+             .log_step_count_steps = 1,
+             .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .tolerated_save_failures = 50})},
+             .file_system = &outside.disk,
+             .clock = &outside.clock});
+  outside.disk.set_capacity(100);
+  for (int i = 0; i < 9; ++i) session.run([&] { outside.advance_clock(1); });
+  outside.disk.set_capacity(1'000'000);
+  session.close();
+  EXPECT_EQ(support::newest_saved_step(outside.disk, "run"), 9);
+  EXPECT_EQ(log.count("The run goes on"), 1U);
+  EXPECT_EQ(log.count("events were lost, because"), 1U);
+}
+
+TEST(CheckpointSaverHook, AFullDiskAtTheStartDoesNotEndARunThatToleratesFailedSaves) {
+  support::LogLines log;
+  support::Outside outside;
+  outside.disk.set_capacity(0);
+  LoopSession loop;
+  auto session = monitored_training_session(
+      loop, {.checkpoint_dir = "run",
+             .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .tolerated_save_failures = 50})},
+             .file_system = &outside.disk,
+             .clock = &outside.clock});
+  for (int i = 0; i < 4; ++i) session.run([] {});
+  EXPECT_EQ(log.count("E CheckpointSaverHook: run/graph.pbtxt could not be written"), 1U);
+  EXPECT_THROW(session.close(), ResourceExhaustedError);
 }
 
 TEST(CheckpointSaverHook, S18_TheFailedSaveIsTheErrorWhateverListenersThrowOnHearingOfIt) {

@@ -27,6 +27,9 @@ namespace trainhook::detail {
 enum class SaveStart { ListenersThenLog, LogThenListeners };
 
 /// Saves the checkpoints of one hook: knows when a save is due, takes the state, commits it, and calls listeners. A
+/// Whether another save will follow. The failure of a save without a successor is never tolerated.
+enum class SaveOrder { Periodic, Last };
+
 /// save goes through `is_vetoed`, `start_save`, `take`, the commit that `take` returned, and `committed` or `failed`.
 /// All of it belongs on the loop's thread, except for the commit.
 class CheckpointJob {
@@ -57,7 +60,7 @@ class CheckpointJob {
   [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;
 
   /// The whole save, on this thread. Returns true if a listener asks to stop.
-  TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step);
+  TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step, SaveOrder order = SaveOrder::Periodic);
 
   /// True if a hook vetoes the save. The timer is not triggered, so that the model is saved as soon as it may be.
   [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(std::int64_t step);
@@ -72,13 +75,14 @@ class CheckpointJob {
   TRAINHOOK_DECL bool committed(SessionRef session, std::int64_t step, const std::string& prefix);
 
   /// Calls the listeners' `save_failed`, then throws the error again unless it is tolerated, and logs it if it is.
-  TRAINHOOK_DECL void failed(SessionRef session, std::int64_t step, const std::exception_ptr& error);
+  TRAINHOOK_DECL void failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
+                             SaveOrder order = SaveOrder::Periodic);
 
   /// Calls only the listeners' `save_failed`. What one of them throws is logged.
   TRAINHOOK_DECL void not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error);
 
   /// Saves the last step if it is not saved yet, calls the listeners' `end`, and unlocks the directory. Throws the
-  /// first error when all of it is done.
+  /// first error when all of it is done; a failure of that save counts, however many failures are tolerated.
   TRAINHOOK_DECL void end(SessionRef session);
 
   /// Unlocks the directory.

@@ -91,7 +91,12 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
   if (described_) return;
   described_ = true;
   meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
-  if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
+  try {
+    if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
+  } catch (const Error& error) {
+    if (options_.tolerated_save_failures == 0) throw;
+    log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, options_.checkpoint_dir, error);
+  }
   add_graph_events(services_->writers().at(options_.checkpoint_dir), graph, meta_graph_);
 }
 
@@ -99,14 +104,14 @@ TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
   return timer_.should_trigger_for_step(context.global_step(), context);
 }
 
-TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
+TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
   if (is_vetoed(step)) return false;
   std::string prefix;
   try {
     start_save(session, step);
     prefix = take(session, step)();
   } catch (...) {
-    failed(session, step, std::current_exception());
+    failed(session, step, std::current_exception(), order);
     return false;
   }
   return committed(session, step, prefix);
@@ -156,9 +161,10 @@ TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t st
   return stop;
 }
 
-TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
+                                          SaveOrder order) {
   not_saved(session, step, error);
-  if (++failures_ > options_.tolerated_save_failures) std::rethrow_exception(error);
+  if (++failures_ > options_.tolerated_save_failures || order == SaveOrder::Last) std::rethrow_exception(error);
   log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
 }
 
@@ -183,7 +189,7 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
     }
   };
   attempt([&] {
-    if (last_saved_ != step) save_now(session, step);
+    if (last_saved_ != step) save_now(session, step, SaveOrder::Last);
   });
   for (const auto& listener : options_.listeners) attempt([&] { listener->end(session, step); });
   claim_.reset();
