@@ -33,6 +33,7 @@
 #include <trainhook/io/impl/file_system.ipp>
 #include <trainhook/io/impl/path.ipp>
 #include <trainhook/io/impl/posix_file_system.ipp>
+#include <trainhook/io/impl/process_identity.ipp>
 #include <trainhook/io/impl/record_reader.ipp>
 #include <trainhook/io/impl/record_writer.ipp>
 #include <trainhook/io/impl/table_format.ipp>
