@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
@@ -626,6 +627,77 @@ TEST(CheckpointSaverHook, S14_TheDirectoryIsFreeAgainWhenTheSessionHasEnded) {
   EXPECT_THROW(second.begin(training.graph), InvalidArgumentError);
   first.abort(nullptr);
   EXPECT_NO_THROW(second.begin(training.graph));
+}
+
+/// A training whose disk has no locks.
+struct Unlockable : support::Outside, Saved {
+  Unlockable() : Saved(static_cast<support::Outside&>(*this)) {
+    no_locks.set_callback([](testing::FileOperation operation, const std::string& path) {
+      if (operation == testing::FileOperation::LockFile) throw UnimplementedError("cannot lock {}: no locks", path);
+    });
+    use_disk(no_locks);
+  }
+  void let_pass(double seconds) {
+    advance_clock(seconds);
+    disk.set_time(time += seconds);
+  }
+  [[nodiscard]] double refreshed() { return disk.modification_time("run/.checkpoint_lease"); }
+
+  testing::LogLines log;
+  testing::FaultyFileSystem no_locks{disk};
+  double time = 0;
+};
+
+TEST(CheckpointSaverHook, OnADiskWithoutLocksALeaseIsRefreshedAtEachSaveAndEachMinute) {
+  Unlockable training;
+  training.add_saver({.save_steps = 4});
+  training.start();
+  std::vector<double> refreshed;
+  for (int i = 0; i < 6; ++i) {
+    training.let_pass(40);
+    training.run();
+    refreshed.push_back(training.refreshed());
+  }
+  EXPECT_EQ(refreshed, (std::vector<double>{0, 80, 80, 160, 160, 240}));
+  training.end();
+  EXPECT_EQ(training.saved(), 6);
+  EXPECT_FALSE(training.disk.exists("run/.checkpoint_lease"));
+}
+
+TEST(CheckpointSaverHook, SavesNothingMoreIfAnotherMachineHasTakenTheDirectory) {
+  Unlockable training;
+  training.add_saver({.save_steps = 2, .tolerated_save_failures = 10});
+  training.start();
+  training.run(2);
+  training.disk.write_file("run/.checkpoint_lease",
+                           detail::lease_text({.process = {.host = "elsewhere", .boot = "b", .pid = 17, .start = "1"},
+                                               .id = "00000000000000aa"}));
+  const Lines before = training.disk.files();
+  training.run(2);
+  EXPECT_EQ(training.log.count("now belongs to process 17 on elsewhere"), 1U);
+  EXPECT_THROW(training.end(), FailedPreconditionError);
+  EXPECT_EQ(training.saved(), 2);
+  EXPECT_EQ(training.disk.files(), before);
+}
+
+TEST(CheckpointSaverHook, TheDirectoryIsNotLockedOnRequest) {
+  support::LogLines log;
+  support::Outside outside;
+  const auto train = [&](LoopSession& loop, DirectoryLock lock) {
+    return monitored_training_session(loop, {.checkpoint_dir = "run",
+                                             .save_checkpoint_steps = 2,
+                                             .directory_lock = lock,
+                                             .file_system = &outside.disk,
+                                             .clock = &outside.clock});
+  };
+  LoopSession one;
+  LoopSession two;
+  auto first = train(one, DirectoryLock::Auto);
+  EXPECT_THROW(static_cast<void>(train(two, DirectoryLock::Auto)), FailedPreconditionError);
+  LoopSession three;
+  auto third = train(three, DirectoryLock::None);
+  third.close();
+  first.close();
 }
 
 TEST(CheckpointSaverHook, S21_EventsAreInTheFileBeforeTheCheckpointIs) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/clock.hpp>
 
 namespace trainhook {
@@ -39,6 +40,7 @@ struct CheckpointSaverOptions {
   int tolerated_save_failures = 0;          ///< failed saves in a row that are only logged; one more fails the run, and
                                             ///< a failure of the last save, at the end, is always thrown
   SaveOverlap overlap = SaveOverlap::Skip;  ///< for AsyncCheckpointSaverHook
+  DirectoryLock directory_lock = DirectoryLock::Auto;  ///< keeps other processes from saving into `checkpoint_dir`
 };
 
 }  // namespace trainhook

@@ -143,8 +143,10 @@
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
 #include <trainhook/checkpoint/impl/device_read.ipp>
+#include <trainhook/checkpoint/impl/directory_hold.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
+#include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>

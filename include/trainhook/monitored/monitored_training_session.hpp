@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/events/event_errors.hpp>
@@ -35,6 +36,7 @@ struct MonitoredTrainingSessionOptions {
   std::int64_t log_step_count_steps = 100;             ///< how often the steps per second are logged and written
   std::string summary_dir{};                           ///< for event files; empty: `checkpoint_dir`
   bool save_graph_def = true;                          ///< also write `graph.pbtxt` and `.meta` files
+  DirectoryLock directory_lock = DirectoryLock::Auto;  ///< keeps other processes from saving into `checkpoint_dir`
   HookList hooks{};                                    ///< yours; called after those that this function adds
   HookList chief_only_hooks{};                         ///< called before those that this function adds
   EventErrors event_errors = EventErrors::Warn;        ///< what happens if events for TensorBoard cannot be written

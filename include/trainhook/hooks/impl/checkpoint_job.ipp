@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -64,9 +65,13 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
   services_ = &services;
   global_step_ = require_global_step(graph, hook_);
   claim_.reset();
-  claim_ = claim_checkpoints(
-      graph, services.file_system(),
-      {.directory = options_.checkpoint_dir, .basename = options_.checkpoint_basename, .hook = std::string(hook_)});
+  claim_ = claim_checkpoints(graph, services.file_system(),
+                             {.directory = options_.checkpoint_dir,
+                              .basename = options_.checkpoint_basename,
+                              .hook = std::string(hook_),
+                              .directory_lock = options_.directory_lock});
+  lease_refreshed_.reset();
+  if (claim_->hold != nullptr && claim_->hold->needs_refresh()) lease_refreshed_ = services.clock().monotonic_now();
   timer_.reset();
   last_saved_.reset();
   saver_.reset();
@@ -117,6 +122,12 @@ TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t ste
   return committed(session, step, prefix);
 }
 
+TRAINHOOK_DECL void CheckpointJob::refresh_lease(SessionRunContext& context) {
+  if (context.now() - *lease_refreshed_ < LockLease::kRefreshPeriod) return;
+  lease_refreshed_ = context.now();
+  claim_->hold->refresh();
+}
+
 TRAINHOOK_DECL bool CheckpointJob::is_vetoed(std::int64_t step) {
   const std::optional<std::string> reason = services_->save_veto();
   if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, step, *reason);
@@ -143,6 +154,7 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
   return [this, saver, companions = std::move(companions), snapshot = saver->snapshot(session),
           request = std::move(request)] {
+    if (claim_ != nullptr && claim_->hold != nullptr) claim_->hold->confirm();
     flush_events();
     for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
     std::string prefix = saver->write(snapshot, request);
@@ -192,12 +204,15 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
     if (last_saved_ != step) save_now(session, step, SaveOrder::Last);
   });
   for (const auto& listener : options_.listeners) attempt([&] { listener->end(session, step); });
-  claim_.reset();
+  abort();
   if (failure == nullptr) failure = std::exchange(events_failure_, nullptr);
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-TRAINHOOK_DECL void CheckpointJob::abort() noexcept { claim_.reset(); }
+TRAINHOOK_DECL void CheckpointJob::abort() noexcept {
+  lease_refreshed_.reset();
+  claim_.reset();
+}
 
 TRAINHOOK_DECL std::string CheckpointJob::save_path() const {
   return join_path(options_.checkpoint_dir, options_.checkpoint_basename);

@@ -70,7 +70,8 @@ TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& op
                                             .save_secs = checkpoint_secs,
                                             .save_steps = checkpoint_steps,
                                             .scaffold = scaffold,
-                                            .save_graph_def = options.save_graph_def}));
+                                            .save_graph_def = options.save_graph_def,
+                                            .directory_lock = options.directory_lock}));
   }
   hooks.insert(hooks.end(), options.hooks.begin(), options.hooks.end());
   return hooks;
