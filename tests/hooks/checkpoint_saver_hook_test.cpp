@@ -664,6 +664,22 @@ TEST(CheckpointSaverHook, OnADiskWithoutLocksALeaseIsRefreshedAtEachSaveAndEachM
   EXPECT_FALSE(training.disk.exists("run/.checkpoint_lease"));
 }
 
+TEST(CheckpointSaverHook, CommitsNothingIfAnotherMachineTakesTheDirectoryWhileTheDataIsWritten) {
+  Unlockable training;
+  testing::FaultyFileSystem slow(static_cast<FileSystem&>(training.no_locks));
+  slow.set_callback([&](testing::FileOperation operation, const std::string& path) {
+    if (operation == testing::FileOperation::CreateWritable && path.find("model.ckpt-2.data") != std::string::npos)
+      training.disk.write_file("run/.checkpoint_lease", "another's");
+  });
+  training.add_saver({.save_steps = 2, .saver = std::make_shared<Saver>(SaverOptions{.file_system = &slow})});
+  training.start();
+  const Lines before = training.disk.files();
+  training.run();
+  EXPECT_THROW(training.run(), FailedPreconditionError);
+  EXPECT_EQ(training.disk.files(), before);
+  EXPECT_THROW(training.end(), FailedPreconditionError);
+}
+
 TEST(CheckpointSaverHook, SavesNothingMoreIfAnotherMachineHasTakenTheDirectory) {
   Unlockable training;
   training.add_saver({.save_steps = 2, .tolerated_save_failures = 10});

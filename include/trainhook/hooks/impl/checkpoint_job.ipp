@@ -151,10 +151,11 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   }
   SaveRequest request{.save_path = save_path(), .global_step = step};
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
+  if (claim_ != nullptr && claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
   return [this, saver, companions = std::move(companions), snapshot = saver->snapshot(session),
           request = std::move(request)] {
-    if (claim_ != nullptr && claim_->hold != nullptr) claim_->hold->confirm();
+    if (request.before_commit) request.before_commit();  // before the input's commit, too
     flush_events();
     for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
     std::string prefix = saver->write(snapshot, request);
