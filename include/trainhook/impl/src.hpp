@@ -33,6 +33,7 @@
 #include <trainhook/io/impl/file_system.ipp>
 #include <trainhook/io/impl/path.ipp>
 #include <trainhook/io/impl/posix_file_system.ipp>
+#include <trainhook/io/impl/process_identity.ipp>
 #include <trainhook/io/impl/record_reader.ipp>
 #include <trainhook/io/impl/record_writer.ipp>
 #include <trainhook/io/impl/table_format.ipp>
@@ -141,8 +142,11 @@
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
+#include <trainhook/checkpoint/impl/device_read.ipp>
+#include <trainhook/checkpoint/impl/directory_hold.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
+#include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>

@@ -105,7 +105,7 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
     : creator(checked(std::move(session_creator), options)),
       file_system(options.file_system != nullptr ? *options.file_system : posix_file_system()),
       clock(options.clock != nullptr ? *options.clock : system_clock()),
-      writers({.file_system = &file_system, .clock = &clock}),
+      writers({.on_error = options.event_errors, .file_system = &file_system, .clock = &clock}),
       services(file_system, clock, writers),
       hooks(in_phases(options.hooks)),
       was_finalized(!creator->is_chief() || creator->graph().is_finalized()),
