@@ -25,7 +25,7 @@
 #include <trainhook/engine/kernels/training.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
-#include <trainhook/graph/ops/state.hpp>
+#include <trainhook/graph/ops.hpp>
 #include <trainhook/graph/optimizers.hpp>
 
 #include "record.hpp"

@@ -11,6 +11,7 @@
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 #include "record.hpp"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "folder.hpp"

@@ -16,7 +16,7 @@
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/io/table_writer.hpp>
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
@@ -198,7 +198,7 @@ TEST(BundleReader, RefusesStringsWhoseLengthsDoNotFitThoughTheChecksumDoes) {
   MemoryFileSystem disk;
   const auto store = [&](const std::string& lengths, std::uint32_t crc_of_lengths, const std::string& characters) {
     std::string data = lengths;
-    detail::append_fixed32(data, crc32c::mask(crc_of_lengths));
+    detail::append_fixed(data, crc32c::mask(crc_of_lengths));
     const std::uint32_t crc = crc32c::extend(crc_of_lengths, data.substr(lengths.size()) + characters);
     data += characters;
     const BundleEntry entry{

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -111,8 +111,8 @@ TEST_F(RecordReaderTest, FollowsAFileThatGrows) {
 
 TEST_F(RecordReaderTest, AHugeLengthAllocatesNothing) {
   std::string header;
-  detail::append_fixed64(header, ~0ull);
-  detail::append_fixed32(header, crc32c::mask(crc32c::value(header)));
+  detail::append_fixed(header, ~0ull);
+  detail::append_fixed(header, crc32c::mask(crc32c::value(header)));
   detail::RecordReader reader = reader_of(header + "some bytes");
   std::string payload;
   EXPECT_EQ(reader.try_next(payload), detail::RecordStatus::Truncated);

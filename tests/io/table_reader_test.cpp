@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/io/table_writer.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
@@ -43,7 +43,7 @@ std::string table_around(const std::string& block, const std::string& index_key,
     const detail::BlockHandle handle{file.size(), contents.size()};
     const std::string covered = contents + block_type;
     file += covered;
-    detail::append_fixed32(file, crc32c::mask(crc32c::value(covered)));
+    detail::append_fixed(file, crc32c::mask(crc32c::value(covered)));
     return handle;
   };
   const detail::BlockHandle data = append(block, type);
@@ -57,14 +57,14 @@ std::string table_around(const std::string& block, const std::string& index_key,
   metaindex.append_to(footer);
   index.append_to(footer);
   footer.resize(40);
-  detail::append_fixed64(footer, detail::kTableMagic);
+  detail::append_fixed(footer, detail::kTableMagic);
   return file + footer;
 }
 
 std::string block_of(const std::string& entries) {
   std::string block = entries;
-  detail::append_fixed32(block, 0);
-  detail::append_fixed32(block, 1);
+  detail::append_fixed(block, 0u);
+  detail::append_fixed(block, 1u);
   return block;
 }
 
@@ -125,7 +125,7 @@ TEST(TableReader, RefusesLengthsThatDoNotFitThoughTheChecksumDoes) {
 
 TEST(TableReader, RefusesImpossibleRestartCounts) {
   std::string block;
-  detail::append_fixed32(block, 0xffffffff);
+  detail::append_fixed(block, 0xffffffff);
   EXPECT_THROW(read_all(table_around(block, "z")), DataLossError);
   EXPECT_THROW(read_all(table_around("", "z")), DataLossError);
 }

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/io/table_reader.hpp>
 #include <trainhook/core/error.hpp>
 
@@ -61,7 +61,7 @@ TEST(TableWriter, SharesPrefixesAndRestartsEverySixteenEntries) {
   }
   const std::size_t second = expected.size() - 5;
   expected += bytes("00000000");
-  detail::append_fixed32(expected, static_cast<std::uint32_t>(second));
+  detail::append_fixed(expected, static_cast<std::uint32_t>(second));
   expected += bytes("02000000");
   EXPECT_EQ(block.size(), expected.size());
   EXPECT_EQ(block.finish(), expected);

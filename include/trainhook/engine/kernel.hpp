@@ -84,7 +84,8 @@ struct RunDeadline {
   [[noreturn]] TRAINHOOK_DECL void fail() const;
 };
 
-/// One call of a kernel: its node, its inputs, and where the outputs go. Valid during the call only.
+/// One call of a kernel: its node, its inputs, and where the outputs go. Valid during the call only. What each node of
+/// each run calls has its body here, so that a library compiled apart costs nothing.
 class KernelContext {
  public:
   struct Input {
@@ -93,8 +94,9 @@ class KernelContext {
     Tensor* movable = nullptr;      // where nobody else wants the value any more
   };
 
-  TRAINHOOK_DECL KernelContext(const Node& node, std::span<const Input> inputs, std::span<Tensor* const> outputs,
-                               NodeState* state, Tensor& scratch, const RunDeadline* deadline = nullptr) noexcept;
+  KernelContext(const Node& node, std::span<const Input> inputs, std::span<Tensor* const> outputs, NodeState* state,
+                Tensor& scratch, const RunDeadline* deadline = nullptr) noexcept
+      : node_(&node), inputs_(inputs), outputs_(outputs), state_(state), scratch_(&scratch), deadline_(deadline) {}
 
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
   [[nodiscard]] std::size_t num_inputs() const noexcept { return inputs_.size(); }
@@ -126,7 +128,11 @@ class KernelContext {
   }
 
   /// Output `i`, unshared and of this type; the kernel writes every element.
-  TRAINHOOK_DECL Tensor& output(std::size_t i, DType dtype, const Shape& shape) const;
+  Tensor& output(std::size_t i, DType dtype, const Shape& shape) const {
+    Tensor& result = raw_output(i);
+    result.reset_to(dtype, shape);
+    return result;
+  }
   template <TensorElement T>
   [[nodiscard]] std::span<T> output(std::size_t i, const Shape& shape) const {
     return output(i, dtype_of<T>, shape).template overwrite_data<T>();
@@ -136,7 +142,10 @@ class KernelContext {
   void set_output(std::size_t i, Tensor value) const { raw_output(i) = std::move(value); }
 
   /// What output `i` held after the last run, to be overwritten.
-  [[nodiscard]] TRAINHOOK_DECL Tensor& raw_output(std::size_t i) const;
+  [[nodiscard]] Tensor& raw_output(std::size_t i) const {
+    if (i >= outputs_.size()) fail_missing("output", i, outputs_.size());
+    return *outputs_[i];
+  }
 
   /// Memory for `count` elements, aligned to 64 bytes, for the duration of the kernel's call; kept from run to run.
   /// Asked for again, it is the same memory.
@@ -154,10 +163,17 @@ class KernelContext {
 
   /// What a kernel has promised. @throws InternalError where an output is missing or has another dtype than the node
   /// says.
-  TRAINHOOK_DECL void check_outputs() const;
+  void check_outputs() const {
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs_[i]->dtype() != node_->outputs()[i].dtype) fail_promise(i);
+    }
+  }
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL const Input& input_at(std::size_t i) const;
+  [[nodiscard]] const Input& input_at(std::size_t i) const {
+    if (i >= inputs_.size()) fail_missing("input", i, inputs_.size());
+    return inputs_[i];
+  }
   [[noreturn]] TRAINHOOK_DECL static void fail_missing(std::string_view what, std::size_t i, std::size_t count);
   [[noreturn]] TRAINHOOK_DECL void fail_promise(std::size_t i) const;
 

@@ -10,6 +10,7 @@
 #include <trainhook/core/impl/buffer.ipp>
 #include <trainhook/core/impl/buffer_pool.ipp>
 #include <trainhook/core/impl/clock.ipp>
+#include <trainhook/core/impl/coding.ipp>
 #include <trainhook/core/impl/dtype.ipp>
 #include <trainhook/core/impl/duration_text.ipp>
 #include <trainhook/core/impl/error.ipp>
@@ -28,7 +29,6 @@
 #include <trainhook/proto/impl/text_proto_printer.ipp>
 #include <trainhook/proto/impl/wire.ipp>
 
-#include <trainhook/io/impl/coding.ipp>
 #include <trainhook/io/impl/crc32c.ipp>
 #include <trainhook/io/impl/file_system.ipp>
 #include <trainhook/io/impl/path.ipp>

@@ -40,6 +40,7 @@
 
 #include <protozero/varint.hpp>
 
+#include <trainhook/core/coding.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
@@ -120,12 +121,6 @@ template <ProtoMessage M>
 template <ProtoMessage M>
 void append_message(std::string& bytes, const M& message);
 
-/// The bytes of `bits`, low byte first.
-template <std::unsigned_integral T>
-void append_fixed(std::string& bytes, T bits) {
-  for (std::size_t i = 0; i < sizeof bits; ++i) bytes += static_cast<char>(bits >> (8 * i) & 0xff);
-}
-
 /// Bytes of one value, without number and length.
 template <class T>
 [[nodiscard]] std::size_t payload_size(const T& value) {
@@ -147,7 +142,7 @@ void append_payload(std::string& bytes, const T& value) {
   } else if constexpr (ProtoMessage<T>) {
     append_message(bytes, value);
   } else if constexpr (wire_type<T>() == 0) {
-    protozero::add_varint_to_buffer(&bytes, varint_of(value));
+    append_varint(bytes, varint_of(value));
   } else if constexpr (std::is_same_v<T, Fixed32>) {
     append_fixed(bytes, value.value);
   } else if constexpr (wire_type<T>() == 5) {
@@ -166,8 +161,8 @@ template <class T>
 
 template <class T>
 void append_element(std::string& bytes, std::uint32_t number, const T& value) {
-  protozero::add_varint_to_buffer(&bytes, number << 3 | wire_type<T>());
-  if constexpr (wire_type<T>() == 2) protozero::add_varint_to_buffer(&bytes, payload_size(value));
+  append_varint(bytes, number << 3 | wire_type<T>());
+  if constexpr (wire_type<T>() == 2) append_varint(bytes, payload_size(value));
   append_payload(bytes, value);
 }
 
@@ -206,8 +201,8 @@ void append_field(std::string& bytes, std::uint32_t number, const T& value) {
     if constexpr (ProtoNumber<ProtoElement<T>>) {
       const std::size_t size = packed_size(value);
       if (size == 0) return;
-      protozero::add_varint_to_buffer(&bytes, number << 3 | 2);
-      protozero::add_varint_to_buffer(&bytes, size);
+      append_varint(bytes, number << 3 | 2);
+      append_varint(bytes, size);
       for (const auto& element : value) append_payload(bytes, element);
     } else {
       for (const auto& element : value) append_element(bytes, number, element);

@@ -13,7 +13,7 @@
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/table_writer.hpp>
@@ -193,7 +193,7 @@ TRAINHOOK_DECL std::uint32_t BundleWriter::append_strings(std::span<const std::s
   }
   append(0, std::as_bytes(std::span(lengths)));
   std::string checksum;
-  detail::append_fixed32(checksum, crc32c::mask(crc));
+  detail::append_fixed(checksum, crc32c::mask(crc));
   crc = append(crc, std::as_bytes(std::span(checksum)));
   for (const std::string& text : strings) crc = append(crc, std::as_bytes(std::span(text)));
   return crc;

@@ -13,7 +13,7 @@
 
 #include <trainhook/checkpoint/checkpoint_messages.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
 
 namespace trainhook::detail {

@@ -52,11 +52,6 @@ TRAINHOOK_DECL void RunDeadline::fail() const {
   throw DeadlineExceededError("the run took longer than its timeout of {} ms", timeout.count());
 }
 
-TRAINHOOK_DECL KernelContext::KernelContext(const Node& node, std::span<const Input> inputs,
-                                            std::span<Tensor* const> outputs, NodeState* state, Tensor& scratch,
-                                            const RunDeadline* deadline) noexcept
-    : node_(&node), inputs_(inputs), outputs_(outputs), state_(state), scratch_(&scratch), deadline_(deadline) {}
-
 TRAINHOOK_DECL void KernelContext::move_input(std::size_t i, Tensor& target) const {
   if (Tensor* source = input_at(i).movable) {
     if (!target.is_unique()) target = Tensor();
@@ -70,17 +65,6 @@ TRAINHOOK_DECL VariableState& KernelContext::variable(std::size_t i) const {
   return *static_cast<VariableState*>(input_at(i).state);
 }
 
-TRAINHOOK_DECL Tensor& KernelContext::output(std::size_t i, DType dtype, const Shape& shape) const {
-  Tensor& result = raw_output(i);
-  result.reset_to(dtype, shape);
-  return result;
-}
-
-TRAINHOOK_DECL Tensor& KernelContext::raw_output(std::size_t i) const {
-  if (i >= outputs_.size()) fail_missing("output", i, outputs_.size());
-  return *outputs_[i];
-}
-
 TRAINHOOK_DECL void KernelContext::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                                         FunctionRef<bool()> ready) const {
   if (deadline_ == nullptr) {
@@ -88,17 +72,6 @@ TRAINHOOK_DECL void KernelContext::wait(std::unique_lock<std::mutex>& lock, std:
   } else if (!deadline_->clock->wait_until(lock, changed, deadline_->at, ready)) {
     deadline_->fail();
   }
-}
-
-TRAINHOOK_DECL void KernelContext::check_outputs() const {
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i]->dtype() != node_->outputs()[i].dtype) fail_promise(i);
-  }
-}
-
-TRAINHOOK_DECL const KernelContext::Input& KernelContext::input_at(std::size_t i) const {
-  if (i >= inputs_.size()) fail_missing("input", i, inputs_.size());
-  return inputs_[i];
 }
 
 TRAINHOOK_DECL void KernelContext::fail_missing(std::string_view what, std::size_t i, std::size_t count) {

@@ -15,7 +15,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/events/summary_message.hpp>
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 
 namespace trainhook::detail {
 

@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/histogram_source.hpp>

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/record_writer.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <trainhook/io/record_writer.hpp>
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
 
 namespace trainhook::detail {
@@ -13,10 +13,10 @@ namespace trainhook::detail {
 TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload) {
   batch.reserve(batch.size() + payload.size() + kRecordOverhead);
   const std::size_t start = batch.size();
-  append_fixed64(batch, payload.size());
-  append_fixed32(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
+  append_fixed(batch, payload.size());
+  append_fixed(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
   batch.append(payload);
-  append_fixed32(batch, crc32c::mask(crc32c::value(payload)));
+  append_fixed(batch, crc32c::mask(crc32c::value(payload)));
 }
 
 TRAINHOOK_DECL void RecordWriter::write(std::string_view payload) {

@@ -5,7 +5,7 @@
 
 #include <trainhook/io/table_format.hpp>
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 
 namespace trainhook::detail {
 

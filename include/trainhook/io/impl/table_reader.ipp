@@ -11,7 +11,7 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 
 namespace trainhook::detail {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
 
 namespace trainhook::detail {
@@ -35,8 +35,8 @@ TRAINHOOK_DECL void BlockBuilder::add(std::string_view key, std::string_view val
 }
 
 TRAINHOOK_DECL std::string BlockBuilder::finish() {
-  for (std::uint32_t restart : restarts_) append_fixed32(contents_, restart);
-  append_fixed32(contents_, static_cast<std::uint32_t>(restarts_.size()));
+  for (std::uint32_t restart : restarts_) append_fixed(contents_, restart);
+  append_fixed(contents_, static_cast<std::uint32_t>(restarts_.size()));
   restarts_ = {0};
   since_restart_ = 0;
   last_key_.clear();
@@ -85,7 +85,7 @@ TRAINHOOK_DECL std::string TableWriter::finish() {
   index.append_to(file_);
   assert(file_.size() - footer <= kTableFooterSize - 8);
   file_.resize(footer + kTableFooterSize - 8, '\0');
-  append_fixed64(file_, kTableMagic);
+  append_fixed(file_, kTableMagic);
   return std::move(file_);
 }
 
@@ -104,7 +104,7 @@ TRAINHOOK_DECL BlockHandle TableWriter::append_block(std::string_view contents) 
   const BlockHandle handle{file_.size(), contents.size()};
   file_.append(contents) += static_cast<char>(BlockType::Plain);
   const std::string_view covered = std::string_view(file_).substr(static_cast<std::size_t>(handle.offset));
-  append_fixed32(file_, crc32c::mask(crc32c::value(covered)));
+  append_fixed(file_, crc32c::mask(crc32c::value(covered)));
   return handle;
 }
 

@@ -3,22 +3,9 @@
 /// The bodies of coding.hpp.
 #pragma once
 
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 
 namespace trainhook::detail {
-
-TRAINHOOK_DECL void append_fixed32(std::string& text, std::uint32_t value) {
-  for (int i = 0; i < 4; ++i) text += static_cast<char>(value >> (8 * i) & 255);
-}
-
-TRAINHOOK_DECL void append_fixed64(std::string& text, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) text += static_cast<char>(value >> (8 * i) & 255);
-}
-
-TRAINHOOK_DECL void append_varint(std::string& text, std::uint64_t value) {
-  for (; value >= 128; value >>= 7) text += static_cast<char>((value & 127) | 128);
-  text += static_cast<char>(value);
-}
 
 TRAINHOOK_DECL std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept {
   std::uint32_t value = 0;

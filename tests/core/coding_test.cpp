@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Numbers in byte strings, and what is not one.
-#include <trainhook/io/coding.hpp>
+#include <trainhook/core/coding.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -15,8 +15,8 @@ namespace {
 
 TEST(Coding, FixedNumbersAreLittleEndian) {
   std::string text;
-  detail::append_fixed32(text, 0x04030201);
-  detail::append_fixed64(text, 0x0c0b0a0908070605);
+  detail::append_fixed(text, 0x04030201u);
+  detail::append_fixed(text, 0x0c0b0a0908070605u);
   EXPECT_EQ(text, "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c");
   EXPECT_EQ(detail::fixed32_at(text, 0), 0x04030201u);
   EXPECT_EQ(detail::fixed64_at(text, 4), 0x0c0b0a0908070605u);

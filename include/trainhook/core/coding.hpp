@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Little-endian numbers and varints in byte strings, for the formats that are not protobuf.
+/// Little-endian numbers and varints in byte strings.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,9 +15,22 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void append_fixed32(std::string& text, std::uint32_t value);
-TRAINHOOK_DECL void append_fixed64(std::string& text, std::uint64_t value);
-TRAINHOOK_DECL void append_varint(std::string& text, std::uint64_t value);
+/// The bytes of `bits`, low byte first. Here and below in one piece: a string that grows byte by byte takes twice the
+/// time.
+template <std::unsigned_integral T>
+void append_fixed(std::string& text, T bits) {
+  std::array<char, sizeof bits> buffer;
+  for (std::size_t i = 0; i < sizeof bits; ++i) buffer[i] = static_cast<char>(bits >> (8 * i) & 255);
+  text.append(buffer.data(), buffer.size());
+}
+
+inline void append_varint(std::string& text, std::uint64_t value) {
+  std::array<char, 10> buffer;
+  std::size_t size = 0;
+  for (; value >= 128; value >>= 7) buffer[size++] = static_cast<char>((value & 127) | 128);
+  buffer[size++] = static_cast<char>(value);
+  text.append(buffer.data(), size);
+}
 
 /// The caller has checked that four bytes are there.
 [[nodiscard]] TRAINHOOK_DECL std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept;
@@ -29,5 +44,5 @@ TRAINHOOK_DECL void append_varint(std::string& text, std::uint64_t value);
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/io/impl/coding.ipp>
+#include <trainhook/core/impl/coding.ipp>
 #endif
