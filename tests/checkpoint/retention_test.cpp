@@ -218,6 +218,20 @@ TEST_F(RetentionTest, AStampInTheFutureIsSaidAndKeeps) {
   EXPECT_EQ(log.count("Keeps run/model.ckpt-1 for ever"), 1U);
 }
 
+TEST_F(RetentionTest, ACheckpointFromTheFutureIsKeptAndSaid) {
+  update_checkpoint_state(disk, "run",
+                          {.model_checkpoint_path = write(1),
+                           .all_model_checkpoint_paths = {"run/model.ckpt-1"},
+                           .all_model_checkpoint_timestamps = {5000},
+                           .last_preserved_timestamp = 100});
+  testing::LogLines log;
+  detail::Retention retention = open({.max_to_keep = 1});
+  for (std::int64_t step : {2, 3, 4}) save(retention, step, 1000);
+  EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-1", "run/model.ckpt-4"}));
+  EXPECT_EQ(get_checkpoint_state(disk, "run")->last_preserved_timestamp, 1000);
+  EXPECT_EQ(log.count("W Keeps run/model.ckpt-1 for ever"), 1U);
+}
+
 TEST_F(RetentionTest, ReplaceTakesNamesWithoutAStepAndOnlyItsOwnDirectory) {
   for (const char* name : {"run/first", "run/second", "other/third"}) {
     BundleWriter(name, {.file_system = &disk}).finish();

@@ -279,6 +279,7 @@ TRAINHOOK_DECL void BundleWriter::abandon() noexcept {
       file_system_.sync_directory(directory_);
     }
     for (const std::string& path : renamed_) file_system_.remove_file(path);
+    if (!renamed_.empty()) file_system_.sync_directory(directory_);
   } catch (...) {  // what is left says by its names how to go on: see bundle_protocol.hpp
     return;
   }

@@ -130,12 +130,11 @@ class PosixWritableFile final : public WritableFile {
     expect_usable();
 #ifdef FALLOC_FL_KEEP_SIZE  // not posix_fallocate: where the file system cannot reserve, that writes zeros instead
     if (bytes <= size_) return;
-    const int failed = retry_on_signal(
+    reserved_ = bytes;
+    const int result = retry_on_signal(
         [&] { return ::fallocate(descriptor_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); });
-    reserved_ = failed == 0 ? bytes : 0;
-    if (failed != 0 && errno_meaning(errno).code == ErrorCode::ResourceExhausted) {
+    if (result != 0 && errno_meaning(errno).code == ErrorCode::ResourceExhausted)
       throw_errno(fmt::format("reserve {} bytes for", bytes), path_, errno);
-    }
 #endif
   }
 
