@@ -5,7 +5,6 @@
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,9 +22,12 @@
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
+#include "crash_points.hpp"
+
 namespace trainhook {
 namespace {
 
+using support::end_at_each_operation;
 using testing::FaultyFileSystem;
 using testing::LogLines;
 using testing::MemoryFileSystem;
@@ -73,37 +75,6 @@ int version_of(FileSystem& disk) {
   return version;
 }
 
-/// What is left of a life that ends at an operation.
-enum class End { Kill, PowerLoss };
-
-/// Prepares a disk, lets `life` end at its n-th operation, and hands the disk to `look`; for all n, and both ends.
-void end_at_each_operation(const std::function<void(MemoryFileSystem&)>& prepare,
-                           const std::function<void(FileSystem&)>& life,
-                           const std::function<void(MemoryFileSystem&, bool ended)>& look) {
-  for (const End end : {End::Kill, End::PowerLoss}) {
-    std::uint64_t operations = 0;
-    for (std::uint64_t n = 1;; ++n) {
-      const std::string where =
-          (end == End::Kill ? "killed" : "power lost") + std::string(" at operation ") + std::to_string(n);
-      SCOPED_TRACE(where);
-      MemoryFileSystem disk;
-      disk.make_directories("run");
-      prepare(disk);
-      FaultyFileSystem faulty(disk);
-      faulty.fail_from(n);
-      bool ended = false;
-      try {
-        life(faulty);
-      } catch (const DataLossError&) { ended = true; }
-      if (end == End::PowerLoss) disk.crash();
-      look(disk, ended);
-      if (!ended) break;
-      operations = n;
-    }
-    EXPECT_GT(operations, 5U);
-  }
-}
-
 TEST(BundleProtocol, KnowsItsOwnNames) {
   using detail::base_of_data;
   using detail::is_temporary_name;
@@ -132,7 +103,7 @@ TEST(BundleProtocol, KnowsItsOwnNames) {
 
 TEST(BundleProtocol, ASaveThatEndsAnywhereLeavesNothingOrTheCheckpoint) {
   const Form form{.sharded = true, .meta = true};
-  end_at_each_operation([](MemoryFileSystem&) {}, [&](FileSystem& disk) { write(disk, 1, form); },
+  end_at_each_operation([](MemoryFileSystem&) {}, [&](FileSystem& disk, MemoryFileSystem&) { write(disk, 1, form); },
                         [&](MemoryFileSystem& disk, bool ended) {
                           const int version = version_of(disk);
                           EXPECT_TRUE(ended || version == 1);
@@ -152,7 +123,7 @@ TEST(BundleProtocol, AReplacementThatEndsAnywhereLeavesTheOldOrTheNew) {
   for (const auto& [before, after] : changes) {
     std::set<int> seen;
     end_at_each_operation([&before = before](MemoryFileSystem& disk) { write(disk, 1, before); },
-                          [&after = after](FileSystem& disk) { write(disk, 2, after); },
+                          [&after = after](FileSystem& disk, MemoryFileSystem&) { write(disk, 2, after); },
                           [&, &before = before, &after = after](MemoryFileSystem& disk, bool ended) {
                             const int version = version_of(disk);
                             EXPECT_TRUE(version == 1 || version == 2) << version;
@@ -174,7 +145,7 @@ TEST(BundleProtocol, AReplacementThatEndsAnywhereLeavesTheOldOrTheNew) {
 
 TEST(BundleProtocol, AnInterruptedReplacementMayBeReplacedWithoutAStartBetween) {
   end_at_each_operation([](MemoryFileSystem& disk) { write(disk, 1, {.sharded = true}); },
-                        [](FileSystem& disk) { write(disk, 2, {.meta = true}); },
+                        [](FileSystem& disk, MemoryFileSystem&) { write(disk, 2, {.meta = true}); },
                         [](MemoryFileSystem& disk, bool) {
                           const int version = version_of(disk);
                           FaultyFileSystem faulty(disk);
@@ -202,7 +173,7 @@ TEST(BundleProtocol, TheNextStartMayEndAnywhereToo) {
             begun = true;  // no operation was left that could end it
           } catch (const DataLossError&) {}
         },
-        [](FileSystem& disk) {
+        [](FileSystem& disk, MemoryFileSystem&) {
           testing::LogLines log;
           finish_interrupted_saves(disk, "run");
           if (log.count("made to fail by a test") > 0) throw DataLossError("the life ended");
@@ -241,7 +212,7 @@ TEST(BundleProtocol, AFailedReplacementLeavesTheOldOrTheNewAndNoTemporaries) {
 TEST(BundleProtocol, ARemovalThatEndsAnywhereIsFinishedByTheNextStart) {
   const Form form{.sharded = true, .meta = true};
   end_at_each_operation([&](MemoryFileSystem& disk) { write(disk, 1, form); },
-                        [](FileSystem& disk) { remove_checkpoint(disk, "run/m-1"); },
+                        [](FileSystem& disk, MemoryFileSystem&) { remove_checkpoint(disk, "run/m-1"); },
                         [&](MemoryFileSystem& disk, bool ended) {
                           const int version = version_of(disk);
                           EXPECT_TRUE(ended || version == 0);

@@ -15,15 +15,15 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
+#include "crash_points.hpp"
+
 namespace trainhook {
 namespace {
 
-using testing::FaultyFileSystem;
 using testing::MemoryFileSystem;
 using Paths = std::vector<std::string>;
 
@@ -66,28 +66,11 @@ class SaverCrash : public ::testing::Test {
     return files;
   }
 
-  /// Runs `before`, then `life` until its n-th operation, for all n; by a kill and by a power cut. Then calls `look`.
   void dying(const std::function<void(MemoryFileSystem&)>& before,
              const std::function<void(FileSystem&, MemoryFileSystem&)>& life,
              const std::function<void(MemoryFileSystem&)>& look) {
-    testing::LogLines log;
-    for (const bool power : {false, true}) {
-      for (std::uint64_t n = 1;; ++n) {
-        SCOPED_TRACE(fmt::format("{} at operation {}", power ? "power lost" : "killed", n));
-        MemoryFileSystem disk;
-        before(disk);
-        if (power) disk.crash();
-        FaultyFileSystem faulty(disk);
-        faulty.fail_from(n);
-        try {
-          life(faulty, disk);
-        } catch (const DataLossError&) {}
-        const bool lived = faulty.count() < n;
-        if (power) disk.crash();
-        look(disk);
-        if (lived) break;
-      }
-    }
+    const testing::LogLines log;
+    support::end_at_each_operation(before, life, [&](MemoryFileSystem& disk, bool) { look(disk); });
   }
 
   testing::ManualClock clock_;
@@ -142,8 +125,7 @@ TEST_F(SaverCrash, ASaveThatTheStateFileDoesNotListYetIsDoneAgain) {
 }
 
 TEST_F(SaverCrash, TheFirstSaveOfAllEndsAnywhere) {
-  dying([](MemoryFileSystem& disk) { disk.make_directories("run"); },
-        [&](FileSystem& dying, MemoryFileSystem& disk) { process(dying, disk, {1}); },
+  dying([](MemoryFileSystem&) {}, [&](FileSystem& dying, MemoryFileSystem& disk) { process(dying, disk, {1}); },
         [&](MemoryFileSystem& disk) {
           const double found = restorable(disk);
           EXPECT_TRUE(found == -1 || found == 1) << found;
