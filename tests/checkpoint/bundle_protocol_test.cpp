@@ -4,7 +4,9 @@
 /// next start makes of it.
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -161,32 +163,42 @@ TEST(BundleProtocol, AnInterruptedReplacementMayBeReplacedWithoutAStartBetween) 
 }
 
 TEST(BundleProtocol, TheNextStartMayEndAnywhereToo) {
-  for (std::uint64_t first = 1;; ++first) {
-    bool begun = false;
-    end_at_each_operation(
-        [&](MemoryFileSystem& disk) {
-          write(disk, 1, {.sharded = true, .meta = true});
-          FaultyFileSystem faulty(disk);
-          faulty.fail_from(first);
-          try {
-            write(faulty, 2, {});
-            begun = true;  // no operation was left that could end it
-          } catch (const DataLossError&) {}
-        },
-        [](FileSystem& disk, MemoryFileSystem&) {
-          testing::LogLines log;
-          finish_interrupted_saves(disk, "run");
-          if (log.count("made to fail by a test") > 0) throw DataLossError("the life ended");
-          for (int i = 0; i < 6; ++i) static_cast<void>(disk.exists("run"));  // a life of some length
-        },
-        [](MemoryFileSystem& disk, bool) {
-          const int version = version_of(disk);
-          EXPECT_TRUE(version == 1 || version == 2) << version;
-          finish_interrupted_saves(disk, "run");
-          EXPECT_EQ(version_of(disk), version);
-          EXPECT_EQ(disk.files(), files_of(version == 1 ? Form{.sharded = true, .meta = true} : Form{}));
-        });
-    if (begun) break;
+  const Form form{.sharded = true, .meta = true};
+  const auto nothing = [](FileSystem&) {};
+  const auto save = [&](FileSystem& disk) { write(disk, 1, form); };
+  const auto replace = [](FileSystem& disk) { write(disk, 2, {}); };
+  const auto remove = [](FileSystem& disk) { remove_checkpoint(disk, "run/m-1"); };
+  const std::vector<std::array<std::function<void(FileSystem&)>, 2>> lives{
+      {nothing, save}, {save, replace}, {save, remove}};
+  for (const auto& [before, first_life] : lives) {
+    bool ended = true;
+    for (std::uint64_t first = 1; ended && !::testing::Test::HasFailure(); ++first) {
+      SCOPED_TRACE(fmt::format("the first life ends at operation {}", first));
+      int version = 0;
+      end_at_each_operation(
+          [&, &before = before, &first_life = first_life](MemoryFileSystem& disk) {
+            before(disk);
+            FaultyFileSystem dying(disk);
+            dying.fail_from(first);
+            try {
+              first_life(dying);
+            } catch (const DataLossError&) {}
+            ended = dying.count() >= first;
+            version = version_of(disk);
+            for (const std::string& path : disk.files()) disk.write_file(path, disk.contents(path));  // durably
+          },
+          [](FileSystem& disk, MemoryFileSystem&) {
+            const testing::LogLines log;
+            finish_interrupted_saves(disk, "run");
+            for (int i = 0; i < 6; ++i) static_cast<void>(disk.exists("run"));  // a life of some length
+          },
+          [&](MemoryFileSystem& disk, bool) {
+            EXPECT_EQ(version_of(disk), version);
+            finish_interrupted_saves(disk, "run");
+            EXPECT_EQ(version_of(disk), version);
+            EXPECT_EQ(disk.files(), version == 0 ? Paths{} : files_of(version == 1 ? form : Form{}));
+          });
+    }
   }
 }
 
