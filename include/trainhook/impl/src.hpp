@@ -195,5 +195,6 @@
 #include <trainhook/testing/impl/recording_hook.ipp>
 #include <trainhook/testing/impl/recording_listener.ipp>
 #include <trainhook/testing/impl/recording_writer.ipp>
+#include <trainhook/testing/impl/resume_auditor.ipp>
 #include <trainhook/testing/impl/run_steps.ipp>
 #include <trainhook/testing/impl/scripted_session.ipp>

@@ -225,7 +225,7 @@ TRAINHOOK_DECL DataLossError BundleReader::damaged(std::string_view name, const 
 
 TRAINHOOK_DECL void BundleReader::expect_checksum(std::string_view name, const BundleEntry& entry,
                                                   std::uint32_t crc) const {
-  if (crc32c::mask(crc) != entry.crc32c) throw damaged(name, entry, "does not match its checksum");
+  if (!crc32c::agree(entry.crc32c, crc32c::mask(crc))) throw damaged(name, entry, "does not match its checksum");
 }
 
 TRAINHOOK_DECL std::uint32_t BundleReader::read_with_checksum(std::string_view name, const BundleEntry& entry,
@@ -260,7 +260,7 @@ TRAINHOOK_DECL void BundleReader::read_strings(std::string_view name, const Bund
     if (__builtin_add_overflow(total, length, &total)) throw damaged(name, entry, "has strings of impossible length");
     crc = detail::extend_over_length(crc, length);
   }
-  if (rest.size() < 4 || detail::fixed32_at(rest, 0) != crc32c::mask(crc)) {
+  if (rest.size() < 4 || !crc32c::agree(detail::fixed32_at(rest, 0), crc32c::mask(crc))) {
     throw damaged(name, entry, "has lengths that do not match their checksum");
   }
   if (total != rest.size() - 4) throw damaged(name, entry, "has strings that do not fill its bytes");
