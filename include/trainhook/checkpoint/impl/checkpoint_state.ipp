@@ -188,8 +188,7 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_sys
       found.emplace_back(*step, join_path(directory, name));
   }
   std::ranges::sort(found);
-  const auto repeated = std::ranges::unique(found);
-  found.erase(repeated.begin(), repeated.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   std::vector<std::string> prefixes;
   for (auto& [step, prefix] : found) prefixes.push_back(std::move(prefix));
   return prefixes;
