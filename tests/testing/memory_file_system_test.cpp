@@ -3,9 +3,11 @@
 /// What a power cut leaves of a disk in memory.
 #include <trainhook/testing/memory_file_system.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -36,6 +38,49 @@ TEST(MemoryFileSystem, ACrashDropsNamesThatWereNotSynced) {
   file->sync();
   disk.crash();
   EXPECT_FALSE(disk.exists("f"));
+}
+
+/// Takes the given choices one after the other, then 0.
+MemoryFileSystem::Choose choices(std::vector<std::size_t> answers) {
+  return [answers = std::move(answers), next = std::size_t{0}](std::size_t) mutable {
+    return next < answers.size() ? answers[next++] : 0;
+  };
+}
+
+TEST(MemoryFileSystem, ACrashMayKeepAnyOfTheChangesOfADirectoryThatWereNotSynced) {
+  for (const std::size_t renamed : {0U, 1U}) {
+    for (const std::size_t removed : {0U, 1U}) {
+      MemoryFileSystem disk;
+      disk.write_file("d/a", "a");
+      disk.write_file("d/b", "b");
+      disk.rename("d/a", "d/c");
+      disk.remove_file("d/b");
+      disk.crash(choices({renamed, removed}));
+      std::vector<std::string> left{renamed == 1 ? "d/c" : "d/a"};
+      if (removed == 0) left.insert(left.begin() + (renamed == 1 ? 0 : 1), "d/b");
+      EXPECT_EQ(disk.files(), left) << renamed << removed;
+    }
+  }
+}
+
+TEST(MemoryFileSystem, ACrashLeavesUnsyncedBytesOldNewZeroOrHalf) {
+  const std::vector<std::string> expected{"", "abcd", std::string(4, '\0'), "ab"};
+  for (std::size_t choice = 0; choice < expected.size(); ++choice) {
+    MemoryFileSystem disk;
+    disk.create_writable("f", WriteMode::Exclusive)->append("abcd");
+    disk.crash(choices({1, choice}));
+    EXPECT_EQ(disk.contents("f"), expected[choice]);
+  }
+}
+
+TEST(MemoryFileSystem, ACrashUndoesNothingThatWasSynced) {
+  MemoryFileSystem disk;
+  const auto file = disk.create_writable("f", WriteMode::Exclusive);
+  file->append("safe");
+  file->sync();
+  disk.sync_directory(".");
+  disk.crash(choices({}));
+  EXPECT_EQ(disk.contents("f"), "safe");
 }
 
 TEST(MemoryFileSystem, ACrashLeavesAnEmptyFileWhereOnlyTheNameWasSynced) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,6 +65,7 @@ struct SaveRequest {
   std::string latest_filename = "checkpoint";  ///< the state file, in the same directory
   std::string meta_graph{};                    ///< a serialized MetaGraphDef for `<prefix>.meta`; empty: none
   bool write_state = true;                     ///< false: leaves the state file and old checkpoints alone
+  std::function<void()> before_commit{};       ///< called once the data is written; if it throws, nothing is committed
 };
 
 /// Saves and restores variables, other state of the session and the graph's saveables in one bundle. Source: TensorFlow

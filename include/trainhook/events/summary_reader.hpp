@@ -20,6 +20,8 @@ struct SummaryImage {
   std::int32_t width{};
   std::int32_t channels{};  ///< 0 if the file does not say, as in those of TensorFlow 2
   std::string bytes{};
+
+  friend bool operator==(const SummaryImage&, const SummaryImage&) = default;
 };
 
 /// One value of a summary, in TensorFlow 1's encoding or in TensorFlow 2's, which are tensors. The member that is set
@@ -32,6 +34,8 @@ struct SummaryValue {
   std::optional<Histogram> histogram{};
   std::vector<SummaryImage> images{};  ///< `image`, or those in a string tensor of the plugin `images`
   std::optional<std::string> text{};   ///< the first string of any other string tensor but audio
+
+  friend bool operator==(const SummaryValue&, const SummaryValue&) = default;
 };
 
 /// The values of a serialized Summary. `what` names it in errors. @throws DataLossError if the bytes are no Summary.

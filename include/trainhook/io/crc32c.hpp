@@ -74,6 +74,9 @@ inline constexpr std::uint32_t kMaskDelta = 0xa282ead8u;
   return (rotated >> 17) | (rotated << 15);
 }
 
+/// Whether the checksum in a file is the one of what was read. Every reader asks here.
+[[nodiscard]] constexpr bool agree(std::uint32_t stored, std::uint32_t computed) noexcept { return stored == computed; }
+
 }  // namespace trainhook::crc32c
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

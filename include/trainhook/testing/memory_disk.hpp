@@ -32,11 +32,20 @@ struct MemoryNode {
   Entries durable_entries{};
 };
 
+/// A change of a directory that a power cut may undo: a name that went, a name that came, or both in a rename.
+struct PendingChange {
+  std::shared_ptr<MemoryNode> directory{};
+  std::string removed{};
+  std::string added{};
+  std::shared_ptr<MemoryNode> node{};  ///< what `added` names
+};
+
 /// What the handles of a disk share with it. One lock for all: this is for tests, not for speed.
 struct MemoryDisk {
   std::mutex mutex{};
   std::shared_ptr<MemoryNode> root{};
-  std::map<std::string, int> locks{};  // path -> holder's number
+  std::vector<PendingChange> pending{};  // in the order in which they were made
+  std::map<std::string, int> locks{};    // path -> holder's number
   int next_lock = 0;
   std::uint64_t generation = 0;  // counts crashes: handles of an earlier one are dead
   std::uint64_t used = 0;

@@ -3,7 +3,9 @@
 /// MemoryFileSystem: a disk in memory that can lose power.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +27,14 @@ class MemoryFileSystem final : public FileSystem {
   /// Power cut: files fall back to what was synced last, directories to the names that were there when they were synced
   /// last; a name whose file was never synced is left with an empty file. Open handles are dead, locks are free.
   TRAINHOOK_DECL void crash();
+
+  /// A number below the argument.
+  using Choose = std::function<std::size_t(std::size_t count)>;
+
+  /// The same on a disk that writes in an order of its own: `choose` decides for each change of a directory that was
+  /// not synced whether it is there (renames are atomic), and for each file with bytes that were not synced whether it
+  /// has the old ones, the new ones, as many zeros, or half of the new ones.
+  TRAINHOOK_DECL void crash(const Choose& choose);
 
   /// From now on the disk holds `bytes` in all: an append beyond that is a ResourceExhaustedError that writes nothing.
   TRAINHOOK_DECL void set_capacity(std::uint64_t bytes);
@@ -69,7 +79,10 @@ class MemoryFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::pair<std::shared_ptr<Node>, std::string> place_of(const std::string& path,
                                                                                       std::string_view operation) const;
 
+  TRAINHOOK_DECL void change(const std::shared_ptr<Node>& directory, std::string removed, std::string added = {},
+                             std::shared_ptr<Node> node = nullptr);
   TRAINHOOK_DECL void fall_back(Node& node);
+  TRAINHOOK_DECL static void tear(Node& node, const Choose& choose);
   TRAINHOOK_DECL static void collect(const Node& node, const std::string& path, std::vector<std::string>& paths);
 
   std::shared_ptr<detail::MemoryDisk> disk_ = std::make_shared<detail::MemoryDisk>();

@@ -12,5 +12,6 @@
 #include <trainhook/testing/recording_hook.hpp>
 #include <trainhook/testing/recording_listener.hpp>
 #include <trainhook/testing/recording_writer.hpp>
+#include <trainhook/testing/resume_auditor.hpp>
 #include <trainhook/testing/run_steps.hpp>
 #include <trainhook/testing/scripted_session.hpp>

@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/name_suggestion.hpp>
@@ -28,7 +29,7 @@ TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOption
     : prefix_(std::move(prefix)) {
   FileSystem& file_system = options.file_system != nullptr ? *options.file_system : posix_file_system();
   index_path_ = detail::bundle_index_path(prefix_);
-  if (!file_system.exists(index_path_)) {
+  if (!detail::read_from_device([&] { return file_system.exists(index_path_); })) {
     throw NotFoundError("there is no checkpoint {}: {} does not exist{}", prefix_, index_path_,
                         prefix_.ends_with(".index") ? "; give its path without \".index\"" : "");
   }
@@ -79,7 +80,8 @@ TRAINHOOK_DECL void BundleReader::verify() const {
 }
 
 TRAINHOOK_DECL void BundleReader::read_index(FileSystem& file_system) {
-  const detail::TableReader table(read_file(file_system, index_path_), index_path_);
+  const detail::TableReader table(detail::read_from_device([&] { return read_file(file_system, index_path_); }),
+                                  index_path_);
   bool first = true;
   table.for_each([&](std::string_view key, std::string_view value) {
     if (first) {
@@ -136,15 +138,15 @@ TRAINHOOK_DECL void BundleReader::open_shards(FileSystem& file_system) {
   for (std::uint32_t shard = 0; shard < num_shards_; ++shard) {
     const std::string path = detail::bundle_data_path(prefix_, shard, num_shards_);
     try {
-      shards_.push_back(file_system.open_readable(path));
+      shards_.push_back(detail::read_from_device([&] { return file_system.open_readable(path); }));
     } catch (const NotFoundError& error) {
       throw DataLossError("checkpoint {} is incomplete: {}", prefix_, error.what());
     }
     const auto needed = needed_sizes_.find(shard);
-    if (needed != needed_sizes_.end() && shards_.back()->size() < needed->second) {
-      throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, shards_.back()->size(),
-                          needed->second);
-    }
+    if (needed == needed_sizes_.end()) continue;
+    const std::uint64_t size = detail::read_from_device([&] { return shards_.back()->size(); });
+    if (size < needed->second)
+      throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, size, needed->second);
   }
   needed_sizes_.clear();
 }
@@ -219,18 +221,21 @@ TRAINHOOK_DECL DataLossError BundleReader::damaged(std::string_view name, const 
 
 TRAINHOOK_DECL void BundleReader::expect_checksum(std::string_view name, const BundleEntry& entry,
                                                   std::uint32_t crc) const {
-  if (crc32c::mask(crc) != entry.crc32c) throw damaged(name, entry, "does not match its checksum");
+  if (!crc32c::agree(entry.crc32c, crc32c::mask(crc))) throw damaged(name, entry, "does not match its checksum");
 }
 
 TRAINHOOK_DECL std::uint32_t BundleReader::read_with_checksum(std::string_view name, const BundleEntry& entry,
                                                               std::uint64_t offset, std::uint32_t crc,
                                                               std::span<std::byte> into) const {
+  const ReadableFile& shard = *shards_[entry.shard_id];
   for (std::size_t done = 0; done < into.size();) {
     const std::span<std::byte> chunk = into.subspan(done, (std::min)(into.size() - done, detail::kBundleChunk));
     try {
-      shards_[entry.shard_id]->read_at(offset + done, chunk);
-    } catch (const DataLossError& error) {
-      throw damaged(name, entry, fmt::format("cannot be read: {}", error.what()));
+      detail::read_from_device([&] { shard.read_at(offset + done, chunk); });
+    } catch (const UnknownError&) {
+      const std::uint64_t end = offset + done + chunk.size();
+      if (shard.size() < end) throw damaged(name, entry, "is no longer whole, because its file was cut off meanwhile");
+      throw;
     }
     crc = crc32c::extend(crc, chunk);
     done += chunk.size();
@@ -254,7 +259,7 @@ TRAINHOOK_DECL void BundleReader::read_strings(std::string_view name, const Bund
     if (__builtin_add_overflow(total, length, &total)) throw damaged(name, entry, "has strings of impossible length");
     crc = detail::extend_over_length(crc, length);
   }
-  if (rest.size() < 4 || detail::fixed32_at(rest, 0) != crc32c::mask(crc)) {
+  if (rest.size() < 4 || !crc32c::agree(detail::fixed32_at(rest, 0), crc32c::mask(crc))) {
     throw damaged(name, entry, "has lengths that do not match their checksum");
   }
   if (total != rest.size() - 4) throw damaged(name, entry, "has strings that do not fill its bytes");

@@ -38,7 +38,8 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
         wanted.directory, held->hook, held->basename, wanted.hook, wanted.basename);
   }
   file_system.make_directories(wanted.directory);
-  wanted.lock = file_system.lock_file(join_path(wanted.directory, ".checkpoint_lock"));
+  if (wanted.directory_lock == DirectoryLock::Auto)
+    wanted.hold = std::make_unique<DirectoryHold>(file_system, wanted.directory);
   const std::size_t left = remove_stale_temporaries(file_system, wanted.directory).size();
   if (left > 0)
     log_info("Removed {} temporary files from {} that a writer which was killed had left.", left, wanted.directory);

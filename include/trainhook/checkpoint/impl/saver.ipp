@@ -86,6 +86,7 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, FunctionRef
       {.file_system = &file_system(), .overwrite = true, .shard_bytes = options_.sharded ? options_.shard_bytes : 0});
   add_entries(writer);
   if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
+  if (request.before_commit) request.before_commit();
   writer.finish();
   if (request.write_state) retention(request.save_path, request.latest_filename).add(prefix, clock().wall_seconds());
   return prefix;

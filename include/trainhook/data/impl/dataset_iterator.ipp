@@ -76,7 +76,7 @@ TRAINHOOK_DECL std::string_view unsealed(std::string_view state) {
   for (std::size_t i = 0; i < 4; ++i)
     checksum |= static_cast<std::uint32_t>(static_cast<unsigned char>(state[kIteratorMagic.size() + i])) << 8 * i;
   const std::string_view body = state.substr(kIteratorHeaderSize);
-  if (crc32c::value(body) != checksum)
+  if (!crc32c::agree(checksum, crc32c::value(body)))
     throw DataLossError("the saved state of an input pipeline is damaged: its checksum does not match");
   return body;
 }

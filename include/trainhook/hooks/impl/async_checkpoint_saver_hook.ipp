@@ -54,6 +54,7 @@ TRAINHOOK_DECL SessionRunArgs AsyncCheckpointSaverHook::before_run(SessionRunCon
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_run(SessionRunContext& context,
                                                         const SessionRunValues& /*values*/) {
+  job_->keep_directory(context);
   if (writer_->has_outcome() && take_outcomes(context.session())) context.request_stop();
   if (job_->is_due(context) && save(context.session(), context.global_step())) context.request_stop();
 }

@@ -83,7 +83,7 @@ TRAINHOOK_DECL std::string_view TableReader::block(BlockHandle handle) const {
   const auto offset = static_cast<std::size_t>(handle.offset);
   const auto size = static_cast<std::size_t>(handle.size);
   const std::string_view covered = std::string_view(contents_).substr(offset, size + 1);
-  if (crc32c::mask(crc32c::value(covered)) != fixed32_at(contents_, offset + size + 1)) {
+  if (!crc32c::agree(fixed32_at(contents_, offset + size + 1), crc32c::mask(crc32c::value(covered)))) {
     throw damaged(fmt::format("the checksum of the block at byte {} does not match", offset));
   }
   if (static_cast<BlockType>(covered.back()) != BlockType::Plain) {

@@ -18,8 +18,23 @@ TRAINHOOK_DECL void MemoryFileSystem::crash() {
   const std::scoped_lock lock(disk_->mutex);
   ++disk_->generation;
   disk_->locks.clear();
+  disk_->pending.clear();
   disk_->used = 0;
   fall_back(*disk_->root);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::crash(const Choose& choose) {
+  {
+    const std::scoped_lock lock(disk_->mutex);
+    for (const detail::PendingChange& pending : disk_->pending) {
+      if (choose(2) == 0) continue;
+      auto& names = pending.directory->durable_entries;
+      if (!pending.removed.empty()) names.erase(pending.removed);
+      if (!pending.added.empty()) names[pending.added] = pending.node;
+    }
+    tear(*disk_->root, choose);
+  }
+  crash();
 }
 
 TRAINHOOK_DECL void MemoryFileSystem::set_capacity(std::uint64_t bytes) {
@@ -71,7 +86,10 @@ TRAINHOOK_DECL std::unique_ptr<WritableFile> MemoryFileSystem::create_writable(c
   std::shared_ptr<Node>& node = directory->entries[name];
   if (node != nullptr && node->is_directory) throw FailedPreconditionError("cannot create {}: Is a directory", path);
   if (node != nullptr && mode == WriteMode::Exclusive) throw AlreadyExistsError("cannot create {}: File exists", path);
-  if (node == nullptr) node = std::make_shared<Node>();
+  if (node == nullptr) {
+    node = std::make_shared<Node>();
+    change(directory, "", name, node);
+  }
   disk_->used -= node->contents.size();
   node->contents.clear();
   node->modified = disk_->time;
@@ -128,6 +146,7 @@ TRAINHOOK_DECL void MemoryFileSystem::remove_file(const std::string& path) {
   disk_->used -= file(path, "remove")->contents.size();
   const auto [directory, name] = place_of(path, "remove");
   directory->entries.erase(name);
+  change(directory, name);
 }
 
 TRAINHOOK_DECL void MemoryFileSystem::remove_directory(const std::string& path) {
@@ -137,6 +156,7 @@ TRAINHOOK_DECL void MemoryFileSystem::remove_directory(const std::string& path) 
   }
   const auto [directory, name] = place_of(path, "remove");
   directory->entries.erase(name);
+  change(directory, name);
 }
 
 TRAINHOOK_DECL void MemoryFileSystem::rename(const std::string& from, const std::string& to) {
@@ -155,19 +175,29 @@ TRAINHOOK_DECL void MemoryFileSystem::rename(const std::string& from, const std:
   }
   old_directory->entries.erase(old_name);
   new_directory->entries[new_name] = node;
+  if (old_directory == new_directory) {
+    change(new_directory, old_name, new_name, node);
+  } else {
+    change(new_directory, "", new_name, node);
+    change(old_directory, old_name);
+  }
 }
 
 TRAINHOOK_DECL void MemoryFileSystem::sync_directory(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   const std::shared_ptr<Node> node = directory(path, "sync");
   node->durable_entries = node->entries;
+  std::erase_if(disk_->pending, [&](const detail::PendingChange& pending) { return pending.directory == node; });
 }
 
 TRAINHOOK_DECL std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   const auto [directory, name] = place_of(path, "lock");
   std::shared_ptr<Node>& node = directory->entries[name];
-  if (node == nullptr) node = std::make_shared<Node>();
+  if (node == nullptr) {
+    node = std::make_shared<Node>();
+    change(directory, "", name, node);
+  }
   std::string key;
   for (const std::string& part : detail::path_parts(path)) key += fmt::format("/{}", part);
   const int number = disk_->next_lock++;
@@ -215,6 +245,24 @@ TRAINHOOK_DECL std::pair<std::shared_ptr<MemoryFileSystem::Node>, std::string> M
   const std::vector<std::string> parts = detail::path_parts(path);
   if (parts.empty()) throw FailedPreconditionError("cannot {} {}: it is the root", operation, path);
   return {directory(parent_path(path), operation), parts.back()};
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::change(const std::shared_ptr<Node>& directory, std::string removed,
+                                             std::string added, std::shared_ptr<Node> node) {
+  disk_->pending.push_back({directory, std::move(removed), std::move(added), std::move(node)});
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::tear(Node& node, const Choose& choose) {
+  if (node.contents != node.durable_contents) {
+    const std::string written = node.contents;
+    switch (choose(4)) {
+      case 0: break;
+      case 1: node.durable_contents = written; break;
+      case 2: node.durable_contents.assign(written.size(), '\0'); break;
+      default: node.durable_contents = written.substr(0, written.size() / 2);
+    }
+  }
+  for (const auto& [name, child] : node.durable_entries) tear(*child, choose);
 }
 
 TRAINHOOK_DECL void MemoryFileSystem::fall_back(Node& node) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Fuzzes meta graphs in binary form, read and imported.
+#include "fuzz.hpp"
+
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph_def/import_meta_graph.hpp>
+#include <trainhook/graph_def/meta_graph_def_reader.hpp>
+
+namespace th = trainhook;
+
+void fuzz::read(Input input) {
+  th::Graph graph;
+  th::import_meta_graph(graph, th::parse_meta_graph(input.rest()));
+}
+
+std::vector<std::string> fuzz::seeds() { return {data_file("model.ckpt-3.meta")}; }

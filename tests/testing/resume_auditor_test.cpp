@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// A trainer that resumes exactly passes the audit; one that forgets a part of its state does not, and the part is
+/// named.
+#include <trainhook/testing/resume_auditor.hpp>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <trainhook/data/dataset.hpp>
+#include <trainhook/graph/ops/summary.hpp>
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+
+namespace trainhook {
+namespace {
+
+using ::testing::AllOf;
+using testing::audit_resume;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using testing::Interruption;
+using ::testing::IsEmpty;
+using testing::ResumeAudit;
+using ::testing::SizeIs;
+
+/// What a careless author forgets.
+enum class Forgotten { Nothing, Velocity, Noise, Input, Hook };
+
+/// Adds up what it sees, and keeps the sum over restarts unless it forgets.
+class SumHook final : public SessionRunHook {
+ public:
+  SumHook(const float& weight, bool forgets) : weight_(&weight), forgets_(forgets) {}
+
+  void after_run(SessionRunContext&, const SessionRunValues&) override { sum_ += *weight_; }
+  std::string name() const override { return "sum"; }
+
+  StateValues save_state() override {
+    StateValues state;
+    state.set("sum", Tensor(sum_));
+    return state;
+  }
+  void load_state(const StateValues& state) override {
+    if (!forgets_) sum_ = state.at("sum").scalar<float>();
+  }
+
+ private:
+  const float* weight_;
+  bool forgets_;
+  float sum_ = 0;
+};
+
+/// Trains twelve steps and saves every four.
+void train(FileSystem& disk, Forgotten forgotten) {
+  testing::ManualClock clock;
+  std::vector<float> weights(2);
+  float velocity = 0;
+  std::mt19937_64 noise(3);
+  LoopSession loop;
+  Iterator& numbers = make_iterator(loop, Dataset::range(20).shuffle(7, 5).repeat(), "numbers");
+  loop.variable("weights", weights);
+  if (forgotten != Forgotten::Velocity) loop.variable("velocity", velocity);
+  if (forgotten != Forgotten::Noise) loop.state("noise", noise);
+  summary::scalar("weight", loop.value("weight", [&] { return weights[0]; }));
+  MonitoredTrainingSessionOptions options{.checkpoint_dir = "run",
+                                          .save_checkpoint_steps = 4,
+                                          .save_summaries_steps = 1,
+                                          .hooks = {StopAtStepHook({.last_step = 12})},
+                                          .file_system = &disk,
+                                          .clock = &clock};
+  options.hooks.push_back(SumHook(weights[0], forgotten == Forgotten::Hook));
+  if (forgotten != Forgotten::Input) options.hooks.push_back(CheckpointInputPipelineHook());
+  auto session = monitored_training_session(loop, options);
+  while (!session.should_stop()) {
+    session.run([&] {
+      Element element;
+      numbers.get_next(element);
+      velocity = 0.5F * velocity + static_cast<float>(element[0].scalar<std::int64_t>());
+      weights[0] += velocity;
+      weights[1] += static_cast<float>(noise() % 100);
+    });
+  }
+  session.close();
+}
+
+ResumeAudit audit(Forgotten forgotten, std::vector<Interruption> interruptions = {Interruption::Kill}) {
+  const testing::LogLines quiet;
+  return audit_resume([forgotten](FileSystem& disk) { train(disk, forgotten); },
+                      {.interruptions = std::move(interruptions), .every = 3, .power_losses = 2});
+}
+
+TEST(ResumeAuditor, FindsNothingInATrainerThatResumesExactly) {
+  const ResumeAudit found = audit(Forgotten::Nothing, {Interruption::Kill, Interruption::PowerLoss, Interruption::Error,
+                                                       Interruption::ErrorForGood});
+  EXPECT_THAT(found.differences, IsEmpty());
+  EXPECT_GT(found.file_calls, 100U);
+  EXPECT_EQ(found.interruptions, 5 * ((found.file_calls + 2) / 3));
+}
+
+TEST(ResumeAuditor, NamesTheVariableThatAForgottenVelocityChanges) {
+  EXPECT_THAT(
+      audit(Forgotten::Velocity).differences,
+      Contains(AllOf(HasSubstr("killed at file call "), HasSubstr("'weights' in run/model.ckpt-12 differs: "))));
+}
+
+TEST(ResumeAuditor, NamesTheVariableThatAForgottenGeneratorChanges) {
+  EXPECT_THAT(audit(Forgotten::Noise).differences, Contains(HasSubstr("'weights' in run/model.ckpt-12 differs: ")));
+}
+
+TEST(ResumeAuditor, NamesTheVariableThatAForgottenInputChanges) {
+  EXPECT_THAT(audit(Forgotten::Input).differences, Contains(HasSubstr("'velocity' in run/model.ckpt-12 differs: ")));
+}
+
+TEST(ResumeAuditor, NamesTheHookThatForgets) {
+  EXPECT_THAT(audit(Forgotten::Hook).differences, Contains(HasSubstr("sum' in run/model.ckpt-12 differs: ")));
+}
+
+TEST(ResumeAuditor, ReportsNoMoreThanTenDifferences) {
+  EXPECT_THAT(audit(Forgotten::Velocity).differences, SizeIs(10));
+}
+
+TEST(ResumeAuditor, ThrowsWhatTrainingThrowsWhenItIsNotInterrupted) {
+  EXPECT_THROW(static_cast<void>(audit_resume([](FileSystem&) { throw NotFoundError("no data"); })), NotFoundError);
+  EXPECT_THROW(static_cast<void>(audit_resume([](FileSystem&) {}, {.every = 0})), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook
