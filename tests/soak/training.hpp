@@ -43,11 +43,15 @@ inline constexpr std::array kSetups{
 inline th::MonitoredTrainingSessionOptions session_options(const Setup& setup, th::FileSystem& disk, th::Clock& clock) {
   th::SaverOptions saver{.max_to_keep = 2, .file_system = &disk, .clock = &clock};
   if (!setup.input_hook) saver.kinds.push_back(th::StateKind::Input);
+  const auto scaffold =
+      std::make_shared<th::Scaffold>(th::ScaffoldOptions{.saver = std::make_shared<th::Saver>(saver)});
   th::CheckpointSaverOptions saving{.checkpoint_dir = setup.directory,
                                     .save_steps = 5,
-                                    .saver = std::make_shared<th::Saver>(saver),
-                                    .save_graph_def = false};
+                                    .scaffold = scaffold,
+                                    .save_graph_def = false,
+                                    .overlap = th::SaveOverlap::Wait};  // so that the same steps are saved each time
   th::MonitoredTrainingSessionOptions options{.checkpoint_dir = setup.directory,
+                                              .scaffold = scaffold,
                                               .save_summaries_steps = 3,
                                               .hooks = {th::StopAtStepHook({.last_step = setup.last_step})},
                                               .file_system = &disk,

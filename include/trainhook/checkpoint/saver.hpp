@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/checkpoint/retention.hpp>
 #include <trainhook/core/clock.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -25,6 +27,8 @@
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
+
+class BundleWriter;
 
 /// A session's state at one point in time. With EigenSession a list of handles: no byte moves until training writes
 /// again.
@@ -86,8 +90,9 @@ class Saver {
   /// if there was nothing to save.
   TRAINHOOK_DECL std::string write(const Snapshot& snapshot, const SaveRequest& request);
 
-  /// Takes a snapshot and commits it.
-  std::string save(SessionRef session, const SaveRequest& request) { return write(snapshot(session), request); }
+  /// Commits the present state, as `write(snapshot(session), request)` does. From a session that gives its values one
+  /// after the other, as LoopSession does, it takes no snapshot: there is one copy of one value at a time.
+  TRAINHOOK_DECL std::string save(SessionRef session, const SaveRequest& request);
 
   /// Reads and verifies the whole checkpoint, gives the saveables their state, then the session its own: if anything
   /// is wrong, no variable changes. A partitioned variable is joined; variables of an object-based checkpoint are
@@ -124,6 +129,13 @@ class Saver {
                                                               const StateSpec& spec);
 
   TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const Saveable& saveable);
+  /// What the graph's saveables give now, by name in the checkpoint.
+  TRAINHOOK_DECL void add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const;
+
+  TRAINHOOK_DECL void expect_entries(std::size_t count) const;
+
+  /// Writes one checkpoint, whose entries `add_entries` adds.
+  TRAINHOOK_DECL std::string commit(const SaveRequest& request, FunctionRef<void(BundleWriter&)> add_entries);
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);

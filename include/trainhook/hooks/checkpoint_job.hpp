@@ -75,8 +75,11 @@ class CheckpointJob {
   /// Triggers the timer, calls the listeners' `before_save`, logs.
   TRAINHOOK_DECL void start_save(SessionRef session, std::int64_t step);
 
+  enum class Commit { AtOnce, Later };
+
   /// Takes everything that belongs to the checkpoint. The result commits it, on any thread, and returns its prefix.
-  [[nodiscard]] TRAINHOOK_DECL std::function<std::string()> take(SessionRef session, std::int64_t step);
+  /// With `AtOnce` it is called before the session runs again, and reads the model itself: no copy of it is taken here.
+  [[nodiscard]] TRAINHOOK_DECL std::function<std::string()> take(SessionRef session, std::int64_t step, Commit when);
 
   /// Calls the listeners' `after_save`. Returns true if one of them asks to stop.
   TRAINHOOK_DECL bool committed(SessionRef session, std::int64_t step, const std::string& prefix);

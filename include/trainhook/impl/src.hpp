@@ -178,16 +178,19 @@
 #include <trainhook/hooks/impl/timeline.ipp>
 
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
+#include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
 #include <trainhook/monitored/impl/hook_states.ipp>
 #include <trainhook/monitored/impl/hooked_session.ipp>
 #include <trainhook/monitored/impl/local_master.ipp>
+#include <trainhook/monitored/impl/merged_run.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
+#include <trainhook/monitored/impl/thrown_error.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
 
 #include <trainhook/testing/impl/faulty_file_system.ipp>

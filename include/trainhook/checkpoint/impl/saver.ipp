@@ -37,26 +37,54 @@ TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session) const {
   std::vector<std::string> names;
   for (const StateSpec& spec : chosen_state(session)) names.push_back(spec.name);
   Snapshot snapshot{session.snapshot(names)};
-  for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
+  add_saveables(session.graph(), snapshot.entries);
+  std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
+  expect_entries(snapshot.entries.size());
+  return snapshot;
+}
+
+TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& request) {
+  if (!session.gives_saved_values()) return write(snapshot(session), request);
+  std::vector<NamedTensor> entries;  // those of the session without value
+  for (const StateSpec& spec : chosen_state(session)) entries.push_back({spec.name, Tensor()});
+  add_saveables(session.graph(), entries);
+  std::ranges::sort(entries, {}, &NamedTensor::name);
+  expect_entries(entries.size());
+  if (entries.empty()) return {};
+  return commit(request, [&](BundleWriter& writer) {
+    for (const NamedTensor& entry : entries)
+      writer.add(entry.name, entry.tensor.has_value() ? entry.tensor : session.saved_value(entry.name));
+  });
+}
+
+TRAINHOOK_DECL void Saver::add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const {
+  for (const std::shared_ptr<Saveable>& saveable : saveables(graph)) {
     const StateValues values = saveable->save();
     for (const NamedTensor& entry : values.entries())
-      snapshot.entries.push_back({entry_name(*saveable, entry.name), entry.tensor});
+      entries.push_back({entry_name(*saveable, entry.name), entry.tensor});
   }
-  std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
-  if (snapshot.entries.empty() && !options_.allow_empty)
+}
+
+TRAINHOOK_DECL void Saver::expect_entries(std::size_t count) const {
+  if (count == 0 && !options_.allow_empty)
     throw InvalidArgumentError("No variables to save: the session has no state of the kinds asked for");
-  return snapshot;
 }
 
 TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) {
   if (snapshot.entries.empty()) return {};
+  return commit(request, [&](BundleWriter& writer) {
+    for (const NamedTensor& entry : snapshot.entries) writer.add(entry.name, entry.tensor);
+  });
+}
+
+TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, FunctionRef<void(BundleWriter&)> add_entries) {
   check(request);
   const std::scoped_lock lock(mutex_);
   const std::string prefix = prefix_of(request);
   BundleWriter writer(
       prefix,
       {.file_system = &file_system(), .overwrite = true, .shard_bytes = options_.sharded ? options_.shard_bytes : 0});
-  for (const NamedTensor& entry : snapshot.entries) writer.add(entry.name, entry.tensor);
+  add_entries(writer);
   if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
   if (request.before_commit) request.before_commit();
   writer.finish();

@@ -99,7 +99,7 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int6
   if (job_->is_vetoed(step)) return stop;
   try {
     job_->start_save(session, step);
-    if (const auto replaced = writer_->submit(step, job_->take(session, step)))
+    if (const auto replaced = writer_->submit(step, job_->take(session, step, detail::CheckpointJob::Commit::Later)))
       report_replaced(session, *replaced, step);
   } catch (...) { job_->failed(session, step, std::current_exception()); }
   return stop;

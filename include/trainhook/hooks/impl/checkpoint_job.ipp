@@ -117,7 +117,7 @@ TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t ste
   std::string prefix;
   try {
     start_save(session, step);
-    prefix = take(session, step)();
+    prefix = take(session, step, Commit::AtOnce)();
   } catch (...) {
     failed(session, step, std::current_exception(), order);
     return false;
@@ -147,7 +147,7 @@ TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t s
   if (start_ == SaveStart::ListenersThenLog) log_saving();
 }
 
-TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step) {
+TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step, Commit when) {
   std::vector<CheckpointCompanion::Commit> companions;
   if (claim_ != nullptr) {
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
@@ -156,12 +156,14 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   if (claim_ != nullptr && claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
-  return [this, saver, companions = std::move(companions), snapshot = saver->snapshot(session),
+  std::optional<Snapshot> snapshot;
+  if (when == Commit::Later) snapshot = saver->snapshot(session);
+  return [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
           request = std::move(request)] {
     if (request.before_commit) request.before_commit();  // before the input's commit, too
     flush_events();
     for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
-    std::string prefix = saver->write(snapshot, request);
+    std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
     for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
     return prefix;
   };
