@@ -96,6 +96,7 @@ TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequ
   const std::scoped_lock lock(mutex_);
   const std::string prefix = prefix_of(request);
   if (options_.refuse_non_finite) expect_finite(snapshot, prefix);
+  if (request.write_state) retention(request.save_path, request.latest_filename);  // sees what there was before
   std::uint64_t bytes = 0;  // strings have no fixed size
   for (const NamedTensor& entry : snapshot.entries)
     bytes += dtype_size(entry.tensor.dtype()) * static_cast<std::uint64_t>(entry.tensor.num_elements());
