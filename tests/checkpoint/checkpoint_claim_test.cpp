@@ -4,14 +4,19 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <temporary_folder.hpp>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {
@@ -38,6 +43,50 @@ TEST(CheckpointClaim, OneSessionAtATimeSavesIntoADirectory) {
   EXPECT_NE(claim_checkpoints(there, disk, claim_of("elsewhere")), nullptr);
   first.reset();
   EXPECT_NE(claim_checkpoints(there, disk, claim_of("run")), nullptr);
+}
+
+TEST(CheckpointClaim, TheRefusalNamesTheOptionThatSwitchesTheLockOff) {
+  testing::LogLines log;
+  testing::MemoryFileSystem disk;
+  testing::FaultyFileSystem no_locks(disk);
+  no_locks.set_callback([](testing::FileOperation operation, const std::string& path) {
+    if (operation == testing::FileOperation::LockFile) throw UnimplementedError("cannot lock {}: no locks here", path);
+  });
+  for (FileSystem* system : {static_cast<FileSystem*>(&disk), static_cast<FileSystem*>(&no_locks)}) {
+    Graph here;
+    Graph there;
+    const auto first = claim_checkpoints(here, *system, claim_of("run"));
+    EXPECT_EQ(first->hold->needs_refresh(), system == &no_locks);
+    try {
+      const auto second = claim_checkpoints(there, *system, claim_of("run"));
+      FAIL();
+    } catch (const FailedPreconditionError& error) {
+      EXPECT_NE(std::string(error.what()).find("directory_lock = DirectoryLock::None"), std::string::npos)
+          << error.what();
+    }
+    CheckpointClaim unlocked = claim_of("run");
+    unlocked.directory_lock = DirectoryLock::None;
+    EXPECT_EQ(claim_checkpoints(there, *system, std::move(unlocked))->hold, nullptr);
+  }
+  EXPECT_EQ(log.count("I cannot lock run/.checkpoint_lock: no locks here; a lease in 'run' is used instead of a lock"),
+            2U);
+}
+
+TEST(CheckpointClaim, ALockFileThatWasRemovedIsMadeAgainWithAWarning) {
+  testing::LogLines log;
+  const support::TemporaryFolder folder;
+  FileSystem& disk = posix_file_system();
+  Graph here;
+  Graph there;
+  const auto claim = claim_checkpoints(here, disk, claim_of(folder.path()));
+  disk.remove_file(folder.file(".checkpoint_lock"));
+  claim->hold->confirm();
+  claim->hold->confirm();
+  EXPECT_EQ(log.count("was removed and is made again"), 1U);
+  EXPECT_THROW(static_cast<void>(claim_checkpoints(there, disk, claim_of(folder.path()))), FailedPreconditionError);
+  disk.remove_file(folder.file(".checkpoint_lock"));
+  const auto other = claim_checkpoints(there, disk, claim_of(folder.path()));
+  EXPECT_THROW(claim->hold->confirm(), FailedPreconditionError) << "another has it now";
 }
 
 TEST(CheckpointClaim, RemovesWhatAKilledWriterHasLeftAndNothingElse) {

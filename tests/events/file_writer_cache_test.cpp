@@ -44,7 +44,7 @@ TEST(FileWriterCache, FlushesAndClosesTheOthersWhereOneFails) {
   testing::MemoryFileSystem disk;
   testing::FaultyFileSystem faulty(disk);
   FixedClock clock;
-  FileWriterCache writers({.file_system = &faulty, .clock = &clock});
+  FileWriterCache writers({.on_error = EventErrors::Throw, .file_system = &faulty, .clock = &clock});
   faulty.set_callback([](testing::FileOperation, const std::string& path) {
     if (path.starts_with("a")) throw PermissionDeniedError("cannot write {}", path);
   });

@@ -24,6 +24,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/summary.hpp>
@@ -44,7 +45,9 @@ struct Disk {
   FaultyFileSystem faulty{memory};
   FixedClock clock{};
 
-  [[nodiscard]] FileWriterOptions options() { return {.flush_secs = 1h, .file_system = &faulty, .clock = &clock}; }
+  [[nodiscard]] FileWriterOptions options(EventErrors on_error = EventErrors::Throw) {
+    return {.flush_secs = 1h, .on_error = on_error, .file_system = &faulty, .clock = &clock};
+  }
 
   /// All events in all files but the versions, in the order of the files' numbers.
   [[nodiscard]] std::vector<Event> events() {
@@ -442,6 +445,57 @@ TEST(FileWriter, LogsInTheDestructorWhatNobodyWasToldOf) {
   }
   set_log_sink(before);
   EXPECT_TRUE(lines.starts_with("FileWriter of run: PermissionDenied: ")) << lines;
+}
+
+TEST(FileWriter, WarnsOnceCountsAndGoesOnByDefault) {
+  EXPECT_EQ(FileWriterOptions{}.on_error, EventErrors::Warn);
+  testing::LogLines log;
+  Disk disk;
+  FileWriter writer("run", disk.options(EventErrors::Warn));
+  writer.add_scalar("a", 1, 1);
+  writer.flush();
+  const std::string first = disk.files().at(0);
+  disk.memory.set_capacity(100);
+  writer.add_scalar("a", 1, 2);
+  writer.add_scalar("a", 1, 3);
+  writer.flush();
+  for (std::int64_t step = 4; step < 7; ++step) {
+    writer.add_scalar("a", 1, step);
+    writer.sync();
+  }
+  EXPECT_EQ(writer.lost_events(), 5U);
+  disk.memory.set_capacity(1'000'000);
+  writer.add_scalar("a", 1, 7);
+  writer.sync();
+  EXPECT_EQ(disk.steps(), (std::vector<std::int64_t>{1, 7}));
+  ASSERT_EQ(log.lines.size(), 1U);
+  EXPECT_TRUE(log.lines[0].starts_with("W FileWriter of run: ResourceExhausted: cannot write to " + first))
+      << log.lines[0];
+  EXPECT_NE(log.lines[0].find("2 events are lost"), std::string::npos) << log.lines[0];
+  EXPECT_NE(log.lines[0].find("EventErrors::Throw"), std::string::npos) << log.lines[0];
+  writer.close();
+  EXPECT_EQ(log.count("W FileWriter of run: 5 of 7 events were lost"), 1U);
+  EXPECT_EQ(log.lines.size(), 2U);
+}
+
+TEST(FileWriter, FailsNothingWhateverOperationFailsWhenItWarns) {
+  std::uint64_t operations = 1;
+  for (std::uint64_t n = 1; n <= operations; ++n) {
+    testing::LogLines log;
+    Disk disk;
+    disk.faulty.fail_at(n, ErrorCode::DataLoss);
+    FileWriter writer("run", disk.options(EventErrors::Warn));
+    for (const std::int64_t step : {1, 2}) {
+      writer.add_scalar("a", 1, step);
+      writer.sync();
+    }
+    writer.add_scalar("a", 1, 3);
+    writer.close();
+    operations = std::max(operations, disk.faulty.count());
+    EXPECT_EQ(log.count("The run goes on"), n <= disk.faulty.count() ? 1U : 0U) << n;
+    EXPECT_EQ(disk.steps().size() + writer.lost_events(), 3U) << n;
+  }
+  EXPECT_GE(operations, 8U);
 }
 
 TEST(FileWriter, RefusesOptionsThatMakeNoSense) {

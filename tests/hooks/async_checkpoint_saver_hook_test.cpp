@@ -380,6 +380,40 @@ TEST(AsyncCheckpointSaverHook, S18_ToleratedFailuresOnlyLeaveALogLine) {
   EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 3);
 }
 
+TEST(AsyncCheckpointSaverHook, TheFailureOfTheLastSaveIsThrownHoweverManyAreTolerated) {
+  for (const bool in_background : {false, true}) {
+    Training training;
+    training.add_saver({.save_steps = in_background ? 5 : 100, .tolerated_save_failures = 5});
+    training.start();
+    training.hook->wait_until_written();
+    training.slow_disk.fail_from(1, ErrorCode::ResourceExhausted);
+    training.run_and_wait(5);
+    EXPECT_THROW(training.end(), ResourceExhaustedError) << in_background;
+    EXPECT_EQ(training.hook->last_saved_step(), 0);
+    EXPECT_TRUE(training.told->lines().ends_with("a.save_failed 5: ResourceExhausted\na.end 5\n"));
+  }
+}
+
+TEST(AsyncCheckpointSaverHook, OnADiskWithoutLocksTheLeaseIsConfirmedBeforeEachCommit) {
+  Training training;
+  testing::FaultyFileSystem no_locks(training.disk);
+  no_locks.set_callback([](testing::FileOperation operation, const std::string& path) {
+    if (operation == testing::FileOperation::LockFile) throw UnimplementedError("cannot lock {}: no locks", path);
+  });
+  training.use_disk(no_locks);
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.disk.set_time(100);
+  training.run_and_wait(2);
+  EXPECT_EQ(training.disk.modification_time("run/.checkpoint_lease"), 100);
+  training.disk.write_file("run/.checkpoint_lease", "another's");
+  training.run_and_wait(2);
+  EXPECT_THROW(training.run(), FailedPreconditionError);
+  EXPECT_EQ(training.checkpoints(), (Lines{"run/model.ckpt-0", "run/model.ckpt-2"}));
+  EXPECT_THROW(training.end(), FailedPreconditionError);
+}
+
 TEST(AsyncCheckpointSaverHook, S28_AListenersStopCounts) {
   Training training;
   training.listener->stop_after = 2;

@@ -232,8 +232,8 @@ TEST(CheckpointInputPipelineHook, S29_AKilledTrainingEndsAsOneThatWasNotWherever
   }
 }
 
-TEST(CheckpointInputPipelineHook, S29_StepsBackToTheNewestModelThatHasItsInput) {
-  for (const bool damaged : {false, true}) {
+TEST(CheckpointInputPipelineHook, S29_ADamagedInputOfItsStepStepsTheModelBack) {
+  for (const char* damaged : {"run/input.ckpt-4.index", "run/input.ckpt-4.data-00000-of-00001"}) {
     support::LogLines log;
     support::Outside outside;
     {
@@ -241,45 +241,164 @@ TEST(CheckpointInputPipelineHook, S29_StepsBackToTheNewestModelThatHasItsInput) 
       training.start_training(2);
       training.train_steps(5);
     }
-    if (damaged) {
-      outside.disk.write_file("run/input.ckpt-4.index", "no index");
-    } else {
-      remove_checkpoint(outside.disk, "run/input.ckpt-4");
-    }
+    std::string bytes = outside.disk.contents(damaged);
+    bytes[3] = static_cast<char>(~bytes[3]);
+    outside.disk.write_file(damaged, bytes);
     Fed resumed(outside);
     resumed.start_training(2);
     EXPECT_EQ(resumed.step(), 2);
     ASSERT_EQ(resumed.report.skipped.size(), 1U);
-    EXPECT_NE(resumed.report.skipped[0].find("the input pipeline's state of its step cannot be had"),
+    EXPECT_NE(resumed.report.skipped[0].find("the position of the input pipeline at its step is damaged"),
               std::string::npos);
     resumed.train_steps(3);
     EXPECT_EQ(resumed.latest(), 4);
   }
 }
 
-TEST(CheckpointInputPipelineHook, S29_FailsWhereTheModelWasRestoredWithoutItsInput) {
+/// One life with the hook and one without it.
+void train_with_and_without(support::Outside& outside, int steps_with, int steps_without) {
+  {
+    Fed with(outside);
+    with.start_training(1);
+    with.train_steps(steps_with);
+    with.end();
+  }
+  Fed without(outside);
+  without.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1, .saver = without.saver}));
+  without.begin();
+  without.restore_newest();
+  without.create();
+  without.train_steps(steps_without);
+  without.end();
+}
+
+TEST(CheckpointInputPipelineHook, S29_AModelWithoutInputOfItsStepIsKeptAndTheInputGoesOnFromItsNewestEarlierFile) {
+  for (const int without : {1, 3, 20}) {  // two checkpoints are kept: after 20 steps none of them has its input
+    support::LogLines log;
+    support::Outside outside;
+    train_with_and_without(outside, 2, without);
+    const Lines before = input_files(outside);
+    static_cast<void>(log.take());
+    Fed again(outside);
+    again.start_training(1);
+    EXPECT_EQ(again.step(), 2 + without);
+    EXPECT_TRUE(again.report.skipped.empty());
+    EXPECT_EQ(input_files(outside), before);
+    again.train_steps(1);
+    EXPECT_EQ(again.latest(), 2);
+    EXPECT_EQ(log.count(fmt::format("W the model of step {} was restored from 'run', but run/input.ckpt-{} does not "
+                                    "exist: the input goes on from its position at step 2",
+                                    2 + without, 2 + without)),
+              1U);
+    EXPECT_EQ(log.count("W "), 1U);
+  }
+}
+
+TEST(CheckpointInputPipelineHook, AnInputFileIsDeletedWhenNoModelWouldBeRestoredWithIt) {
+  support::LogLines log;
+  support::Outside outside;
+  train_with_and_without(outside, 2, 20);
+  EXPECT_EQ(input_files(outside), (Lines{"input.ckpt-1.index", "input.ckpt-2.index"})) << "only a save with the hook";
+  Fed again(outside);
+  again.start_training(1);
+  again.train_steps(1);
+  EXPECT_EQ(input_files(outside), (Lines{"input.ckpt-2.index", "input.ckpt-23.index"})) << "model.ckpt-22 needs it";
+  again.train_steps(1);
+  EXPECT_EQ(input_files(outside), (Lines{"input.ckpt-23.index", "input.ckpt-24.index"}));
+}
+
+TEST(CheckpointInputPipelineHook, TheInputFileThatWasRestoredStaysUntilANewerOneIsCommitted) {
+  support::LogLines log;
+  support::Outside outside;
+  train_with_and_without(outside, 2, 20);
+  {
+    testing::FaultyFileSystem disk(outside.disk);
+    Fed killed(outside, &disk);
+    killed.use_disk(disk);
+    killed.start_training(1);
+    disk.set_callback([](FileOperation operation, const std::string& path) {
+      if (operation == FileOperation::Rename && path.ends_with(".index")) throw UnknownError("killed");
+    });
+    EXPECT_THROW(killed.train_steps(1), UnknownError);
+  }
+  Fed again(outside);
+  again.start_training(1);
+  EXPECT_EQ(again.step(), 22);
+  again.train_steps(1);
+  EXPECT_EQ(again.latest(), 2);
+}
+
+TEST(CheckpointInputPipelineHook, ADamagedEarlierInputIsSkippedForOneBeforeIt) {
+  support::LogLines log;
+  support::Outside outside;
+  train_with_and_without(outside, 2, 3);
+  outside.disk.write_file("run/input.ckpt-2.index", "no index");
+  Fed again(outside);
+  again.start_training(1);
+  EXPECT_EQ(again.step(), 5);
+  again.train_steps(1);
+  EXPECT_EQ(again.latest(), 1);
+  EXPECT_EQ(log.count("W input checkpoint run/input.ckpt-2 is skipped"), 1U);
+  EXPECT_EQ(log.count("the input goes on from its position at step 1"), 1U);
+}
+
+/// Restores while every operation of a kind on paths with `part` fails with `code`, the first `times` times.
+template <class Check>
+void restore_with_failures(FileOperation kind, const std::string& part, ErrorCode code, int times, Check check) {
   support::LogLines log;
   support::Outside outside;
   {
     Fed training(outside);
     training.start_training(2);
-    training.train_steps(3);
+    training.train_steps(5);
   }
-  remove_checkpoint(outside.disk, "run/input.ckpt-2");
-  Fed resumed(outside);
-  resumed.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .saver = resumed.saver}));
-  resumed.add(CheckpointInputPipelineHook());
-  resumed.begin();
-  resumed.saver->use(outside.disk, outside.clock);
-  resumed.saver->restore(resumed.model, "run/model.ckpt-2");
-  resumed.services.set_restored_from("run/model.ckpt-2");
-  resumed.create();
-  try {
-    resumed.train_steps(1);
-    FAIL();
-  } catch (const FailedPreconditionError& error) {
-    EXPECT_NE(std::string(error.what()).find("'run'"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("run/input.ckpt-2 is missing"), std::string::npos);
+  testing::FaultyFileSystem disk(outside.disk);
+  disk.set_callback([&](FileOperation operation, const std::string& path) {
+    if (operation == kind && path.find(part) != std::string::npos && times-- > 0)
+      throw_error(code, fmt::format("cannot read {}: it fails", path));
+  });
+  Fed resumed(outside, &disk);
+  resumed.use_disk(disk);
+  check(resumed);
+}
+
+TEST(CheckpointInputPipelineHook, S29_AnUnreadableInputStopsWithTheErrorAsTheModelsDataDoes) {
+  constexpr int kAlways = 1'000'000;
+  for (const char* part : {"input.ckpt-4.index", "input.ckpt-4.data", "model.ckpt-4.index", "model.ckpt-4.data"}) {
+    for (const ErrorCode code : {ErrorCode::PermissionDenied, ErrorCode::ResourceExhausted}) {
+      restore_with_failures(FileOperation::OpenReadable, part, code, kAlways, [&](Fed& resumed) {
+        try {
+          resumed.start_training(2);
+          FAIL() << part;
+        } catch (const Error& error) { EXPECT_EQ(error.code(), code) << error.what(); }
+      });
+    }
+    for (const FileOperation kind : {FileOperation::OpenReadable, FileOperation::Read, FileOperation::Size}) {
+      restore_with_failures(kind, part, ErrorCode::DataLoss, kAlways, [&](Fed& resumed) {
+        try {
+          resumed.start_training(2);
+          FAIL() << part;
+        } catch (const UnknownError& error) {
+          EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+          EXPECT_NE(std::string(error.what()).find("this happened twice"), std::string::npos) << error.what();
+        }
+      });
+    }
+  }
+}
+
+TEST(CheckpointInputPipelineHook, S29_ADeviceThatFailsOnceIsAskedAgain) {
+  for (const char* part : {"input.ckpt-4.index", "input.ckpt-4.data", "model.ckpt-4.index", "model.ckpt-4.data"}) {
+    for (const FileOperation kind :
+         {FileOperation::OpenReadable, FileOperation::Read, FileOperation::Size, FileOperation::Exists}) {
+      restore_with_failures(kind, part, ErrorCode::DataLoss, 1, [&](Fed& resumed) {
+        resumed.start_training(2);
+        EXPECT_EQ(resumed.step(), 4) << part;
+        EXPECT_TRUE(resumed.report.skipped.empty());
+        resumed.train_steps(1);
+        EXPECT_EQ(resumed.latest(), 4) << part;
+      });
+    }
   }
 }
 
@@ -305,8 +424,10 @@ TEST(CheckpointInputPipelineHook, IsAddedToATrainingThatWentWithoutIt) {
     first.start_training(2);
     EXPECT_EQ(first.step(), 2);
     first.train_steps(2);
-    EXPECT_EQ(first.latest(), 1) << "the input starts anew";
-    EXPECT_EQ(log.count("W 'run' was trained without input checkpoints until step 2: the input starts anew."), 1U);
+    EXPECT_EQ(first.latest(), 1) << "the input starts from the beginning";
+    EXPECT_EQ(log.count("W the model of step 2 was restored from 'run', but run/input.ckpt-2 does not exist, nor an "
+                        "earlier one: the input starts from the beginning, as at step 0"),
+              1U);
   }
   Fed second(outside);
   second.start_training(2);

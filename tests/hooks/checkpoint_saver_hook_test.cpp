@@ -12,10 +12,12 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 
@@ -437,6 +439,8 @@ TEST(CheckpointSaverHook, S13_SavesAVetoedModelAsSoonAsItIsGoodAgain) {
 TEST(CheckpointSaverHook, S18_AFailedSaveFailsTheRunAndIsTriedAgainAtTheEnd) {
   support::LogLines log;
   Alone training;
+  FileWriterCache writers({.on_error = EventErrors::Throw, .file_system = &training.disk, .clock = &training.clock});
+  training.services = HookServices(training.disk, training.clock, writers);
   const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
   CheckpointSaverHook& hook = training.add_saver({.save_steps = 2, .listeners = {listener}});
   training.start();
@@ -467,6 +471,75 @@ TEST(CheckpointSaverHook, S18_ToleratesAsManyFailuresInARowAsAllowed) {
   training.disk.set_capacity(100);
   training.run(2);
   EXPECT_THROW(training.run(), ResourceExhaustedError);
+}
+
+TEST(CheckpointSaverHook, TheFailureOfTheLastSaveIsThrownHoweverManyAreTolerated) {
+  support::LogLines log;
+  Alone training;
+  const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
+  CheckpointSaverHook& hook =
+      training.add_saver({.save_steps = 100, .listeners = {listener}, .tolerated_save_failures = 5});
+  training.start();
+  training.run(5);
+  training.disk.set_capacity(100);
+  EXPECT_THROW(training.end(), ResourceExhaustedError);
+  EXPECT_EQ(hook.last_saved_step(), 0);
+  EXPECT_TRUE(training.told->lines().ends_with("a.before_save 5\na.save_failed 5: ResourceExhausted\na.end 5\n"));
+  Saved next(static_cast<support::Outside&>(training));
+  next.add_saver({.save_steps = 2});
+  EXPECT_NO_THROW(next.begin()) << "the directory is free";
+}
+
+TEST(CheckpointSaverHook, CloseThrowsTheFailureOfTheLastSaveHoweverManyAreTolerated) {
+  support::LogLines log;
+  support::Outside outside;
+  LoopSession loop;
+  auto session = monitored_training_session(
+      loop, {.checkpoint_dir = "run",
+             .save_summaries_steps = 0,
+             .log_step_count_steps = 0,
+             .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .tolerated_save_failures = 5})},
+             .file_system = &outside.disk,
+             .clock = &outside.clock});
+  outside.disk.set_capacity(100);
+  for (int i = 0; i < 5; ++i) session.run([] {});
+  EXPECT_THROW(session.close(), ResourceExhaustedError);
+  EXPECT_EQ(support::newest_saved_step(outside.disk, "run"), 0);
+}
+
+TEST(CheckpointSaverHook, AFullDiskDoesNotEndARunThatToleratesFailedSaves) {
+  support::LogLines log;
+  support::Outside outside;
+  LoopSession loop;
+  auto session = monitored_training_session(
+      loop, {.checkpoint_dir = "run",
+             .save_summaries_steps = 1,
+             .log_step_count_steps = 1,
+             .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .tolerated_save_failures = 50})},
+             .file_system = &outside.disk,
+             .clock = &outside.clock});
+  outside.disk.set_capacity(100);
+  for (int i = 0; i < 9; ++i) session.run([&] { outside.advance_clock(1); });
+  outside.disk.set_capacity(1'000'000);
+  session.close();
+  EXPECT_EQ(support::newest_saved_step(outside.disk, "run"), 9);
+  EXPECT_EQ(log.count("The run goes on"), 1U);
+  EXPECT_EQ(log.count("events were lost, because"), 1U);
+}
+
+TEST(CheckpointSaverHook, AFullDiskAtTheStartDoesNotEndARunThatToleratesFailedSaves) {
+  support::LogLines log;
+  support::Outside outside;
+  outside.disk.set_capacity(0);
+  LoopSession loop;
+  auto session = monitored_training_session(
+      loop, {.checkpoint_dir = "run",
+             .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .tolerated_save_failures = 50})},
+             .file_system = &outside.disk,
+             .clock = &outside.clock});
+  for (int i = 0; i < 4; ++i) session.run([] {});
+  EXPECT_EQ(log.count("E CheckpointSaverHook: run/graph.pbtxt could not be written"), 1U);
+  EXPECT_THROW(session.close(), ResourceExhaustedError);
 }
 
 TEST(CheckpointSaverHook, S18_TheFailedSaveIsTheErrorWhateverListenersThrowOnHearingOfIt) {
@@ -502,7 +575,7 @@ TEST(CheckpointSaverHook, EventsThatCouldNotBeWrittenAreTheErrorOfTheEnd) {
   support::LogLines log;
   Alone training;
   testing::FaultyFileSystem events_disk(training.disk);
-  FileWriterCache writers({.file_system = &events_disk, .clock = &training.clock});
+  FileWriterCache writers({.on_error = EventErrors::Throw, .file_system = &events_disk, .clock = &training.clock});
   training.services = HookServices(training.disk, training.clock, writers);
   training.add_saver({.save_steps = 2});
   training.start();
@@ -554,6 +627,93 @@ TEST(CheckpointSaverHook, S14_TheDirectoryIsFreeAgainWhenTheSessionHasEnded) {
   EXPECT_THROW(second.begin(training.graph), InvalidArgumentError);
   first.abort(nullptr);
   EXPECT_NO_THROW(second.begin(training.graph));
+}
+
+/// A training whose disk has no locks.
+struct Unlockable : support::Outside, Saved {
+  Unlockable() : Saved(static_cast<support::Outside&>(*this)) {
+    no_locks.set_callback([](testing::FileOperation operation, const std::string& path) {
+      if (operation == testing::FileOperation::LockFile) throw UnimplementedError("cannot lock {}: no locks", path);
+    });
+    use_disk(no_locks);
+  }
+  void let_pass(double seconds) {
+    advance_clock(seconds);
+    disk.set_time(time += seconds);
+  }
+  [[nodiscard]] double refreshed() { return disk.modification_time("run/.checkpoint_lease"); }
+
+  testing::LogLines log;
+  testing::FaultyFileSystem no_locks{disk};
+  double time = 0;
+};
+
+TEST(CheckpointSaverHook, OnADiskWithoutLocksALeaseIsRefreshedAtEachSaveAndEachMinute) {
+  Unlockable training;
+  training.add_saver({.save_steps = 4});
+  training.start();
+  std::vector<double> refreshed;
+  for (int i = 0; i < 6; ++i) {
+    training.let_pass(40);
+    training.run();
+    refreshed.push_back(training.refreshed());
+  }
+  EXPECT_EQ(refreshed, (std::vector<double>{0, 80, 80, 160, 160, 240}));
+  training.end();
+  EXPECT_EQ(training.saved(), 6);
+  EXPECT_FALSE(training.disk.exists("run/.checkpoint_lease"));
+}
+
+TEST(CheckpointSaverHook, CommitsNothingIfAnotherMachineTakesTheDirectoryWhileTheDataIsWritten) {
+  Unlockable training;
+  testing::FaultyFileSystem slow(static_cast<FileSystem&>(training.no_locks));
+  slow.set_callback([&](testing::FileOperation operation, const std::string& path) {
+    if (operation == testing::FileOperation::CreateWritable && path.find("model.ckpt-2.data") != std::string::npos)
+      training.disk.write_file("run/.checkpoint_lease", "another's");
+  });
+  training.add_saver({.save_steps = 2, .saver = std::make_shared<Saver>(SaverOptions{.file_system = &slow})});
+  training.start();
+  const Lines before = training.disk.files();
+  training.run();
+  EXPECT_THROW(training.run(), FailedPreconditionError);
+  EXPECT_EQ(training.disk.files(), before);
+  EXPECT_THROW(training.end(), FailedPreconditionError);
+}
+
+TEST(CheckpointSaverHook, SavesNothingMoreIfAnotherMachineHasTakenTheDirectory) {
+  Unlockable training;
+  training.add_saver({.save_steps = 2, .tolerated_save_failures = 10});
+  training.start();
+  training.run(2);
+  training.disk.write_file("run/.checkpoint_lease",
+                           detail::lease_text({.process = {.host = "elsewhere", .boot = "b", .pid = 17, .start = "1"},
+                                               .id = "00000000000000aa"}));
+  const Lines before = training.disk.files();
+  training.run(2);
+  EXPECT_EQ(training.log.count("now belongs to process 17 on elsewhere"), 1U);
+  EXPECT_THROW(training.end(), FailedPreconditionError);
+  EXPECT_EQ(training.saved(), 2);
+  EXPECT_EQ(training.disk.files(), before);
+}
+
+TEST(CheckpointSaverHook, TheDirectoryIsNotLockedOnRequest) {
+  support::LogLines log;
+  support::Outside outside;
+  const auto train = [&](LoopSession& loop, DirectoryLock lock) {
+    return monitored_training_session(loop, {.checkpoint_dir = "run",
+                                             .save_checkpoint_steps = 2,
+                                             .directory_lock = lock,
+                                             .file_system = &outside.disk,
+                                             .clock = &outside.clock});
+  };
+  LoopSession one;
+  LoopSession two;
+  auto first = train(one, DirectoryLock::Auto);
+  EXPECT_THROW(static_cast<void>(train(two, DirectoryLock::Auto)), FailedPreconditionError);
+  LoopSession three;
+  auto third = train(three, DirectoryLock::None);
+  third.close();
+  first.close();
 }
 
 TEST(CheckpointSaverHook, S21_EventsAreInTheFileBeforeTheCheckpointIs) {

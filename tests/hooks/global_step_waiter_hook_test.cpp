@@ -73,6 +73,22 @@ TEST(GlobalStepWaiterHook, X51_S24_ARequestFromAnotherThreadWakesIt) {
   EXPECT_TRUE(process.should_stop());
 }
 
+TEST(GlobalStepWaiterHook, WaitsWithoutACoordinatorToo) {
+  support::Process process;
+  support::LogLines log;
+  process.clock.auto_advance(true);
+  GlobalStepWaiterHook hook({.wait_until_step = 300, .timeout = 3s});
+  hook.attach(process.services);
+  hook.begin(process.graph);
+  process.script.before_each_run = [&] { process.set_step(process.step() + 100); };
+  const RunRequest request;
+  SessionRunContext context(process.model, request, process.clock, nullptr);
+  const Duration began = process.clock.monotonic_now();
+  EXPECT_TRUE(hook.before_run(context).fetches.empty());
+  EXPECT_EQ(process.step(), 300);
+  EXPECT_EQ(process.clock.monotonic_now() - began, 1s);
+}
+
 TEST(GlobalStepWaiterHook, S24_GivesUpAfterTheTimeout) {
   Waiting process({.wait_until_step = 10, .timeout = 3s});
   const Duration began = process.clock.monotonic_now();

@@ -133,5 +133,17 @@ TEST(ProfilerHook, X45_NeedsAGlobalStep) {
   EXPECT_THROW(hook.begin(graph), FailedPreconditionError);
 }
 
+TEST(ProfilerHook, AFullDiskCostsTheTimelineAndNotTheRun) {
+  support::LogLines log;
+  Profiled training({.save_steps = 1});
+  training.run();
+  training.disk.set_capacity(0);
+  training.run();
+  EXPECT_EQ(training.timelines(), Lines{});
+  EXPECT_EQ(log.count("W ProfilerHook: run/timeline-2.json could not be written"), 1U);
+  training.end();
+  EXPECT_EQ(log.count("1 of 1 events were lost"), 1U);
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -4,19 +4,22 @@
 #include <trainhook/io/posix_file_system.hpp>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include <trainhook/core/error.hpp>
+#include <temporary_folder.hpp>
 
-#include "temporary_folder.hpp"
+#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {
@@ -29,6 +32,7 @@ TEST(PosixFileSystem, MapsTheSystemsErrors) {
   EXPECT_EQ(code_of(EEXIST), ErrorCode::AlreadyExists);
   for (int full : {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, EFBIG})
     EXPECT_EQ(code_of(full), ErrorCode::ResourceExhausted) << full;
+  for (int absent : {ENOSYS, EOPNOTSUPP, ENOLCK}) EXPECT_EQ(code_of(absent), ErrorCode::Unimplemented) << absent;
   EXPECT_EQ(code_of(EIO), ErrorCode::DataLoss);
   EXPECT_EQ(code_of(9999), ErrorCode::Unknown);
 }
@@ -76,6 +80,63 @@ TEST(PosixFileSystem, CurrentDirectoryNeedsNoMaking) {
   EXPECT_NO_THROW(posix_file_system().make_directories(""));
   EXPECT_NO_THROW(posix_file_system().make_directories("/"));
   EXPECT_NO_THROW(posix_file_system().sync_directory("."));
+}
+
+/// A child that was forked and calls no exec, until it is destroyed.
+class ForkedChild {
+ public:
+  explicit ForkedChild(const FileLock* lock = nullptr) {
+    if (::pipe(to_child_) != 0 || ::pipe(from_child_) != 0) throw std::runtime_error("no pipes");
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    const char told = lock != nullptr && lock->is_current() ? 'y' : 'n';
+    static_cast<void>(::write(from_child_[1], &told, 1));
+    ::close(to_child_[1]);
+    char end = 0;
+    static_cast<void>(::read(to_child_[0], &end, 1));  // until the parent closes its end
+    ::_exit(0);
+  }
+  ForkedChild(const ForkedChild&) = delete;
+  ForkedChild& operator=(const ForkedChild&) = delete;
+  ~ForkedChild() {
+    for (const int end : {to_child_[0], to_child_[1], from_child_[0], from_child_[1]}) ::close(end);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  /// What the child says of the lock. It has left all locks by then.
+  [[nodiscard]] bool has_lock() const {
+    char told = 0;
+    static_cast<void>(::read(from_child_[0], &told, 1));
+    return told == 'y';
+  }
+
+ private:
+  int to_child_[2] = {};
+  int from_child_[2] = {};
+  pid_t pid_ = 0;
+};
+
+TEST(PosixFileSystem, AForkedChildDoesNotKeepALock) {
+  const support::TemporaryFolder folder;
+  std::unique_ptr<FileLock> lock = posix_file_system().lock_file(folder.file("lock"));
+  const ForkedChild child(lock.get());
+  EXPECT_FALSE(child.has_lock());
+  EXPECT_TRUE(lock->is_current());
+  EXPECT_THROW(static_cast<void>(posix_file_system().lock_file(folder.file("lock"))), FailedPreconditionError)
+      << "the parent still has it";
+  lock.reset();
+  EXPECT_NO_THROW(static_cast<void>(posix_file_system().lock_file(folder.file("lock"))));
+}
+
+TEST(PosixFileSystem, ALockSaysWhetherItsFileIsStillThere) {
+  const support::TemporaryFolder folder;
+  const std::unique_ptr<FileLock> lock = posix_file_system().lock_file(folder.file("lock"));
+  EXPECT_TRUE(lock->is_current());
+  posix_file_system().remove_file(folder.file("lock"));
+  EXPECT_FALSE(lock->is_current());
+  const std::unique_ptr<FileLock> other = posix_file_system().lock_file(folder.file("lock"));
+  EXPECT_FALSE(lock->is_current());
+  EXPECT_TRUE(other->is_current());
 }
 
 }  // namespace

@@ -452,15 +452,66 @@ TEST(LoopSession, SaysWhatItCannotCompute) {
   EXPECT_THROW((void)loop.run(foreign), InvalidArgumentError);
 }
 
-TEST(LoopSession, TellsATracedRunHowLongTheStepTook) {
+TEST(LoopSession, TellsATracedRunHowLongTheStepTookAtEveryTraceLevel) {
   LoopSession loop;
-  const RunOptions full{.trace_level = TraceLevel::Full};
-  RunMetadata metadata;
   const auto step = [] {};
-  for (int i = 0; i < 2; ++i) loop.execute({.options = &full, .metadata = &metadata, .step = step}, {});
-  ASSERT_EQ(metadata.node_stats.size(), 1U);
-  EXPECT_EQ(metadata.node_stats[0].node_name, "step");
-  EXPECT_LE(metadata.node_stats[0].start_micros, metadata.node_stats[0].end_micros);
+  for (const TraceLevel level : {TraceLevel::Software, TraceLevel::Hardware, TraceLevel::Full}) {
+    const RunOptions options{.trace_level = level};
+    RunMetadata metadata;
+    for (int i = 0; i < 2; ++i) loop.execute({.options = &options, .metadata = &metadata, .step = step}, {});
+    ASSERT_EQ(metadata.node_stats.size(), 1U);
+    EXPECT_EQ(metadata.node_stats[0].node_name, "step");
+    EXPECT_LE(metadata.node_stats[0].start_micros, metadata.node_stats[0].end_micros);
+  }
+}
+
+/// A loop with a variable, a value that is computed from it, and the runs that are made inside a run.
+struct NestedRuns {
+  LoopSession loop;
+  float weight = 1;
+  Variable variable = loop.variable("weight", weight);
+  Output twice = loop.value("twice", [this] { return 2 * weight; });
+  Output fed = loop.value("fed", [] { return 0.0F; });
+  Output step = *get_or_create_global_step_read(loop.graph());
+};
+
+TEST(LoopSession, ARunInsideAStepLeavesTheOuterRunAlone) {
+  NestedRuns nested;
+  float seen = 0;
+  std::int64_t step_seen = -1;
+  const auto body = [&] {
+    nested.weight = 5;
+    seen = nested.loop.run(nested.fed, {{nested.fed, 8.0F}}).scalar<float>();
+    nested.loop.run([&] { nested.weight = 6; });
+    step_seen = nested.loop.run(nested.step).scalar<std::int64_t>();
+  };
+  const std::array fetches{Fetch(nested.twice), Fetch(nested.fed), Fetch(nested.step), Fetch(nested.variable)};
+  const std::array feeds{Feed{nested.fed, 7.0F}};
+  std::array<Tensor, 4> results;
+  nested.loop.execute({.fetches = fetches, .feeds = feeds, .step = body}, results);
+  EXPECT_EQ(seen, 8);
+  EXPECT_EQ(step_seen, 1);
+  EXPECT_EQ(results[0].scalar<float>(), 12);
+  EXPECT_EQ(results[1].scalar<float>(), 7) << "what was fed to the outer run";
+  EXPECT_EQ(results[2].scalar<std::int64_t>(), 0) << "as it was before the outer step";
+  EXPECT_EQ(results[3].scalar<float>(), 6);
+  EXPECT_EQ(nested.loop.global_step(), 2);
+}
+
+TEST(LoopSession, ARunInsideAValueLeavesTheOuterRunAlone) {
+  NestedRuns nested;
+  int reads = 0;
+  const Output counted = nested.loop.value("counted", [&] { return static_cast<float>(++reads); });
+  const Output inner = nested.loop.value("inner", [&] {
+    EXPECT_EQ(nested.loop.run(counted).scalar<float>(), 2);
+    EXPECT_THROW(nested.loop.run(counted, {{counted, std::int64_t{1}}}), InvalidArgumentError);
+    return 100 + nested.loop.run(nested.twice).scalar<float>();
+  });
+  const std::array<Tensor, 4> results = nested.loop.run({nested.twice, counted, inner, counted});
+  EXPECT_EQ(results[0].scalar<float>(), 2);
+  EXPECT_EQ(results[1].scalar<float>(), 1);
+  EXPECT_EQ(results[2].scalar<float>(), 102);
+  EXPECT_EQ(results[3].scalar<float>(), 1) << "read once in this run";
 }
 
 TEST(LoopSession, AllocatesNothingInTheSteadyState) {

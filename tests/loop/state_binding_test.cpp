@@ -4,9 +4,12 @@
 #include <trainhook/loop/state_binding.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <locale>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -43,6 +46,73 @@ TEST(StateBinding, LetsEveryStandardGeneratorGoOnWhereItWas) {
   expect_goes_on(std::ranlux24(4));
   expect_goes_on(std::ranlux48(5));
   expect_goes_on(std::knuth_b(6));
+}
+
+TEST(StateBinding, LetsAdaptorsOfAdaptorsGoOn) {
+  expect_goes_on(std::independent_bits_engine<std::ranlux24, 17, std::uint32_t>(1));
+  expect_goes_on(std::shuffle_order_engine<std::discard_block_engine<std::mt19937, 9, 7>, 12>(2));
+}
+
+/// Whether the generator takes its own text with one word replaced. Words count from the back if `at` is negative.
+template <class Generator>
+bool takes(Generator generator, int at, const std::string& word) {
+  (void)generator();
+  const StateBinding binding = detail::state_of("g", generator);
+  std::istringstream text(binding.save().template data<std::string>()[0]);
+  std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+  words.at(at < 0 ? words.size() - static_cast<std::size_t>(-at) : static_cast<std::size_t>(at)) = word;
+  std::string hostile;
+  for (const std::string& each : words) hostile += each + ' ';
+  hostile.pop_back();
+  const Generator before = generator;
+  try {
+    load(binding, Tensor(hostile));
+  } catch (const DataLossError&) {
+    EXPECT_EQ(generator, before);
+    return false;
+  }
+  for (int i = 0; i < 2000; ++i) (void)generator();
+  return true;
+}
+
+TEST(StateBinding, RefusesNumbersThatAnEngineCannotHave) {
+  const std::string huge = "18446744073709551615";
+  // The place in the table.
+  EXPECT_TRUE(takes(std::mt19937(), -1, "624"));
+  EXPECT_FALSE(takes(std::mt19937(), -1, "625"));
+  EXPECT_FALSE(takes(std::mt19937_64(), -1, huge));
+  EXPECT_TRUE(takes(std::ranlux48_base(), -1, "11"));
+  EXPECT_FALSE(takes(std::ranlux48_base(), -1, "12"));
+  EXPECT_FALSE(takes(std::ranlux24_base(), -1, huge));
+  EXPECT_FALSE(takes(std::ranlux24_base(), -1, "-1"));
+  // The carry.
+  EXPECT_TRUE(takes(std::ranlux48_base(), -2, "1"));
+  EXPECT_FALSE(takes(std::ranlux48_base(), -2, "2"));
+  // What a discard block has used.
+  EXPECT_TRUE(takes(std::ranlux48(), -1, "11"));
+  EXPECT_FALSE(takes(std::ranlux48(), -1, "12"));
+  EXPECT_FALSE(takes(std::ranlux24(), -1, huge)) << "discards for ever";
+  // The number from which a shuffled engine computes an index, and its table.
+  EXPECT_TRUE(takes(std::knuth_b(), -1, "2147483646"));
+  EXPECT_FALSE(takes(std::knuth_b(), -1, "2147483647"));
+  EXPECT_FALSE(takes(std::knuth_b(), -1, huge));
+  EXPECT_FALSE(takes(std::knuth_b(), 1, huge));
+  // Words of the state.
+  EXPECT_FALSE(takes(std::mt19937(), 0, "4294967296"));
+  EXPECT_TRUE(takes(std::mt19937_64(), 0, huge));
+  EXPECT_FALSE(takes(std::ranlux48_base(), 0, "281474976710656"));
+  EXPECT_FALSE(takes(std::minstd_rand(), 0, "2147483647"));
+  EXPECT_FALSE(takes(std::minstd_rand(), 0, "0")) << "gives nothing but zeros";
+  EXPECT_FALSE(takes(std::minstd_rand(), 0, "1x"));
+  // Engines inside of adaptors.
+  EXPECT_FALSE(takes(std::independent_bits_engine<std::ranlux24, 17, std::uint32_t>(), -2, huge));
+  EXPECT_FALSE(takes(std::shuffle_order_engine<std::discard_block_engine<std::mt19937, 9, 7>, 12>(), 624, "625"));
+}
+
+TEST(StateBinding, RefusesALengthThatNoMemoryHasRoomFor) {
+  std::discrete_distribution<int> distribution({1, 2, 3});
+  const StateBinding binding = detail::state_of("d", distribution);
+  EXPECT_THROW(load(binding, Tensor("4611686018427387904 0.5")), DataLossError);
 }
 
 TEST(StateBinding, KeepsTheNumberThatANormalDistributionHasInReserve) {

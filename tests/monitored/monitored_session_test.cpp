@@ -377,11 +377,11 @@ TEST_F(MonitoredSessionTest, TheDestructorClosesWhileTheEndOfInputUnwinds) {
   EXPECT_TRUE(trace->lines().ends_with("a.end\n"));
 }
 
-TEST_F(MonitoredSessionTest, X02_S1_S42_HooksThatBeganHearAbortWhenALaterBeginThrows) {
+TEST_F(MonitoredSessionTest, X02_S1_S42_AHookWhoseBeginThrowsAndThoseThatBeganHearAbort) {
   const auto b = hook("b");
   b->act["begin"] = throwing("b cannot begin");
   EXPECT_THROW(Session(creator(), options({hook("a"), b, hook("c")})), std::runtime_error);
-  EXPECT_EQ(trace->lines(), "a.begin\nb.begin\na.abort b cannot begin\n");
+  EXPECT_EQ(trace->lines(), "a.begin\nb.begin\nb.abort b cannot begin\na.abort b cannot begin\n");
   EXPECT_EQ(script.sessions, 0);
 }
 
@@ -466,7 +466,7 @@ TEST_F(MonitoredSessionTest, X27_S11_AThreadsOtherErrorStopsTheLoopAndComesOutOf
   a->last_coordinator->request_stop(std::make_exception_ptr(InternalError("worker broke")));
   EXPECT_TRUE(session.should_stop());
   EXPECT_THROW(session.close(), InternalError);
-  EXPECT_TRUE(trace->lines().ends_with("a.end\n"));
+  EXPECT_TRUE(trace->lines().ends_with("a.after_create_session\na.abort Internal: worker broke\n"));
 }
 
 TEST_F(MonitoredSessionTest, S44_TheEndOfInputOfAThreadIsACleanEnd) {
@@ -553,7 +553,7 @@ TEST_F(MonitoredSessionTest, M070_AThreadsErrorLetsTheNextRunWorkAndComesOutAtTh
                               }),
                std::runtime_error);
   EXPECT_EQ(script.runs, 1);
-  EXPECT_TRUE(trace->lines().ends_with("a.after_run 0\na.end\n"));
+  EXPECT_TRUE(trace->lines().ends_with("a.after_run 0\na.abort a thread wants to stop\n"));
 }
 
 TEST_F(MonitoredSessionTest, ASessionThatIsLostForGoodEndsByAbort) {

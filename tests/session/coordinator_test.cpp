@@ -107,6 +107,22 @@ TEST(Coordinator, AThreadThatThrowsStopsTheOthersAndJoinThrowsItsError) {
   EXPECT_EQ(message_of(coordinator.error()), "First");
 }
 
+TEST(Coordinator, AThreadsErrorIsRecordedBeforeItsStopIsHeard) {
+  Coordinator coordinator;
+  std::promise<std::stop_token> token;
+  std::promise<std::string> seen;
+  coordinator.start_thread([&](std::stop_token stop) {
+    token.set_value(std::move(stop));
+    coordinator.wait_for_stop();
+  });
+  const std::stop_callback on_stop(token.get_future().get(), [&] {  // called in the thread that fails
+    seen.set_value(coordinator.should_stop() ? message_of(coordinator.error()) : "no stop");
+  });
+  coordinator.start_thread([](std::stop_token) { throw std::runtime_error("First"); });
+  EXPECT_EQ(seen.get_future().get(), "First");
+  EXPECT_EQ(thrown_by([&] { coordinator.join(); }), "First");
+}
+
 TEST(Coordinator, C08_C09_JoinThrowsTheFirstOfSeveralErrors) {
   Coordinator coordinator;
   std::promise<void> first_has_reported;

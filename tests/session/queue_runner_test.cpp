@@ -25,8 +25,11 @@ class QueueEngine {
     const std::string& name = request.fetches[0].node().name();
     std::unique_lock lock(mutex);
     if (name == "enqueue") {
+      has_begun = true;
+      changed.notify_all();
       if (size == limit) std::rethrow_exception(end);
-      changed.wait(lock, [&] { return size < capacity || cancelled; });
+      changed.wait(lock, [&] { return size < capacity || cancelled || breaks; });
+      if (breaks) std::rethrow_exception(end);
       if (cancelled) throw CancelledError("the queue was cancelled");
       ++size;
     } else if (name == "close") {
@@ -41,9 +44,13 @@ class QueueEngine {
   void load(std::span<const NamedTensor>) {}
   void close() {}
 
-  void wait_until_size(int wanted) {
+  template <class Condition>
+  void wait_until(Condition is_true) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return size == wanted; });
+    changed.wait(lock, is_true);
+  }
+  void wait_until_size(int wanted) {
+    wait_until([&] { return size == wanted; });
   }
 
  private:
@@ -61,6 +68,8 @@ class QueueEngine {
   std::exception_ptr end;
   int closes = 0;
   bool cancelled = false;
+  bool breaks = false;
+  bool has_begun = false;
 };
 
 TEST(QueueRunner, FillsTheQueueUntilAStopIsRequestedThenCancelsWhoIsBlocked) {
@@ -103,6 +112,23 @@ TEST(QueueRunner, AnotherErrorStopsTheCoordinator) {
   EXPECT_THROW(coordinator.join(), DataLossError);
   EXPECT_EQ(engine.closes, 0);
   EXPECT_TRUE(engine.cancelled);
+}
+
+TEST(QueueRunner, AnErrorThatIsNoCancellationCountsAfterTheStopToo) {
+  QueueEngine engine;
+  engine.capacity = 0;
+  const QueueRunner runner({.enqueue_ops = {engine.enqueue}});
+  Coordinator coordinator;
+  runner.create_threads(engine, coordinator);
+  engine.wait_until([&] { return engine.has_begun; });
+  coordinator.request_stop();
+  {
+    const std::scoped_lock lock(engine.mutex);
+    engine.end = std::make_exception_ptr(DataLossError("the file is torn"));
+    engine.breaks = true;
+  }
+  engine.changed.notify_all();
+  EXPECT_THROW(coordinator.join(), DataLossError);
 }
 
 TEST(QueueRunner, NeedsSomethingToRun) {

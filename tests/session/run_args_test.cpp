@@ -104,6 +104,15 @@ TEST(RunOptions, MergeTakesTheLargerAndTheUnion) {
   EXPECT_EQ(a.debug_tensor_watch_opts, (std::vector<std::string>{"A", "B"}));
 }
 
+TEST(RunRequest, IsTracedAtEveryLevelAboveNone) {
+  RunMetadata metadata;
+  for (const TraceLevel level : {TraceLevel::None, TraceLevel::Software, TraceLevel::Hardware, TraceLevel::Full}) {
+    const RunOptions options{.trace_level = level};
+    const RunRequest request{.options = &options, .metadata = &metadata};
+    EXPECT_EQ(request.is_traced(), level != TraceLevel::None);
+  }
+}
+
 TEST(RunOptions, MergeKeepsWhatTheOtherDoesNotAskFor) {
   RunOptions a{
       .trace_level = TraceLevel::Full, .timeout = 60s, .inter_op_thread_pool = 2, .output_partition_graphs = true};

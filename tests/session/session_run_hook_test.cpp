@@ -69,6 +69,16 @@ TEST(SessionRunHook, HasAnEmptyBodyForEveryCallback) {
   static_assert(noexcept(hook.abort(nullptr)));
 }
 
+TEST(SessionRunHook, BelongsToOneSessionAtATimeAndACopyToNone) {
+  Counting hook({.depth = 1});
+  EXPECT_TRUE(hook.claim());
+  EXPECT_FALSE(hook.claim());
+  Counting copy = hook;
+  EXPECT_TRUE(copy.claim());
+  hook.release();
+  EXPECT_TRUE(hook.claim());
+}
+
 TEST(SessionRunHook, AnIdleStepAllocatesNothing) {
   support::EngineDouble<true> engine;
   testing::ManualClock clock;

@@ -28,7 +28,8 @@ struct BundleReaderOptions {
 
 /// An open checkpoint. The constructor checks everything but the tensors' own checksums: the index and its checksums,
 /// each entry, and that every shard is there and long enough. Its files stay open, so that a checkpoint that is deleted
-/// meanwhile can still be read. Any number of threads may read at once.
+/// meanwhile can still be read. Any number of threads may read at once. A read that fails is tried once more; if the
+/// device fails again, that is an UnknownError, because it does not mean that the checkpoint is damaged.
 class BundleReader {
  public:
   /// The tensors by name.

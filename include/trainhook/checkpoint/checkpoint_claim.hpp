@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/checkpoint/directory_hold.hpp>
+#include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -36,14 +38,15 @@ class CheckpointCompanion {
   [[nodiscard]] virtual Commit take(SessionRef session, std::int64_t global_step) = 0;
 };
 
-/// Marks a directory as used by one saver hook, from `begin` until its session ends, and holds the directory's lock, so
-/// that no other process saves there. Other hooks find it through the graph and may add companions.
+/// Marks a directory as used by one saver hook, from `begin` until its session ends, and holds the directory, so that
+/// no other process saves there. Other hooks find it through the graph and may add companions.
 struct CheckpointClaim {
   std::string directory{};
   std::string basename{};
   std::string hook{};  ///< the type of the hook
+  DirectoryLock directory_lock = DirectoryLock::Auto;
   std::vector<std::shared_ptr<CheckpointCompanion>> companions{};
-  std::unique_ptr<FileLock> lock{};
+  std::unique_ptr<DirectoryHold> hold{};  ///< null without a lock
 };
 
 /// The claims that are held now, oldest first.

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
@@ -19,8 +21,8 @@
 namespace trainhook::detail {
 
 /// Bundles `<basename>-<step>` in the model's directory, with a state file that lists them. Each is committed before
-/// the model checkpoint of its step (after a kill between the two there is one more, which is harmless) and deleted
-/// together with it.
+/// the model checkpoint of its step; after a kill between the two there is one more, which is harmless. A save deletes
+/// those that no model checkpoint of the directory would be restored with.
 class InputCheckpoints final : public CheckpointCompanion, public std::enable_shared_from_this<InputCheckpoints> {
  public:
   TRAINHOOK_DECL InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename);
@@ -31,11 +33,11 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step) override;
 
   /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
-  /// that step.
-  /// @throws FailedPreconditionError if an earlier checkpoint has input state and this one does not.
+  /// that step. Without a file of that step the newest earlier one is used, with a warning; without any, the input
+  /// starts from the beginning.
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from);
 
-  /// Prevents that a model is restored without its input. Valid as long as `files` lives.
+  /// Prevents that a model is restored whose input is damaged. Valid as long as `files` lives.
   [[nodiscard]] TRAINHOOK_DECL static RestoreCondition restore_condition(
       const std::shared_ptr<InputCheckpoints>& files);
 
@@ -43,16 +45,21 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(std::int64_t step) const;
   [[nodiscard]] TRAINHOOK_DECL bool is_mine(std::string_view prefix) const;
 
-  // True if the input was saved at that step or before. If not, the hook is new there and accepts the model as it is.
-  [[nodiscard]] TRAINHOOK_DECL bool was_there(const std::string& directory, std::int64_t step) const;
+  // Restores the newest good file before `step`. Returns its step, or nothing if there is none.
+  TRAINHOOK_DECL std::optional<std::int64_t> restore_earlier(SessionRef session, std::int64_t step) const;
 
-  // Why the file cannot be restored, or nothing. Reads all of it, to find damage.
+  // Why the model must not be restored, or nothing: its input is damaged. Reads all of the file.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_not(const std::string& prefix) const;
 
   TRAINHOOK_DECL void write(const Snapshot& snapshot, std::int64_t step) const;
 
-  // Keeps the files of later steps: one may belong to a save in progress.
+  // Keeps what a model of the directory would be restored with, so also what was just restored while that model is
+  // there, and the files of later steps: one may belong to a save in progress.
   TRAINHOOK_DECL void remove_obsolete(std::int64_t saved_step) const noexcept;
+
+  // The steps of the files that restoring one of the models would use: its own, or else the newest before it.
+  [[nodiscard]] TRAINHOOK_DECL static std::set<std::int64_t> needed_for(const std::vector<std::int64_t>& models,
+                                                                        const std::vector<std::int64_t>& inputs);
 
   FileSystem* file_system_;
   std::string basename_;

@@ -13,10 +13,11 @@ namespace trainhook {
 /// The collection that holds RestoreConditions.
 inline constexpr std::string_view kRestoreConditions = "restore_conditions";
 
-/// Asked for each candidate, newest first: for example, whether the input pipeline's position of that step is there
-/// too.
+/// Asked for each candidate, newest first: for example, whether the input pipeline's position of that step is
+/// undamaged.
 struct RestoreCondition {
-  /// Why the checkpoint called `prefix` must be skipped, or nothing.
+  /// Why the checkpoint called `prefix` must be skipped, or nothing. What it throws, other than DataLossError, ends the
+  /// restore: nothing is skipped because of a file that merely cannot be read.
   std::function<std::optional<std::string>(const std::string& prefix)> why_not{};
 
   /// Whether it is no checkpoint of a model at all, though it lies beside them, and so is no candidate. May be empty.

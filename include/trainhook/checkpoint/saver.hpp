@@ -4,7 +4,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +18,7 @@
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/checkpoint/retention.hpp>
 #include <trainhook/core/clock.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -24,6 +27,8 @@
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
+
+class BundleWriter;
 
 /// A session's state at one point in time. With EigenSession a list of handles: no byte moves until training writes
 /// again.
@@ -61,6 +66,7 @@ struct SaveRequest {
   std::string latest_filename = "checkpoint";  ///< the state file, in the same directory
   std::string meta_graph{};                    ///< a serialized MetaGraphDef for `<prefix>.meta`; empty: none
   bool write_state = true;                     ///< false: leaves the state file and old checkpoints alone
+  std::function<void()> before_commit{};       ///< called once the data is written; if it throws, nothing is committed
 };
 
 /// Saves and restores variables, other state of the session and the graph's saveables in one bundle. Source: TensorFlow
@@ -83,8 +89,9 @@ class Saver {
   /// @throws FailedPreconditionError for NaN or infinity, if the options refuse them.
   TRAINHOOK_DECL std::string write(const Snapshot& snapshot, const SaveRequest& request);
 
-  /// Takes a snapshot and commits it.
-  std::string save(SessionRef session, const SaveRequest& request) { return write(snapshot(session), request); }
+  /// Commits the present state, as `write(snapshot(session), request)` does. From a session that gives its values one
+  /// after the other, as LoopSession does, it takes no snapshot: there is one copy of one value at a time.
+  TRAINHOOK_DECL std::string save(SessionRef session, const SaveRequest& request);
 
   /// Reads and verifies the whole checkpoint, gives the saveables their state, then the session its own: if anything
   /// is wrong, no variable changes. A partitioned variable is joined; variables of an object-based checkpoint are
@@ -120,8 +127,19 @@ class Saver {
                                                               const StateSpec& spec);
 
   TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const Saveable& saveable);
+
+  // Adds what the graph's saveables give now, by name in the checkpoint.
+  TRAINHOOK_DECL void add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const;
+
+  TRAINHOOK_DECL void expect_entries(std::size_t count) const;
+
+  using AddTensor = FunctionRef<void(const std::string& name, const Tensor& tensor)>;
+
+  // Writes one checkpoint, whose tensors `add_entries` gives; about `expected_bytes`, strings not counted.
+  TRAINHOOK_DECL std::string commit(const SaveRequest& request, std::uint64_t expected_bytes,
+                                    FunctionRef<void(const AddTensor&)> add_entries);
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
-  TRAINHOOK_DECL static void expect_finite(const Snapshot& snapshot, const std::string& prefix);
+  TRAINHOOK_DECL static void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix);
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 

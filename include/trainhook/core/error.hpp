@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -43,16 +44,23 @@ class Error : public std::runtime_error {
   TRAINHOOK_DECL Error(ErrorCode code, const std::string& message);
   TRAINHOOK_DECL Error(ErrorCode code, fmt::string_view format, fmt::format_args args);
   TRAINHOOK_DECL ~Error() override;
-  Error(const Error&) = default;
-  Error& operator=(const Error&) = default;
+  TRAINHOOK_DECL Error(const Error& other) noexcept;
+  TRAINHOOK_DECL Error& operator=(const Error& other) noexcept;
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+  /// Expires when this very object is destroyed; a copy has another one. It tells whether an exception that was thrown
+  /// has been handled meanwhile. Null if memory ran out.
+  [[nodiscard]] std::weak_ptr<const void> lifetime() const noexcept { return alive_; }
 
   /// Code and message, `DataLoss: bad checksum in ...`. fmt prints the same.
   [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
  private:
+  TRAINHOOK_DECL static std::shared_ptr<const void> new_lifetime() noexcept;
+
   ErrorCode code_;
+  std::shared_ptr<const void> alive_ = new_lifetime();
 };
 
 /// An `Error` with its code in its type, so that `catch (const OutOfRangeError&)` works.
@@ -63,7 +71,8 @@ class CodedError : public Error {
 
   /// The message from a format string that is checked at compile time: `DataLossError("bad checksum in {}", path)`.
   template <class First, class... Rest>
-  CodedError(fmt::format_string<const First&, const Rest&...> format, const First& first, const Rest&... rest)
+  [[gnu::always_inline]] CodedError(fmt::format_string<const First&, const Rest&...> format, const First& first,
+                                    const Rest&... rest)
       : Error(Code, format, fmt::make_format_args(first, rest...)) {}
 };
 

@@ -16,6 +16,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/event.hpp>
+#include <trainhook/events/event_errors.hpp>
 #include <trainhook/events/histogram_source.hpp>
 #include <trainhook/events/summary.hpp>
 
@@ -41,6 +42,8 @@ struct FileWriterOptions {
   Duration flush_secs = std::chrono::seconds(5);
   /// Ends the file's name.
   std::string filename_suffix{};
+  /// What happens if the disk fails.
+  EventErrors on_error = EventErrors::Warn;
   FileSystem* file_system = nullptr;  ///< null: the disk
   Clock* clock = nullptr;             ///< null: the system's clocks
 };
@@ -48,8 +51,10 @@ struct FileWriterOptions {
 /// Writes events to a new file in `logdir`, which is created with the first event. `add_...` puts an event into a
 /// queue; a thread of the writer counts histograms and writes the file, a batch at a time. Any thread may add events.
 ///
-/// If a write fails, the next `add_...`, `flush`, `sync` or `close` throws the error, which says how many events are
-/// lost; that `add_...` adds nothing. Later events go to another file, because readers stop at a torn record.
+/// If a write fails, its events are lost, and later events go to another file, because readers stop at a torn record.
+/// With `EventErrors::Warn` the first failure is logged and `close` logs how many events were lost; no call throws
+/// because of the disk. With `EventErrors::Throw` the next `add_...`, `flush`, `sync` or `close` throws the error,
+/// which says how many events are lost; that `add_...` adds nothing.
 ///
 /// After restoring step R, call `add_session_log({SessionLog::Start}, R + 1)` first: TensorBoard then drops what the
 /// lost steps wrote. Use one writer for a directory (`FileWriterCache`): if two write the same tags, TensorBoard drops
@@ -115,17 +120,22 @@ class FileWriter {
   [[nodiscard]] TRAINHOOK_DECL bool has_run_metadata(std::string_view tag);
 
   /// Returns when the operating system has all events that were added before: they survive the end of this process.
-  /// Throws if that failed.
+  /// If that failed, throws or warns as `on_error` says.
   TRAINHOOK_DECL void flush();
 
-  /// Returns when all events that were added before are on the disk: they survive a power cut. Throws if that failed.
+  /// Returns when all events that were added before are on the disk: they survive a power cut. If that failed, throws
+  /// or warns as `on_error` says.
   TRAINHOOK_DECL void sync();
 
-  /// Writes what is queued and closes the file; adding is an error from then on. A second call does nothing. Throws if
-  /// something failed.
+  /// Writes what is queued and closes the file; adding is an error from then on. A second call does nothing. If
+  /// something failed, throws or warns as `on_error` says.
   TRAINHOOK_DECL void close();
 
+  /// How many events were lost so far, because the disk failed.
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t lost_events();
+
   [[nodiscard]] TRAINHOOK_DECL const std::string& get_logdir() const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL EventErrors on_error() const noexcept;
 
  private:
   struct Impl;

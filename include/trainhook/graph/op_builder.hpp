@@ -58,16 +58,12 @@ TRAINHOOK_DECL PartialShape merged_shapes(std::string_view op, std::span<const O
 TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::vector<std::size_t>& axes,
                                           bool keep_dims);
 
-/// The definition of `type`, which has to be one of `family`, the table of the file that asks.
-[[nodiscard]] TRAINHOOK_DECL const OpDef& op_def_in(std::span<const OpDef> family, std::string_view type);
-
-/// Adds a node of an op type of `family`, as `Graph::add` with its definition does; dtype attributes that follow from
-/// the inputs may be left out.
-TRAINHOOK_DECL Operation add_node(Graph& graph, std::span<const OpDef> family, NodeSpec spec);
+/// Adds a node of the op type that `def` defines, as `Graph::add` does; its type, and dtype attributes that follow from
+/// the inputs, may be left out.
+TRAINHOOK_DECL Operation add_node(Graph& graph, const OpDef& def, NodeSpec spec);
 
 /// Adds a node that has one output; the graph is that of its inputs, of which there must be one.
-TRAINHOOK_DECL Output add_op(std::span<const OpDef> family, std::string_view type, std::string_view name,
-                             std::vector<Output> inputs, Attrs attrs = {});
+TRAINHOOK_DECL Output add_op(const OpDef& def, std::string_view name, std::vector<Output> inputs, Attrs attrs = {});
 
 /// The elements of a constant int32 or int64 tensor; nothing if `x` is not one.
 TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const Output& x);

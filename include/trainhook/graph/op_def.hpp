@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,9 @@ struct OpDef {
 };
 
 namespace detail {
+
+/// The ops that one header declares builders of, `kMatMulOp` and so on: what ops/registry.hpp finds op types in.
+using OpFamily = std::span<const OpDef* const>;
 
 /// Returns the attribute of a node that is not in a graph yet. @throws InvalidArgumentError if it has none of that
 /// kind.

@@ -99,7 +99,10 @@ void write_node(Sink& sink, const NodeDef& node, bool add_shapes) {
   sink.bytes(2, "op", node.op);
   for (const std::string& input : node.inputs) sink.bytes(3, "input", input);
   Attrs attrs = node.attrs;
-  if (add_shapes && !node.output_shapes.empty()) attrs.insert_or_assign("_output_shapes", node.output_shapes);
+  if (add_shapes && !node.output_shapes.empty()) {
+    attrs.erase("_output_shapes");
+    attrs.emplace("_output_shapes", node.output_shapes);
+  }
   for (const auto& [key, value] : attrs) write_attr(sink, key, value);
 }
 

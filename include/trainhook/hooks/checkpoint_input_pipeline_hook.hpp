@@ -18,11 +18,14 @@ class InputCheckpoints;
 }  // namespace detail
 
 /// Saves the positions of all iterators of the graph with every checkpoint of the model, in separate files
-/// `input.ckpt-<step>`, which are committed before the model's files of that step and deleted with them. A model is
-/// restored only from a checkpoint whose input state is complete; at the first run, after all initializers, the
-/// iterators continue from that step. If the model was trained without this hook before, they start from the beginning,
-/// with a warning. Source: TensorFlow's `CheckpointInputPipelineHook`, which has its own periods and restores its
-/// newest file whatever the model's step is.
+/// `input.ckpt-<step>`, which are committed before the model's files of that step. At the first run, after all
+/// initializers, the iterators continue from the step that the model was restored at.
+///
+/// A model checkpoint without an input file of its step, because it was saved without this hook, is whole: the input
+/// goes on from its newest file of an earlier step, or else from the beginning, with a warning. If the input file of a
+/// step is damaged, the model is restored from an older checkpoint; if it cannot be read, the restore fails. A save
+/// deletes the input files that restoring none of the remaining models would use. Source: TensorFlow's
+/// `CheckpointInputPipelineHook`, which has its own periods and restores its newest file whatever the model's step is.
 class CheckpointInputPipelineHook final : public SessionRunHook {
  public:
   struct Options {
@@ -47,8 +50,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   /// @throws FailedPreconditionError if no hook of the session saves the model into the directory.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
-  /// @throws FailedPreconditionError if the model was restored from a checkpoint without input state, although an
-  /// earlier one has it.
+  /// Restores the input at the first run. @throws NotFoundError, which lists what there is, if the file has no position
+  /// of an iterator.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
 
   /// The saver hook keeps the files for the model's last save.

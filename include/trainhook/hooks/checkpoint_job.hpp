@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -25,6 +26,9 @@ namespace trainhook::detail {
 
 /// The order of the first two parts of a save.
 enum class SaveStart { ListenersThenLog, LogThenListeners };
+
+/// Whether another save will follow. The failure of a save without a successor is never tolerated.
+enum class SaveOrder { Periodic, Last };
 
 /// Saves the checkpoints of one hook: knows when a save is due, takes the state, commits it, and calls listeners. A
 /// save goes through `is_vetoed`, `start_save`, `take`, the commit that `take` returned, and `committed` or `failed`.
@@ -56,8 +60,14 @@ class CheckpointJob {
 
   [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;
 
+  /// Keeps the directory: call it after each run. A lock of the file system needs nothing; the lease that is its
+  /// substitute needs the run's time, which is the same for all hooks, and a write each minute.
+  void keep_directory(SessionRunContext& context) {
+    if (lease_refreshed_) refresh_lease(context);
+  }
+
   /// The whole save, on this thread. Returns true if a listener asks to stop.
-  TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step);
+  TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step, SaveOrder order = SaveOrder::Periodic);
 
   /// True if a hook vetoes the save. The timer is not triggered, so that the model is saved as soon as it may be.
   [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(std::int64_t step);
@@ -65,20 +75,24 @@ class CheckpointJob {
   /// Triggers the timer, calls the listeners' `before_save`, logs.
   TRAINHOOK_DECL void start_save(SessionRef session, std::int64_t step);
 
+  enum class Commit { AtOnce, Later };
+
   /// Takes everything that belongs to the checkpoint. The result commits it, on any thread, and returns its prefix.
-  [[nodiscard]] TRAINHOOK_DECL std::function<std::string()> take(SessionRef session, std::int64_t step);
+  /// With `AtOnce` it is called before the session runs again, and reads the model itself: no copy of it is taken here.
+  [[nodiscard]] TRAINHOOK_DECL std::function<std::string()> take(SessionRef session, std::int64_t step, Commit when);
 
   /// Calls the listeners' `after_save`. Returns true if one of them asks to stop.
   TRAINHOOK_DECL bool committed(SessionRef session, std::int64_t step, const std::string& prefix);
 
   /// Calls the listeners' `save_failed`, then throws the error again unless it is tolerated, and logs it if it is.
-  TRAINHOOK_DECL void failed(SessionRef session, std::int64_t step, const std::exception_ptr& error);
+  TRAINHOOK_DECL void failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
+                             SaveOrder order = SaveOrder::Periodic);
 
   /// Calls only the listeners' `save_failed`. What one of them throws is logged.
   TRAINHOOK_DECL void not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error);
 
   /// Saves the last step if it is not saved yet, calls the listeners' `end`, and unlocks the directory. Throws the
-  /// first error when all of it is done.
+  /// first error when all of it is done; a failure of that save counts, however many failures are tolerated.
   TRAINHOOK_DECL void end(SessionRef session);
 
   /// Unlocks the directory.
@@ -90,6 +104,8 @@ class CheckpointJob {
   [[nodiscard]] TRAINHOOK_DECL const std::shared_ptr<Saver>& find_saver(const Graph& graph);
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Saver> only_saver(const Graph& graph) const;
 
+  TRAINHOOK_DECL void refresh_lease(SessionRunContext& context);
+
   // Events must not be older than the checkpoint: a resumed run does not write them again. On any thread.
   TRAINHOOK_DECL void flush_events() noexcept;
 
@@ -100,6 +116,7 @@ class CheckpointJob {
   HookServices* services_ = nullptr;
   Variable global_step_;
   std::shared_ptr<CheckpointClaim> claim_;
+  std::optional<Duration> lease_refreshed_;  // by the monotonic clock; nothing if there is no lease
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
   std::optional<std::int64_t> last_saved_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/clock.hpp>
 
 namespace trainhook {
@@ -36,8 +37,10 @@ struct CheckpointSaverOptions {
   std::vector<std::shared_ptr<CheckpointSaverListener>> listeners{};
   bool save_graph_def = true;               ///< also write `graph.pbtxt`, and a `.meta` file with each checkpoint
   bool align_steps = false;                 ///< save at multiples of `save_steps`, wherever training was interrupted
-  int tolerated_save_failures = 0;          ///< failed saves in a row that are only logged; one more fails the run
+  int tolerated_save_failures = 0;          ///< failed saves in a row that are only logged; one more fails the run, and
+                                            ///< a failure of the last save, at the end, is always thrown
   SaveOverlap overlap = SaveOverlap::Skip;  ///< for AsyncCheckpointSaverHook
+  DirectoryLock directory_lock = DirectoryLock::Auto;  ///< keeps other processes from saving into `checkpoint_dir`
 };
 
 }  // namespace trainhook

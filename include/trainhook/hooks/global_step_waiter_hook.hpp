@@ -15,8 +15,9 @@
 namespace trainhook {
 
 /// Waits once, in the first `before_run`, until the global step reaches `wait_until_step`, which it reads twice a
-/// second. A stop request ends the wait at once: the loop then makes the run it was about to make, and stops. Source:
-/// TensorFlow's `GlobalStepWaiterHook`, which cannot be interrupted and has no timeout.
+/// second. A stop request ends the wait at once: the loop then makes the run it was about to make, and stops. If nobody
+/// calls `after_create_session`, only the step and the timeout end the wait. Source: TensorFlow's
+/// `GlobalStepWaiterHook`, which cannot be interrupted and has no timeout.
 class GlobalStepWaiterHook final : public SessionRunHook {
  public:
   struct Options {
@@ -39,6 +40,9 @@ class GlobalStepWaiterHook final : public SessionRunHook {
   static constexpr std::int64_t kStepsBetweenLines = 1'000;
 
   TRAINHOOK_DECL void wait(SessionRunContext& context);
+
+  // Waits so long, or until a stop is requested. True if one was; without a coordinator nobody can.
+  [[nodiscard]] TRAINHOOK_DECL bool stops_within(Duration period);
 
   Options options_;
   Variable global_step_;

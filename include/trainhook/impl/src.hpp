@@ -33,6 +33,7 @@
 #include <trainhook/io/impl/file_system.ipp>
 #include <trainhook/io/impl/path.ipp>
 #include <trainhook/io/impl/posix_file_system.ipp>
+#include <trainhook/io/impl/process_identity.ipp>
 #include <trainhook/io/impl/record_reader.ipp>
 #include <trainhook/io/impl/record_writer.ipp>
 #include <trainhook/io/impl/table_format.ipp>
@@ -142,8 +143,11 @@
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
+#include <trainhook/checkpoint/impl/device_read.ipp>
+#include <trainhook/checkpoint/impl/directory_hold.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
+#include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>
@@ -175,16 +179,19 @@
 #include <trainhook/hooks/impl/timeline.ipp>
 
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
+#include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
 #include <trainhook/monitored/impl/hook_states.ipp>
 #include <trainhook/monitored/impl/hooked_session.ipp>
 #include <trainhook/monitored/impl/local_master.ipp>
+#include <trainhook/monitored/impl/merged_run.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
+#include <trainhook/monitored/impl/thrown_error.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
 
 #include <trainhook/testing/impl/faulty_file_system.ipp>

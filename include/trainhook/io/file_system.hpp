@@ -66,13 +66,17 @@ class ReadableFile {
   virtual void read_at(std::uint64_t offset, std::span<std::byte> into) const = 0;
 };
 
-/// A lock. It is released by the destructor, or when the process ends.
+/// A lock. It is released by the destructor, or when the process ends; a child of the process does not hold it.
 class FileLock {
  public:
   FileLock() = default;
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   TRAINHOOK_DECL virtual ~FileLock();
+
+  /// False if the lock protects nothing any more: somebody removed the file, so that others can lock a new one of that
+  /// name, or this is a forked child of the process that has the lock.
+  [[nodiscard]] TRAINHOOK_DECL virtual bool is_current() const;
 };
 
 enum class WriteMode {
@@ -123,7 +127,8 @@ class FileSystem {
   virtual void sync_directory(const std::string& path) = 0;
 
   /// Locks the file `path`, and creates it if it is missing; the file stays.
-  /// @throws FailedPreconditionError if the lock is held, in this process or another.
+  /// @throws FailedPreconditionError if the lock is held, in this process or another; UnimplementedError if the file
+  /// system has no locks.
   [[nodiscard]] virtual std::unique_ptr<FileLock> lock_file(const std::string& path) = 0;
 };
 

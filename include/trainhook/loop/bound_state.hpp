@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
@@ -36,6 +37,10 @@ class BoundState {
   /// The present value. @throws NotFoundError if nothing has that name.
   [[nodiscard]] TRAINHOOK_DECL Tensor save(std::string_view name);
 
+  /// The present value in memory of the caller's own: nothing is kept here. @throws NotFoundError if nothing has that
+  /// name.
+  [[nodiscard]] TRAINHOOK_DECL Tensor save_once(std::string_view name) const;
+
   /// Checks and decodes all entries, then loads them. If the user's code fails while loading, what was loaded is
   /// undone.
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
@@ -46,9 +51,15 @@ class BoundState {
     std::function<void()> undo;  // only if `commit` may fail
   };
 
-  [[nodiscard]] TRAINHOOK_DECL VariableBinding* find_variable(std::string_view name) noexcept;
-  [[nodiscard]] TRAINHOOK_DECL StateBinding* find_state(std::string_view name) noexcept;
-  [[nodiscard]] TRAINHOOK_DECL StateBinding& state_called(std::string_view name);
+  /// What has a name; no variable is called as a state.
+  struct Named {
+    VariableBinding* variable = nullptr;
+    StateBinding* state = nullptr;
+  };
+
+  [[nodiscard]] TRAINHOOK_DECL VariableBinding* find_variable(std::string_view name) const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL StateBinding* find_state(std::string_view name) const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL StateBinding& state_called(std::string_view name) const;
   TRAINHOOK_DECL static Change change_of(VariableBinding& variable, const Tensor& value);
   TRAINHOOK_DECL static Change change_of(StateBinding& state, const Tensor& value);
   TRAINHOOK_DECL static void apply(const std::vector<Change>& changes);
@@ -56,6 +67,7 @@ class BoundState {
 
   std::deque<VariableBinding> variables_;
   std::deque<StateBinding> states_;
+  std::unordered_map<std::string_view, Named> by_name_;
 };
 
 }  // namespace trainhook::detail

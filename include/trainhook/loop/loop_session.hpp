@@ -56,8 +56,8 @@ concept ValueFunction = std::invocable<F&> && (TensorElement<std::remove_cvref_t
 ///
 /// A run calls the step, then computes the fetches: variables and values as they are *after* the step, each read at
 /// most once in a run; the global step as it was *before* the step, which is what TensorFlow's hooks see. Every
-/// callable that returns counts as one step. Memory is read and written on the thread that calls the session, without a
-/// lock: do not call it from several threads at once.
+/// callable that returns counts as one step. The step and the functions of values may make runs of their own. Memory is
+/// read and written on the thread that calls the session, without a lock: do not call it from several threads at once.
 class LoopSession : public RunForms<LoopSession, true> {
  public:
   static constexpr bool kRunsUserCode = true;
@@ -155,6 +155,10 @@ class LoopSession : public RunForms<LoopSession, true> {
 
   /// Copies of the present values, in one pass over the memory. @throws whatever a `save` function throws.
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> snapshot(std::span<const std::string> names);
+
+  /// One of the values of a snapshot, of which nothing is kept here: a save that writes one value after the other needs
+  /// no copy of the whole model. @throws NotFoundError for an unknown name.
+  [[nodiscard]] TRAINHOOK_DECL Tensor saved_value(std::string_view name) const;
 
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
   TRAINHOOK_DECL void close() noexcept;

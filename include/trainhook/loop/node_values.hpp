@@ -23,6 +23,26 @@ namespace trainhook::detail {
 /// Computes the values of nodes, each at most once in a run. Leaves are read by functions; summaries, and the op that
 /// reads the global step, are computed from them. This is no engine: maths belongs in the loop.
 class NodeValues {
+  enum class Rule : std::uint8_t {
+    None,
+    Leaf,
+    Placeholder,
+    Identity,
+    Constant,
+    AddV2,
+    ScalarSummary,
+    HistogramSummary,
+    TextSummary,
+    MergeSummary
+  };
+  struct Known {
+    bool looked_up = false;
+    Rule rule = Rule::None;
+    std::uint64_t run = 0;  // in which `value` was read
+    Tensor value;
+    std::function<Tensor()> read;
+  };
+
  public:
   /// @param graph must outlive this
   explicit NodeValues(Graph& graph) : graph_(&graph) {}
@@ -41,6 +61,35 @@ class NodeValues {
     for (const Feed& feed : feeds) {
       check_feed(feed);
       remember(known_of(feed.key.node()), feed.value);
+    }
+  }
+
+  /// What a run has read so far, put aside while another run is made from inside it.
+  struct Suspended {
+    std::uint64_t run = 0;
+    std::vector<Known*> known{};
+    std::vector<Tensor> values{};
+  };
+
+  /// Puts aside what the present run has read, so that user's code in it may make a run of its own.
+  [[nodiscard]] Suspended suspend() {
+    Suspended outer{.run = run_};
+    outer.values.reserve(remembered_.size());
+    for (Known* known : remembered_) {
+      outer.values.push_back(std::exchange(known->value, Tensor()));
+      known->run = 0;
+    }
+    outer.known.swap(remembered_);
+    return outer;
+  }
+
+  /// Goes on with a run that was suspended, after `end_run` of the inner one.
+  void resume(Suspended outer) noexcept {
+    run_ = outer.run;
+    remembered_.swap(outer.known);
+    for (std::size_t i = 0; i < remembered_.size(); ++i) {
+      remembered_[i]->value = std::move(outer.values[i]);
+      remembered_[i]->run = run_;
     }
   }
 
@@ -82,26 +131,6 @@ class NodeValues {
   }
 
  private:
-  enum class Rule : std::uint8_t {
-    None,
-    Leaf,
-    Placeholder,
-    Identity,
-    Constant,
-    AddV2,
-    ScalarSummary,
-    HistogramSummary,
-    TextSummary,
-    MergeSummary
-  };
-  struct Known {
-    bool looked_up = false;
-    Rule rule = Rule::None;
-    std::uint64_t run = 0;  // in which `value` was read
-    Tensor value;
-    std::function<Tensor()> read;
-  };
-
   Known& known_of(const Node& node) {
     if (node.id() >= known_.size()) known_.resize(graph_->size());
     Known& known = known_[node.id()];
@@ -149,8 +178,8 @@ class NodeValues {
     if (a.dtype() == DType::Int64 && b.dtype() == DType::Int64 && a.shape().rank() == 0 && b.shape().rank() == 0) {
       return Tensor(a.scalar<std::int64_t>() + b.scalar<std::int64_t>());
     }
-    throw UnimplementedError("LoopSession adds nothing but steps, and '{}' adds {} and {}: compute it in the loop",
-                             node.name(), a, b);
+    throw UnimplementedError("LoopSession adds nothing but steps, and '{}' adds {}{} and {}{}: compute it in the loop",
+                             node.name(), a.dtype(), a.shape(), b.dtype(), b.shape());
   }
 
   const std::string& tag_of(const Node& node) { return get(node.inputs()[0]).data<std::string>()[0]; }

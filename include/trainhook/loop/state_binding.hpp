@@ -3,12 +3,15 @@
 /// The state of a LoopSession other than variables: generators, counters, objects of your own.
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <istream>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -59,7 +62,7 @@ struct StateBinding {
 /// The text that `write` writes, in the classic locale.
 [[nodiscard]] TRAINHOOK_DECL Tensor written_text(FunctionRef<void(std::ostream&)> write);
 
-/// @throws DataLossError unless `read` takes the whole text.
+/// @throws DataLossError unless `read` takes the whole text, also if it throws another standard exception.
 TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read);
 
 template <StreamedState T>
@@ -67,14 +70,87 @@ template <StreamedState T>
   return written_text([&object](std::ostream& out) { out << object; });
 }
 
+/// Numbers in the text of a random engine that have the same limits.
+struct EngineNumbers {
+  std::uint64_t count = 1;
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  bool is_place = false;  ///< the index of the next word, which some standard libraries write and others do not
+};
+
+// The engines and adaptors of <random>, which is expensive to include, by the constants that only they have.
+template <class T>
+concept LinearCongruentialEngine = requires {
+  T::multiplier;
+  T::increment;
+  T::modulus;
+};
+template <class T>
+concept MersenneTwisterEngine = requires {
+  T::word_size;
+  T::state_size;
+  T::mask_bits;
+  T::tempering_u;
+};
+template <class T>
+concept SubtractWithCarryEngine = requires {
+  T::word_size;
+  T::short_lag;
+  T::long_lag;
+};
+template <class T>
+concept EngineAdaptor = requires(const T& adaptor) { adaptor.base().max(); };
+
+/// What the text of an engine consists of.
+struct EngineText {
+  std::array<EngineNumbers, 8> numbers{};
+  std::size_t size = 0;
+
+  constexpr void push_back(const EngineNumbers& some) { numbers.at(size++) = some; }
+};
+
+/// Appends the numbers that the text of a `T` consists of; none if it is no engine of the standard library.
+template <class T>
+constexpr void append_engine_numbers(EngineText& numbers) {
+  if constexpr (LinearCongruentialEngine<T>) {
+    numbers.push_back({.least = T::min(), .most = T::max()});
+  } else if constexpr (MersenneTwisterEngine<T>) {
+    numbers.push_back({.count = T::state_size, .most = T::max()});
+    numbers.push_back({.most = T::state_size, .is_place = true});
+  } else if constexpr (SubtractWithCarryEngine<T>) {
+    numbers.push_back({.count = T::long_lag, .most = T::max()});
+    numbers.push_back({.most = 1});  // the carry
+    numbers.push_back({.most = T::long_lag - 1, .is_place = true});
+  } else if constexpr (EngineAdaptor<T>) {
+    using Base = std::remove_cvref_t<decltype(std::declval<const T&>().base())>;
+    append_engine_numbers<Base>(numbers);
+    if constexpr (requires { T::used_block; }) numbers.push_back({.most = T::used_block});
+    if constexpr (requires { T::table_size; })
+      numbers.push_back({.count = T::table_size + 1, .least = Base::min(), .most = Base::max()});
+  }
+}
+
+/// Checks the text that an engine was read from: one that is made from numbers out of its limits reads memory that is
+/// not its own, or never returns. `written` is text of the same type, which tells whether the place is in it.
+/// @throws DataLossError if a number is out of its limits.
+TRAINHOOK_DECL void check_engine_text(const std::string& name, std::string_view text, std::string_view written,
+                                      std::span<const EngineNumbers> numbers);
+
+[[nodiscard]] TRAINHOOK_DECL const std::string& text_of(const Tensor& value);
+
 template <StreamedState T>
 [[nodiscard]] T load_streamed(const std::string& name, const T& like, const std::string& text) {
   T loaded = like;
   read_text(name, text, [&loaded](std::istream& in) { in >> loaded; });
+  constexpr EngineText kText = [] {
+    EngineText numbers;
+    append_engine_numbers<T>(numbers);
+    return numbers;
+  }();
+  if constexpr (kText.size > 0)
+    check_engine_text(name, text, text_of(save_streamed(like)), std::span(kText.numbers).first(kText.size));
   return loaded;
 }
-
-[[nodiscard]] TRAINHOOK_DECL const std::string& text_of(const Tensor& value);
 
 template <LoopState T>
 [[nodiscard]] StateBinding state_of(std::string name, T& object) {

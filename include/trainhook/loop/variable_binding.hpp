@@ -25,7 +25,7 @@ TRAINHOOK_DECL Shape resolve_shape(std::string_view name, const PartialShape& wa
 /// @throws InvalidArgumentError or DataLossError if `value` cannot be the value of variable `name`.
 TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const PartialShape& shape, const Tensor& value);
 
-/// A variable of a LoopSession. Reading uses one staging tensor, whose buffer is reused as soon as nothing else refers
+/// A variable of a LoopSession. `read` uses one staging tensor, whose buffer is reused as soon as nothing else refers
 /// to it.
 class VariableBinding {
  public:
@@ -44,6 +44,9 @@ class VariableBinding {
   /// The present values.
   [[nodiscard]] TRAINHOOK_DECL Tensor read();
 
+  /// The present values in memory of the caller's own.
+  [[nodiscard]] TRAINHOOK_DECL Tensor read_once() const;
+
   /// @throws if `write(value)` would fail.
   TRAINHOOK_DECL void check(const Tensor& value) const;
 
@@ -52,6 +55,8 @@ class VariableBinding {
   bool initialized = true;
 
  private:
+  TRAINHOOK_DECL void read_into(Tensor& target) const;
+
   Variable variable_;
   Shape shape_;
   std::function<std::span<std::byte>()> memory_;

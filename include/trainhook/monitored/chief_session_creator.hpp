@@ -3,6 +3,7 @@
 /// ChiefSessionCreator: restores or initializes the model, as the one process that is in charge of it.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,6 +40,9 @@ class ChiefSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
   [[nodiscard]] Graph& graph() override { return *graph_; }
   [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint() const noexcept override;
+
+  /// Stops the workers with that error.
+  TRAINHOOK_DECL void session_failed(const std::exception_ptr& error) noexcept override;
 
   /// What the newest session was restored from.
   [[nodiscard]] TRAINHOOK_DECL RestoreReport report() const;

@@ -5,14 +5,18 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/monitored/merged_run.hpp>
+#include <trainhook/session/clean_stop.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -23,12 +27,22 @@ namespace trainhook::detail {
 
 using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
+/// Tells whether a session is recreated after an error.
+using IsLoss = std::function<bool(const std::exception_ptr& error)>;
+
+/// True for the errors after which a session is recreated: AbortedError and UnavailableError, as in TensorFlow.
+[[nodiscard]] inline bool is_preemption(const std::exception_ptr& error) noexcept {
+  return is_any_of<AbortedError, UnavailableError>(error);
+}
+
 /// Runs a session with hooks, which are called in the order of the list. The memory of the merged request is reused, so
-/// that a step allocates nothing. For one thread at a time.
+/// that a step allocates nothing. For one thread at a time; a hook, or the user's step, may make a run from inside a
+/// run.
 class HookedSession {
  public:
   /// Neither `hooks` nor `services` is owned; both must outlive this.
-  TRAINHOOK_DECL HookedSession(SessionRef session, const Hooks& hooks, HookServices& services);
+  TRAINHOOK_DECL HookedSession(SessionRef session, const Hooks& hooks, HookServices& services,
+                               IsLoss is_loss = is_preemption);
 
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
   [[nodiscard]] bool should_stop() const noexcept { return stop_; }
@@ -43,34 +57,23 @@ class HookedSession {
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
  private:
-  struct Slice {
-    std::size_t begin;
-    std::size_t count;
+  // How far a run has come: so many hooks have done their `before_run`, and then their `after_run`.
+  struct Progress {
+    std::size_t asked = 0;
+    std::size_t told = 0;
   };
 
-  TRAINHOOK_DECL void begin_merge(const RunRequest& request);
-  TRAINHOOK_DECL void merge(const SessionRunArgs& args);
-  TRAINHOOK_DECL void check_user_feeds(const RunRequest& request);
-  TRAINHOOK_DECL void execute(const RunRequest& request);
-  TRAINHOOK_DECL void call_after_run(SessionRunContext& context);
-  TRAINHOOK_DECL void tell_of_failure(SessionRunContext& context, std::size_t asked,
+  TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged);
+  TRAINHOOK_DECL void tell_of_failure(SessionRunContext& context, Progress progress,
                                       const std::exception_ptr& error) noexcept;
-
-  // A handle kept here would make the next step copy the variable before writing it.
-  TRAINHOOK_DECL void release_results() noexcept;
 
   SessionRef session_;
   const Hooks* hooks_;
   HookServices* services_;
+  IsLoss is_loss_;
   std::optional<Variable> global_step_;
-  std::vector<Fetch> fetches_;
-  std::vector<Feed> feeds_;
-  std::vector<Slice> slices_;
-  std::vector<Tensor> results_;
-  std::optional<RunOptions> options_;
-  const RunOptions no_options_{};
-  RunMetadata metadata_;
-  RunMetadata* used_metadata_ = nullptr;
+  MergedRun merged_;
+  bool is_running_ = false;
   bool stop_ = false;
 };
 

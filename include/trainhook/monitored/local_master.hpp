@@ -3,6 +3,7 @@
 /// LocalMaster: lets the workers of one process use the session of its chief.
 #pragma once
 
+#include <exception>
 #include <memory>
 
 #include <trainhook/core/clock.hpp>
@@ -12,9 +13,17 @@ namespace trainhook {
 
 struct OwnedSession;
 
-/// Shares the chief's session with the worker threads of the same process; the session ends with its last user. Give
-/// the same object to the chief and to every worker. Thread-safe; the engine's `execute` must be thread-safe too, as
-/// that of EigenSession is.
+namespace detail {
+
+class ChiefStatus;
+
+}  // namespace detail
+
+/// Shares the chief's session with the worker threads of the same process; the session ends with its last user. If the
+/// chief ends by an error, every worker does. A worker that ends is nothing to the chief, and a chief that ends
+/// normally is none to its workers, except that its threads no longer fill the queues, which is the end of their input.
+/// Give the same object to the chief and to every worker. Thread-safe; the engine's `execute` must be thread-safe too,
+/// as that of EigenSession is.
 class LocalMaster {
  public:
   /// @param clock must outlive this
@@ -30,14 +39,20 @@ class LocalMaster {
   /// next session.
   TRAINHOOK_DECL void withdraw() noexcept;
 
-  /// For a worker: a share of the chief's session, as soon as there is one. @throws DeadlineExceededError after
-  /// `max_wait`.
-  [[nodiscard]] TRAINHOOK_DECL OwnedSession wait_for_session(Duration max_wait);
+  /// For the chief, before it closes its session: it ends by an error. Workers get it at their next run or
+  /// `should_stop()`.
+  TRAINHOOK_DECL void fail(const std::exception_ptr& error) noexcept;
+
+  /// For a worker: a share of the chief's session, as soon as there is one.
+  /// @param chief of the session that the worker had before, if it had one
+  /// @throws DeadlineExceededError after `max_wait`, or the error that the chief ends by.
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession wait_for_session(Duration max_wait,
+                                                             const std::shared_ptr<detail::ChiefStatus>& chief = {});
 
  private:
   struct Shared;
   struct State;
-  TRAINHOOK_DECL static OwnedSession share(const std::shared_ptr<Shared>& shared);
+  TRAINHOOK_DECL OwnedSession share(const std::shared_ptr<Shared>& shared) const;
 
   std::unique_ptr<State> state_;
 };

@@ -76,10 +76,11 @@ class StepContext {
 };
 
 /// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the engine's session, which it
-/// recreates when it is lost. For one thread at a time. `close()` may throw; the destructor never does. If the session
-/// is lost in the last run of the loop, the run is not repeated: it throws OutOfRangeError if the caller waits for a
-/// result. The tables in session_run_hook.hpp list how a run and a session can end. Source: TensorFlow's
-/// `MonitoredSession`.
+/// recreates when it is lost. For one thread at a time, which may call it again from a hook or from the step: such a
+/// nested run has all hooks around it and leaves the outer run alone; if it loses the session, the outer run recovers.
+/// `close()` may throw; the destructor never does. If the session is lost in the last run of the loop, the run is not
+/// repeated: it throws OutOfRangeError if the caller waits for a result. The tables in session_run_hook.hpp list how a
+/// run and a session can end. Source: TensorFlow's `MonitoredSession`.
 template <SessionLike S>
 class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_code<S>> {
  public:
@@ -127,7 +128,8 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   [[nodiscard]] S& raw_session() { return lifecycle_.session().template as<S>(); }
 
   /// Ends the session: last checkpoint, event files, threads. Throws the first error of a hook's `end` when all of it
-  /// is done; a second call does nothing.
+  /// is done; a second call does nothing. If a thread has reported an error, hooks get `abort`, nothing is saved, and
+  /// that error is thrown. In a hook or in the step it takes effect when the run is over.
   void close() { lifecycle_.close(); }
 
   /// Ends the session with an error: hooks get `abort`, nothing more is saved. Returns the error that hooks receive:

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include <trainhook/core/clock.hpp>
+#include <trainhook/events/event_errors.hpp>
 #include <trainhook/session/clean_stop.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
@@ -41,8 +42,9 @@ struct MonitoredSessionOptions {
   HookList hooks{};
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   RetryPolicy retry{};
-  FileSystem* file_system = nullptr;  ///< null: the machine's own
-  Clock* clock = nullptr;             ///< null: the machine's own
+  EventErrors event_errors = EventErrors::Warn;  ///< what happens if events for TensorBoard cannot be written
+  FileSystem* file_system = nullptr;             ///< null: the machine's own
+  Clock* clock = nullptr;                        ///< null: the machine's own
 };
 
 }  // namespace trainhook

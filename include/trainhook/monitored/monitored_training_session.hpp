@@ -9,8 +9,10 @@
 #include <optional>
 #include <string>
 
+#include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/events/event_errors.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
@@ -31,11 +33,13 @@ struct MonitoredTrainingSessionOptions {
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
   std::optional<Duration> save_summaries_secs{};        ///< if no period is given: every 100 steps
   std::optional<std::int64_t> save_summaries_steps{};
-  std::int64_t log_step_count_steps = 100;  ///< how often the steps per second are logged and written
-  std::string summary_dir{};                ///< for event files; empty: `checkpoint_dir`
-  bool save_graph_def = true;               ///< also write `graph.pbtxt` and `.meta` files
-  HookList hooks{};                         ///< yours; called after those that this function adds
-  HookList chief_only_hooks{};              ///< called before those that this function adds
+  std::int64_t log_step_count_steps = 100;             ///< how often the steps per second are logged and written
+  std::string summary_dir{};                           ///< for event files; empty: `checkpoint_dir`
+  bool save_graph_def = true;                          ///< also write `graph.pbtxt` and `.meta` files
+  DirectoryLock directory_lock = DirectoryLock::Auto;  ///< keeps other processes from saving into `checkpoint_dir`
+  HookList hooks{};                                    ///< yours; called after those that this function adds
+  HookList chief_only_hooks{};                         ///< called before those that this function adds
+  EventErrors event_errors = EventErrors::Warn;        ///< what happens if events for TensorBoard cannot be written
   RetryPolicy retry{};
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   Duration max_wait_secs = std::chrono::seconds(7200);        ///< how long a worker waits for its chief

@@ -45,8 +45,12 @@ class RecoverableSession {
   /// Calls `body(session)` in the same way: from its start again after a loss.
   TRAINHOOK_DECL void run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result);
 
+  /// True during a run, or while the session is recreated. A run from inside is one of the same session, and so is its
+  /// loss: the outer run recovers.
+  [[nodiscard]] bool is_busy() const noexcept { return is_busy_; }
+
   /// True if the loop should end. Recreates a session that a background thread has lost. Never throws: if the session
-  /// cannot be recreated, `loss()` has the error.
+  /// cannot be recreated, `loss()` has the error. From inside a run nothing is recreated.
   [[nodiscard]] TRAINHOOK_DECL bool should_stop() noexcept;
 
   /// Why `should_stop()` could not recreate the session; null if it could, or if a later run did.
@@ -69,8 +73,28 @@ class RecoverableSession {
   // True if a hook requested a stop. An error from a background thread does not count; `run()` throws it.
   [[nodiscard]] TRAINHOOK_DECL bool is_over();
 
+  // Says in `is_busy_` that a run is being made.
+  class Busy {
+   public:
+    explicit Busy(bool& flag) noexcept : flag_(&flag) { flag = true; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    ~Busy() { *flag_ = false; }
+
+   private:
+    bool* flag_;
+  };
+
   template <class Body>
   void attempt(bool gives_result, Body body) {
+    if (is_busy_) {
+      if (session_ == nullptr)
+        throw FailedPreconditionError(
+            "the session is being created: run it from before_run on, or through its SessionRef");
+      body();
+      return;
+    }
+    const Busy busy(is_busy_);
     loss_ = nullptr;
     bool over = false;
     with_retries([&] {
@@ -117,6 +141,7 @@ class RecoverableSession {
   std::minstd_rand jitter_{std::random_device{}()};  // so that processes do not retry in step
   bool stop_requested_ = false;                      // by a hook, of a session that was lost
   bool was_made_ = false;                            // false until the first session exists
+  bool is_busy_ = false;
   std::exception_ptr loss_;
 };
 

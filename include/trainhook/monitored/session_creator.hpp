@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,12 +15,19 @@
 
 namespace trainhook {
 
+namespace detail {
+
+class ChiefStatus;
+
+}  // namespace detail
+
 /// A session of any engine, together with what keeps it alive.
 struct OwnedSession {
   std::shared_ptr<void> owner{};  ///< empty if the session is the caller's own object
   SessionRef session{};
-  std::string restored_from{};                      ///< the checkpoint that its values come from; empty: none
-  std::shared_ptr<const std::atomic<bool>> lost{};  ///< for a shared session: true once it is lost for all its users
+  std::string restored_from{};                   ///< the checkpoint that its values come from; empty: none
+  std::shared_ptr<std::atomic<bool>> lost{};     ///< for a shared session: true once it is lost for all its users
+  std::shared_ptr<detail::ChiefStatus> chief{};  ///< for a shared session: how its chief is
 
   template <SessionLike S, class... Args>
   [[nodiscard]] static OwnedSession make(Args&&... args) {
@@ -58,8 +66,12 @@ class SessionCreator {
   /// True if a session created now would continue the training rather than start from initial values.
   [[nodiscard]] virtual bool has_checkpoint() const noexcept { return false; }
 
-  /// True if this session may change the graph and saves the model; a worker leaves both to its chief.
+  /// True if this session may change the graph, saves the model and fills the queues; a worker leaves that to its
+  /// chief.
   [[nodiscard]] virtual bool is_chief() const noexcept { return true; }
+
+  /// The monitored session has ended by an error, null if it is unknown: whoever depends on it must stop, too.
+  virtual void session_failed(const std::exception_ptr& /*error*/) noexcept {}
 };
 
 }  // namespace trainhook

@@ -61,8 +61,9 @@ class SessionLifecycle {
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step() const;
 
   /// Ends normally: every hook's `end`, then threads, session and writers. Throws the first error when all of it is
-  /// done; a second call does nothing. A session that was lost for good cannot end normally: hooks get `abort`, and the
-  /// error is thrown unless `run` has thrown it already.
+  /// done; a second call does nothing. A session that was lost for good, or whose thread has reported an error, cannot
+  /// end normally: hooks get `abort`, and the error is thrown; that of a loss is not if `run` has thrown it already.
+  /// During a run it takes effect when the run is over, and so does `abort`.
   TRAINHOOK_DECL void close();
 
   /// Ends with an error: every hook that has begun gets `abort`, last hook first; nothing more is saved. Returns the

@@ -69,7 +69,8 @@ TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_
 }  // namespace detail
 
 /// Prepares sessions for running. Source: TensorFlow's `SessionManager`; if a checkpoint is damaged, an older one is
-/// used, waiting ends at the deadline, and a session that cannot be prepared is closed.
+/// used, waiting ends at the deadline, and a session that cannot be prepared is closed. A checkpoint that cannot be
+/// read (permissions, too many open files, a device that fails twice) is not damaged: preparing fails with that error.
 class SessionManager {
  public:
   /// Opens a session of the graph, without values.

@@ -9,6 +9,7 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/events/event_errors.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 
@@ -22,8 +23,9 @@ struct SingularMonitoredSessionOptions {
   std::string checkpoint_dir{};                               ///< restore its newest good checkpoint, if it has one
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   std::string checkpoint_filename_with_path{};                ///< in place of `checkpoint_dir`: exactly this checkpoint
-  FileSystem* file_system = nullptr;                          ///< null: the machine's own
-  Clock* clock = nullptr;                                     ///< null: the machine's own
+  EventErrors event_errors = EventErrors::Warn;  ///< what happens if events for TensorBoard cannot be written
+  FileSystem* file_system = nullptr;             ///< null: the machine's own
+  Clock* clock = nullptr;                        ///< null: the machine's own
 };
 
 namespace detail {

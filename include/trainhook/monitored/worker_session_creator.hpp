@@ -14,6 +14,12 @@ namespace trainhook {
 
 class LocalMaster;
 
+namespace detail {
+
+class ChiefStatus;
+
+}  // namespace detail
+
 inline constexpr Duration kDefaultWorkerWait = std::chrono::seconds(1800);
 
 struct WorkerSessionCreatorOptions {
@@ -21,9 +27,9 @@ struct WorkerSessionCreatorOptions {
   Duration max_wait_secs = kDefaultWorkerWait;  ///< how long to wait for the chief, each time
 };
 
-/// Waits for the chief's session, and for the next one if that is lost; never initializes or restores. A worker's hooks
-/// find the graph finalized, and their state is not saved. Close all workers before their chief. Source: TensorFlow's
-/// `WorkerSessionCreator`.
+/// Waits for the chief's session, and for the next one if that is lost; never initializes, restores or fills queues. If
+/// the chief ends by an error, its workers end by it, too. A worker's hooks find the graph finalized, and their state
+/// is not saved. Close all workers before their chief. Source: TensorFlow's `WorkerSessionCreator`.
 class WorkerSessionCreator final : public SessionCreator {
  public:
   /// @throws UnimplementedError without a master: workers in processes of their own do not exist. InvalidArgumentError
@@ -42,6 +48,7 @@ class WorkerSessionCreator final : public SessionCreator {
  private:
   WorkerSessionCreatorOptions options_;
   Graph* graph_ = nullptr;
+  std::shared_ptr<detail::ChiefStatus> chief_;  // of the last session; null: none yet
 };
 
 }  // namespace trainhook

@@ -31,7 +31,7 @@ class Coordinator {
   TRAINHOOK_DECL ~Coordinator();
 
   /// Starts a thread that `join` waits for. Its token fires when a stop is requested; an exception that leaves `body`
-  /// requests a stop.
+  /// is recorded and then requests a stop, so that whoever sees the stop finds the error.
   TRAINHOOK_DECL void start_thread(std::function<void(std::stop_token)> body);
 
   /// Asks all threads to stop. The first error given is what `join` throws; later ones are logged and kept behind it. A
@@ -71,7 +71,7 @@ class Coordinator {
   struct State;  // shared with threads that outlive the coordinator
   struct Threads;
 
-  TRAINHOOK_DECL static void finish_thread(State& state, bool& done, const std::exception_ptr& failure) noexcept;
+  TRAINHOOK_DECL static void record_failure(State& state, const std::exception_ptr& failure) noexcept;
   TRAINHOOK_DECL void abandon_threads() noexcept;
 
   Clock* clock_;

@@ -56,7 +56,8 @@ void add_queue_runner(const Queue& queue, std::vector<Operation> enqueue_ops) {
                    {.enqueue_ops = std::move(enqueue_ops), .close_op = close, .cancel_op = queue.close(true)});
 }
 
-/// Starts the threads of all runners of the session's graph. Source: `tf.compat.v1.train.start_queue_runners`.
+/// Starts the threads of all runners of the session's graph. A monitored session does so itself, unless it is a
+/// worker's: its chief's threads fill the queues for both. Source: `tf.compat.v1.train.start_queue_runners`.
 TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordinator,
                                         const std::shared_ptr<void>& keep_alive = nullptr);
 

@@ -66,12 +66,13 @@ class FetchList : public InlineVector<Fetch, 4> {
   }
 };
 
+/// What of a run is traced. The library's engines time their nodes, or the step, at every level above None.
 enum class TraceLevel { None = 0, Software = 1, Hardware = 2, Full = 3 };
 
 /// How a run is to be done; what is below `timeout` is carried for engines, and none of the library's reads it. Source:
 /// TensorFlow's `RunOptions`.
 struct RunOptions {
-  TraceLevel trace_level = TraceLevel::None;  ///< Full: the engine fills `RunMetadata::node_stats`
+  TraceLevel trace_level = TraceLevel::None;  ///< any other: the engine fills `RunMetadata::node_stats`
   std::chrono::milliseconds timeout{0};       ///< 0: none; an engine that honours it throws DeadlineExceededError
   int inter_op_thread_pool = 0;
   bool output_partition_graphs = false;
@@ -131,7 +132,7 @@ struct RunRequest {
 
   /// True if the engine must fill `metadata->node_stats`.
   [[nodiscard]] bool is_traced() const noexcept {
-    return metadata != nullptr && options != nullptr && options->trace_level == TraceLevel::Full;
+    return metadata != nullptr && options != nullptr && options->trace_level != TraceLevel::None;
   }
 };
 

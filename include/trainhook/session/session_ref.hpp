@@ -3,8 +3,10 @@
 /// SessionRef: a reference to a session of any engine, for hooks and savers.
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <trainhook/session/run_forms.hpp>
@@ -21,7 +23,22 @@ struct SessionTable {
   std::vector<NamedTensor> (*snapshot)(void*, std::span<const std::string>);
   void (*load)(void*, std::span<const NamedTensor>);
   void (*close)(void*);
+  Tensor (*saved_value)(void*, std::string_view);  // null if the session has no such function
 };
+
+/// A session that gives the values of a snapshot one after the other.
+template <class S>
+concept GivesSavedValues = requires(S& session, std::string_view name) {
+  { session.saved_value(name) } -> std::same_as<Tensor>;
+};
+
+template <class S>
+constexpr auto saved_value_of() noexcept {
+  Tensor (*function)(void*, std::string_view) = nullptr;
+  if constexpr (GivesSavedValues<S>)
+    function = [](void* session, std::string_view name) { return static_cast<S*>(session)->saved_value(name); };
+  return function;
+}
 
 template <SessionLike S>
 inline constexpr SessionTable kSessionTable{
@@ -33,6 +50,7 @@ inline constexpr SessionTable kSessionTable{
     [](void* session, std::span<const std::string> names) { return static_cast<S*>(session)->snapshot(names); },
     [](void* session, std::span<const NamedTensor> entries) { static_cast<S*>(session)->load(entries); },
     [](void* session) { static_cast<S*>(session)->close(); },
+    saved_value_of<S>(),
 };
 
 }  // namespace detail
@@ -54,6 +72,10 @@ class SessionRef : public RunForms<SessionRef, true> {
   [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const {
     return table_->snapshot(session_, names);
   }
+  /// True if the session has a `saved_value`.
+  [[nodiscard]] bool gives_saved_values() const noexcept { return table_->saved_value != nullptr; }
+  [[nodiscard]] Tensor saved_value(std::string_view name) const { return table_->saved_value(session_, name); }
+
   void load(std::span<const NamedTensor> entries) const { table_->load(session_, entries); }
   void close() const { table_->close(session_); }
 

@@ -3,6 +3,7 @@
 /// SessionRunHook: the class to derive from to take part in a training loop.
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <exception>
 #include <memory>
@@ -33,9 +34,10 @@ enum class HookPhase {
 
 // clang-format off
 /// Takes part in a training loop through callbacks. All of them do nothing unless overridden. Hooks are called on the
-/// thread that calls the monitored session, one callback at a time; a hook belongs to one session at a time. Source:
-/// TensorFlow's `SessionRunHook`; `abort`, `on_run_failed`, `phase`, `veto_save`, `save_state` and `load_state` are
-/// additions.
+/// thread that calls the monitored session, one callback at a time; a hook belongs to one session at a time, and a
+/// second one refuses it. A callback may run the monitored session itself: such a nested run has all hooks around it,
+/// and its error leaves the callback unless the callback catches it. Source: TensorFlow's `SessionRunHook`; `abort`,
+/// `on_run_failed`, `phase`, `veto_save`, `save_state` and `load_state` are additions.
 ///
 /// How a step ends:
 ///
@@ -43,6 +45,7 @@ enum class HookPhase {
 /// |---|---|---|---|
 /// | normal return | all hooks | | continues |
 /// | a hook called `request_stop()` | all hooks of this step | | `should_stop()` is true, even if something later in the run threw |
+/// | AbortedError, UnavailableError thrown by an after_run | those before it | it and those after it, once | recreated; the step is run again, unless a hook asked to stop |
 /// | AbortedError, UnavailableError | none for that attempt | all that ran before_run | recreated from the newest good checkpoint, within the retry policy; the step is run again, unless a hook asked to stop |
 /// | any other exception | none further | all that ran before_run | the exception leaves `run()`, or an earlier one of a thread; the session stays usable |
 ///
@@ -53,10 +56,16 @@ enum class HookPhase {
 /// | `close()` | every hook, even if one throws | no | yes | the first error, all of them in `errors()`; a second `close()` does nothing |
 /// | end of input leaving the loop function | every hook | no | yes | the loop function returns |
 /// | another exception leaving the loop function | no | every hook, last first, with the error | no | that exception, or an earlier one of a thread |
+/// | a thread's error that `should_stop()` saw first, then `close()` or the loop function | no | every hook, last first, with it | no | that error |
+/// | a hook's own `begin` throws | no | that hook and those begun, last first | no | that error |
 /// | `close()` or destructor of a session that is lost for good | no | every hook, with the error that it was lost to | no | that error, unless it has left `run()` already |
 /// | destructor, not unwinding | as `close()`, errors logged | no | yes | nothing |
 /// | destructor, unwinding from the end of input that `run()` threw | as `close()`, errors logged | no | yes | the exception continues |
 /// | destructor, unwinding otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
+///
+/// `close()` in a callback or in the step takes effect when the run is over; the run still returns its value. An error
+/// that left `run()` and was handled by its caller is no error of the session: if another exception unwinds later,
+/// `abort` gets null.
 // clang-format on
 class SessionRunHook {
  public:
@@ -82,7 +91,8 @@ class SessionRunHook {
   /// Called once, when the session ends without an error or by the end of input. The session can still run.
   virtual void end(SessionRef /*session*/) {}
 
-  /// Called once, in place of `end`, when the session ends with an error; null if the error is unknown. Must not throw.
+  /// Called once, in place of `end`, when the session ends with an error; null if the error is unknown. Also called if
+  /// this hook's own `begin` threw. Must not throw.
   virtual void abort(const std::exception_ptr& /*error*/) noexcept {}
 
   [[nodiscard]] virtual HookPhase phase() const noexcept { return HookPhase::Normal; }
@@ -102,18 +112,26 @@ class SessionRunHook {
   /// For the caller of the hook, before `begin`.
   void attach(HookServices& services) noexcept { services_ = &services; }
 
+  /// For a session, before `attach`: takes the hook for itself. Returns false if another session has it.
+  [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
+
+  /// For the session that claimed the hook, after `end` or `abort`.
+  void release() noexcept {
+    services_ = nullptr;
+    claimed_ = false;
+  }
+
  protected:
   SessionRunHook() = default;
-  SessionRunHook(const SessionRunHook&) = default;
-  SessionRunHook(SessionRunHook&&) = default;
-  SessionRunHook& operator=(const SessionRunHook&) = default;
-  SessionRunHook& operator=(SessionRunHook&&) = default;
+  SessionRunHook(const SessionRunHook& /*other*/) noexcept {}  // a copy belongs to no session
+  SessionRunHook& operator=(const SessionRunHook& /*other*/) noexcept { return *this; }
 
   /// The session's disk, clock and event writers, from `begin` on. @throws FailedPreconditionError before.
   [[nodiscard]] TRAINHOOK_DECL HookServices& services() const;
 
  private:
   HookServices* services_ = nullptr;
+  std::atomic<bool> claimed_ = false;
 };
 
 /// An entry in a list of hooks: a hook by value, which is moved in, or a unique or shared pointer to one.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/session/run_args.hpp>
@@ -36,7 +37,7 @@ class Trace {
 
 /// Each callback adds a line, its hook's name and its own: `a.end`; runs have a number from 0: `a.before_run 0`. The
 /// entry of `act` under that line, without the hook's name, is called after it is written: to throw, to request a stop,
-/// ...
+/// ... `save_state`, `load_state` and `veto_save` only have such entries and add no line.
 class RecordingHook final : public SessionRunHook {
  public:
   struct Options {
@@ -60,12 +61,15 @@ class RecordingHook final : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
   [[nodiscard]] HookPhase phase() const noexcept override { return options_.phase; }
-  [[nodiscard]] std::optional<std::string> veto_save() override { return options_.veto; }
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> veto_save() override;
   [[nodiscard]] std::string name() const override { return options_.name; }
+  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
+  TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
   Coordinator* last_coordinator = nullptr;
 
  private:
+  TRAINHOOK_DECL void perform(const std::string& callback, SessionRunContext* context);
   TRAINHOOK_DECL void record(const std::string& callback, SessionRunContext* context, const std::string& detail = {});
 
   std::shared_ptr<Trace> trace_;

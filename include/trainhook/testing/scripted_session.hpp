@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <set>
@@ -55,7 +54,7 @@ class Script {
   /// it does anything.
   template <class E>
   void throw_at(int run, E error) {
-    failures[run] = std::make_exception_ptr(std::move(error));
+    failures[run] = [error = std::move(error)] { throw E(error); };
   }
 
   /// One line for each run since the last call: `run train, loss:0 <- rate:0`, with what was fed behind the arrow;
@@ -66,7 +65,7 @@ class Script {
   std::set<std::string> inputs;  ///< which of the initial values are state of input pipelines
   std::map<const Node*, std::function<Tensor()>> values;
   std::map<const Node*, std::function<void()>> operations;
-  std::map<int, std::exception_ptr> failures;
+  std::map<int, std::function<void()>> failures;
   std::function<void()> before_each_run;  ///< called for every run, before it does anything; may throw
   bool keeps_requests = true;             ///< false: nothing is written down, so that a run allocates nothing
   std::string requests;                   ///< what `take_requests` gives

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/name_suggestion.hpp>
@@ -28,7 +29,8 @@ namespace trainhook {
 TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOptions options)
     : prefix_(std::move(prefix)) {
   FileSystem& file_system = options.file_system != nullptr ? *options.file_system : posix_file_system();
-  const std::optional<detail::BundleIndex> index = detail::find_bundle_index(file_system, prefix_);
+  const std::optional<detail::BundleIndex> index =
+      detail::read_from_device([&] { return detail::find_bundle_index(file_system, prefix_); });
   index_path_ = index ? index->path : detail::bundle_index_path(prefix_);
   if (!index) {
     throw NotFoundError("there is no checkpoint {}: {} does not exist{}", prefix_, index_path_,
@@ -81,7 +83,8 @@ TRAINHOOK_DECL void BundleReader::verify() const {
 }
 
 TRAINHOOK_DECL void BundleReader::read_index(FileSystem& file_system) {
-  const detail::TableReader table(read_file(file_system, index_path_), index_path_);
+  const detail::TableReader table(detail::read_from_device([&] { return read_file(file_system, index_path_); }),
+                                  index_path_);
   bool first = true;
   table.for_each([&](std::string_view key, std::string_view value) {
     if (first) {
@@ -142,15 +145,15 @@ TRAINHOOK_DECL void BundleReader::open_shards(FileSystem& file_system, const std
       if (file_system.exists(temporary)) path = temporary;
     }
     try {
-      shards_.push_back(file_system.open_readable(path));
+      shards_.push_back(detail::read_from_device([&] { return file_system.open_readable(path); }));
     } catch (const NotFoundError& error) {
       throw DataLossError("checkpoint {} is incomplete: {}", prefix_, error.what());
     }
     const auto needed = needed_sizes_.find(shard);
-    if (needed != needed_sizes_.end() && shards_.back()->size() < needed->second) {
-      throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, shards_.back()->size(),
-                          needed->second);
-    }
+    if (needed == needed_sizes_.end()) continue;
+    const std::uint64_t size = detail::read_from_device([&] { return shards_.back()->size(); });
+    if (size < needed->second)
+      throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, size, needed->second);
   }
   needed_sizes_.clear();
 }
@@ -231,12 +234,15 @@ TRAINHOOK_DECL void BundleReader::expect_checksum(std::string_view name, const B
 TRAINHOOK_DECL std::uint32_t BundleReader::read_with_checksum(std::string_view name, const BundleEntry& entry,
                                                               std::uint64_t offset, std::uint32_t crc,
                                                               std::span<std::byte> into) const {
+  const ReadableFile& shard = *shards_[entry.shard_id];
   for (std::size_t done = 0; done < into.size();) {
     const std::span<std::byte> chunk = into.subspan(done, (std::min)(into.size() - done, detail::kBundleChunk));
     try {
-      shards_[entry.shard_id]->read_at(offset + done, chunk);
-    } catch (const DataLossError& error) {
-      throw damaged(name, entry, fmt::format("cannot be read: {}", error.what()));
+      detail::read_from_device([&] { shard.read_at(offset + done, chunk); });
+    } catch (const UnknownError&) {
+      const std::uint64_t end = offset + done + chunk.size();
+      if (shard.size() < end) throw damaged(name, entry, "is no longer whole, because its file was cut off meanwhile");
+      throw;
     }
     crc = crc32c::extend(crc, chunk);
     done += chunk.size();

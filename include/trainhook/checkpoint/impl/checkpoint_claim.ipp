@@ -56,7 +56,8 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
         wanted.directory, held->hook, held->basename, wanted.hook, wanted.basename);
   }
   file_system.make_directories(wanted.directory);
-  wanted.lock = file_system.lock_file(join_path(wanted.directory, ".checkpoint_lock"));
+  if (wanted.directory_lock == DirectoryLock::Auto)
+    wanted.hold = std::make_unique<DirectoryHold>(file_system, wanted.directory);
   log_what_was_finished(finish_interrupted_saves(file_system, wanted.directory), wanted.directory);
   auto claim = std::make_shared<CheckpointClaim>(std::move(wanted));
   graph.add_to_collection(kCheckpointClaims, std::weak_ptr<CheckpointClaim>(claim));

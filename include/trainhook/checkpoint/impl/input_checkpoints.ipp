@@ -6,15 +6,17 @@
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -50,20 +52,37 @@ TRAINHOOK_DECL InputCheckpoints::Commit InputCheckpoints::take(SessionRef sessio
 TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
   if (taken_ == step || !is_checkpoint_of(*file_system_, restored_from, directory_, model_basename_, step)) return;
   const std::string prefix = prefix_of(step);
-  if (file_system_->exists(prefix + ".index")) {
+  if (read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
     saver_.restore(session, prefix);
     log_info("Restored the input pipeline from {}.", prefix);
     return;
   }
-  if (!was_there(directory_, step)) {
-    log_warning("'{}' was trained without input checkpoints until step {}: the input starts anew.", directory_, step);
-    return;
+  if (const std::optional<std::int64_t> earlier = restore_earlier(session, step)) {
+    log_warning(
+        "the model of step {} was restored from '{}', but {} does not exist: the input goes on from its position at "
+        "step {}, and elements that were used after that come again",
+        step, directory_, prefix, *earlier);
+  } else {
+    log_warning(
+        "the model of step {} was restored from '{}', but {} does not exist, nor an earlier one: the input starts from "
+        "the beginning, as at step 0",
+        step, directory_, prefix);
   }
-  throw FailedPreconditionError(
-      "the model was restored at step {} from '{}', which has no state of the input pipeline for that step ({} is "
-      "missing), so the input would start anew; restore a checkpoint that has it, train into another directory, or "
-      "leave the CheckpointInputPipelineHook out",
-      step, directory_, prefix);
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session,
+                                                                             std::int64_t step) const {
+  std::vector<std::string> saved = checkpoints_on_disk(*file_system_, directory_, basename_);
+  std::ranges::reverse(saved);
+  for (const std::string& prefix : saved) {
+    const std::optional<std::int64_t> earlier = step_of_checkpoint(prefix);
+    if (!earlier || *earlier >= step) continue;
+    try {
+      saver_.restore(session, prefix);
+      return earlier;
+    } catch (const DataLossError& error) { log_warning("input checkpoint {} is skipped: {}", prefix, error.what()); }
+  }
+  return std::nullopt;
 }
 
 TRAINHOOK_DECL RestoreCondition InputCheckpoints::restore_condition(const std::shared_ptr<InputCheckpoints>& files) {
@@ -88,23 +107,18 @@ TRAINHOOK_DECL bool InputCheckpoints::is_mine(std::string_view prefix) const {
   return base_name(prefix).starts_with(basename_ + "-");
 }
 
-TRAINHOOK_DECL bool InputCheckpoints::was_there(const std::string& directory, std::int64_t step) const {
-  const std::vector<std::string> saved = checkpoints_on_disk(*file_system_, directory, basename_);
-  return !saved.empty() && step_of_checkpoint(saved.front()) <= step;
-}
-
 TRAINHOOK_DECL std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) const {
   const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
-  if (!step || !was_there(parent_path(prefix), *step)) return std::nullopt;
+  if (!step) return std::nullopt;
   const std::string mine = fmt::format("{}-{}", join_path(parent_path(prefix), basename_), *step);
+  if (!read_from_device([&] { return checkpoint_exists(*file_system_, mine); })) return std::nullopt;
   try {
-    const BundleReader reader(mine, {.file_system = file_system_});
-    for (const auto& [name, entry] : reader.entries()) static_cast<void>(reader.get_tensor(name));
+    BundleReader(mine, {.file_system = file_system_}).verify();
     return std::nullopt;
-  } catch (const Error& error) {
+  } catch (const DataLossError& error) {
     return fmt::format(
-        "the input pipeline's state of its step cannot be had: {} (without the CheckpointInputPipelineHook the model "
-        "alone is restored)",
+        "the position of the input pipeline at its step is damaged: {} (without the CheckpointInputPipelineHook the "
+        "model alone is restored)",
         error.what());
   }
 }
@@ -117,25 +131,37 @@ TRAINHOOK_DECL void InputCheckpoints::write(const Snapshot& snapshot, std::int64
 
 TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) const noexcept {
   try {
-    std::vector<std::string> kept;
-    std::vector<std::string> obsolete;
-    const auto models = checkpoints_on_disk(*file_system_, directory_, model_basename_);
-    for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_, basename_)) {
-      const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
-      const bool has_model =
-          std::ranges::any_of(models, [&](const std::string& model) { return step_of_checkpoint(model) == step; });
-      if (step > saved_step) continue;
-      (has_model ? kept : obsolete).push_back(prefix);
-    }
+    const auto steps_of = [this](const std::string& basename) {
+      std::vector<std::int64_t> steps;
+      for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_, basename))
+        if (const auto step = step_of_checkpoint(prefix)) steps.push_back(*step);
+      return steps;
+    };
+    const std::vector<std::int64_t> inputs = steps_of(basename_);
+    const std::set<std::int64_t> needed = needed_for(steps_of(model_basename_), inputs);
     CheckpointState state;
     state.model_checkpoint_path = prefix_of(saved_step);
-    state.all_model_checkpoint_paths = kept;
+    std::vector<std::string> obsolete;
+    for (const std::int64_t step : inputs) {
+      if (step > saved_step) continue;  // may belong to a save in progress
+      (needed.contains(step) ? state.all_model_checkpoint_paths : obsolete).push_back(prefix_of(step));
+    }
     update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_);
     for (const std::string& prefix : obsolete) remove_checkpoint(*file_system_, prefix);
   } catch (...) {
     log_warning("input checkpoints in {} could not be tidied up and are tried again at the next save: {}", directory_,
                 describe(std::current_exception()));
   }
+}
+
+TRAINHOOK_DECL std::set<std::int64_t> InputCheckpoints::needed_for(const std::vector<std::int64_t>& models,
+                                                                   const std::vector<std::int64_t>& inputs) {
+  std::set<std::int64_t> needed;
+  for (const std::int64_t model : models) {
+    const auto later = std::ranges::upper_bound(inputs, model);  // sorted by step
+    if (later != inputs.begin()) needed.insert(*std::prev(later));
+  }
+  return needed;
 }
 
 }  // namespace trainhook::detail

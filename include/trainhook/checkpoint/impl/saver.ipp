@@ -79,33 +79,69 @@ TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session) const {
   std::vector<std::string> names;
   for (const StateSpec& spec : chosen_state(session)) names.push_back(spec.name);
   Snapshot snapshot{session.snapshot(names)};
-  for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
+  add_saveables(session.graph(), snapshot.entries);
+  std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
+  expect_entries(snapshot.entries.size());
+  return snapshot;
+}
+
+TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& request) {
+  if (!session.gives_saved_values()) return write(snapshot(session), request);
+  std::vector<NamedTensor> entries;  // those of the session without value
+  std::uint64_t bytes = 0;
+  for (const StateSpec& spec : chosen_state(session)) {
+    entries.push_back({spec.name, Tensor()});
+    if (spec.shape.is_fully_known())
+      bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
+  }
+  add_saveables(session.graph(), entries);
+  std::ranges::sort(entries, {}, &NamedTensor::name);
+  expect_entries(entries.size());
+  if (entries.empty()) return {};
+  return commit(request, bytes, [&](const AddTensor& add) {
+    for (const NamedTensor& entry : entries)
+      add(entry.name, entry.tensor.has_value() ? entry.tensor : session.saved_value(entry.name));
+  });
+}
+
+TRAINHOOK_DECL void Saver::add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const {
+  for (const std::shared_ptr<Saveable>& saveable : saveables(graph)) {
     const StateValues values = saveable->save();
     for (const NamedTensor& entry : values.entries())
-      snapshot.entries.push_back({entry_name(*saveable, entry.name), entry.tensor});
+      entries.push_back({entry_name(*saveable, entry.name), entry.tensor});
   }
-  std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
-  if (snapshot.entries.empty() && !options_.allow_empty)
+}
+
+TRAINHOOK_DECL void Saver::expect_entries(std::size_t count) const {
+  if (count == 0 && !options_.allow_empty)
     throw InvalidArgumentError("No variables to save: the session has no state of the kinds asked for");
-  return snapshot;
 }
 
 TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) {
   if (snapshot.entries.empty()) return {};
+  std::uint64_t bytes = 0;
+  for (const NamedTensor& entry : snapshot.entries) bytes += entry.tensor.byte_size();
+  return commit(request, bytes, [&](const AddTensor& add) {
+    for (const NamedTensor& entry : snapshot.entries) add(entry.name, entry.tensor);
+  });
+}
+
+TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_bytes,
+                                         FunctionRef<void(const AddTensor&)> add_entries) {
   check(request);
   const std::scoped_lock lock(mutex_);
   const std::string prefix = prefix_of(request);
-  if (options_.refuse_non_finite) expect_finite(snapshot, prefix);
   if (request.write_state) retention(request.save_path, request.latest_filename);  // sees what there was before
-  std::uint64_t bytes = 0;  // strings have no fixed size
-  for (const NamedTensor& entry : snapshot.entries)
-    bytes += dtype_size(entry.tensor.dtype()) * static_cast<std::uint64_t>(entry.tensor.num_elements());
   BundleWriter writer(prefix, {.file_system = &file_system(),
                                .overwrite = true,
                                .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
-                               .expected_bytes = bytes});
-  for (const NamedTensor& entry : snapshot.entries) writer.add(entry.name, entry.tensor);
+                               .expected_bytes = expected_bytes});
+  add_entries([&](const std::string& name, const Tensor& tensor) {
+    if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
+    writer.add(name, tensor);
+  });
   if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
+  if (request.before_commit) request.before_commit();
   writer.finish();
   if (request.write_state) retention(request.save_path, request.latest_filename).add(prefix, clock().wall_seconds());
   return prefix;
@@ -247,15 +283,14 @@ TRAINHOOK_DECL void Saver::check(const SaveRequest& request) const {
     throw InvalidArgumentError("Saver: global_step is {}; it must not be negative", *request.global_step);
 }
 
-TRAINHOOK_DECL void Saver::expect_finite(const Snapshot& snapshot, const std::string& prefix) {
-  for (const NamedTensor& entry : snapshot.entries) {
-    const auto place = detail::first_non_finite(entry.tensor);
-    if (!place) continue;
-    throw FailedPreconditionError(
-        "checkpoint {} is not written: element {} of '{}' is NaN or infinite, and refuse_non_finite is set; go back to "
-        "an earlier checkpoint, with a lower learning rate for example",
-        prefix, *place, entry.name);
-  }
+TRAINHOOK_DECL void Saver::expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix) {
+  const auto place = detail::first_non_finite(tensor);
+  if (!place) return;
+  throw FailedPreconditionError(
+      "checkpoint {} is not written: element {} of '{}' is NaN or infinite, and refuse_non_finite is set; go back to "
+      "an "
+      "earlier checkpoint, with a lower learning rate for example",
+      prefix, *place, name);
 }
 
 TRAINHOOK_DECL std::string Saver::prefix_of(const SaveRequest& request) const {

@@ -35,6 +35,22 @@ TRAINHOOK_DECL Error::Error(ErrorCode code, fmt::string_view format, fmt::format
 
 TRAINHOOK_DECL Error::~Error() = default;
 
+TRAINHOOK_DECL Error::Error(const Error& other) noexcept : std::runtime_error(other), code_(other.code_) {}
+
+TRAINHOOK_DECL Error& Error::operator=(const Error& other) noexcept {
+  std::runtime_error::operator=(other);
+  code_ = other.code_;
+  return *this;
+}
+
+TRAINHOOK_DECL std::shared_ptr<const void> Error::new_lifetime() noexcept {
+  try {
+    return std::make_shared<char>();
+  } catch (...) {  // there is no memory, and this is an error on its way
+    return nullptr;
+  }
+}
+
 TRAINHOOK_DECL std::string Error::to_string() const { return fmt::format("{}: {}", error_code_name(code_), what()); }
 
 TRAINHOOK_DECL void throw_error(ErrorCode code, const std::string& message) {

@@ -7,7 +7,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/process_identity.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
@@ -29,16 +29,6 @@ inline constexpr std::string_view kEventWriterName = "trainhook.events.file_writ
 TRAINHOOK_DECL std::uint64_t next_event_file_number() noexcept {
   static std::atomic<std::uint64_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-TRAINHOOK_DECL std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  std::string host = name.data();
-  for (char& letter : host) {
-    if (letter == '/') letter = '_';
-  }
-  return host;
 }
 
 TRAINHOOK_DECL std::string event_file_name(double wall_seconds, std::string_view host, std::string_view suffix) {

@@ -37,6 +37,7 @@ struct FileWriter::Impl {
       : logdir(std::move(directory)),
         max_queue(options.max_queue),
         flush_secs((std::min<Duration>)(options.flush_secs, std::chrono::hours(24))),
+        on_error(options.on_error),
         clock(options.clock != nullptr ? *options.clock : system_clock()),
         file(options.file_system != nullptr ? *options.file_system : posix_file_system(), clock, logdir,
              options.filename_suffix) {}
@@ -66,14 +67,22 @@ struct FileWriter::Impl {
   void throw_failure();
   void write_until_closed() noexcept;
 
-  /// Null, or what went wrong and what it cost.
-  std::exception_ptr write(const detail::EventBatch& batch, bool synced) noexcept;
+  /// What one batch came to.
+  struct Written {
+    std::uint64_t lost = 0;
+    std::exception_ptr error{};  // null, or what went wrong and what it cost
+  };
+  Written write(const detail::EventBatch& batch, bool synced) noexcept;
+
+  /// Logs the first error. Not under the lock: a sink may be anything.
+  void warn_once(const std::exception_ptr& error) noexcept;
 
   void close();
 
   const std::string logdir;
   const std::size_t max_queue;
   const Duration flush_secs;
+  const EventErrors on_error;
   Clock& clock;
 
   std::mutex mutex;
@@ -86,13 +95,15 @@ struct FileWriter::Impl {
   std::exception_ptr failure;  // not thrown yet
   std::uint64_t added = 0;
   std::uint64_t written = 0;
+  std::uint64_t lost = 0;
   std::uint64_t syncs_asked = 0;
   std::uint64_t syncs_done = 0;
   bool woken = false;
   bool closed = false;
 
-  detail::EventFile file;  // used by the writing thread alone, as `records`
+  detail::EventFile file;  // used by the writing thread alone, as what follows, and by `close` after it
   std::string records;
+  bool warned = false;
   std::thread thread;
 };
 
@@ -111,6 +122,8 @@ TRAINHOOK_DECL FileWriter::~FileWriter() {
 }
 
 TRAINHOOK_DECL const std::string& FileWriter::get_logdir() const noexcept { return impl_->logdir; }
+
+TRAINHOOK_DECL EventErrors FileWriter::on_error() const noexcept { return impl_->on_error; }
 
 TRAINHOOK_DECL void FileWriter::add_scalar(std::string_view tag, double value, std::int64_t step) {
   impl_->add([&](double now) {
@@ -185,6 +198,11 @@ TRAINHOOK_DECL void FileWriter::sync() {
 
 TRAINHOOK_DECL void FileWriter::close() { impl_->close(); }
 
+TRAINHOOK_DECL std::uint64_t FileWriter::lost_events() {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->lost;
+}
+
 TRAINHOOK_DECL void FileWriter::Impl::close() {
   std::unique_lock lock(mutex);
   if (closed) return;
@@ -195,11 +213,16 @@ TRAINHOOK_DECL void FileWriter::Impl::close() {
   lock.unlock();
   if (writing.joinable()) writing.join();
   lock.lock();
-  if (failure == nullptr) {
+  throw_failure();
+  lock.unlock();
+  try {
     file.close();
-  } else {
-    throw_failure();
+  } catch (...) {
+    if (on_error == EventErrors::Throw) throw;
+    warn_once(std::current_exception());
   }
+  if (on_error == EventErrors::Warn && lost > 0)
+    log_warning("FileWriter of {}: {} of {} events were lost, because they could not be written", logdir, lost, added);
 }
 
 TRAINHOOK_DECL void FileWriter::Impl::wait_for_room(std::unique_lock<std::mutex>& lock) {
@@ -248,10 +271,12 @@ TRAINHOOK_DECL void FileWriter::Impl::write_until_closed() noexcept {
     const std::uint64_t syncs = syncs_asked;
     room.notify_all();
     lock.unlock();
-    const std::exception_ptr error = write(batch, syncs != syncs_done);
+    const Written outcome = write(batch, syncs != syncs_done);
     batch.clear();
+    if (on_error == EventErrors::Warn) warn_once(outcome.error);
     lock.lock();
-    if (failure == nullptr) failure = error;
+    lost += outcome.lost;
+    if (on_error == EventErrors::Throw && failure == nullptr) failure = outcome.error;
     written = events;
     syncs_done = syncs;
     room.notify_all();
@@ -259,26 +284,36 @@ TRAINHOOK_DECL void FileWriter::Impl::write_until_closed() noexcept {
   }
 }
 
-TRAINHOOK_DECL std::exception_ptr FileWriter::Impl::write(const detail::EventBatch& batch, bool synced) noexcept {
-  bool is_written = batch.empty();
+TRAINHOOK_DECL FileWriter::Impl::Written FileWriter::Impl::write(const detail::EventBatch& batch,
+                                                                 bool synced) noexcept {
+  Written outcome{.lost = batch.size()};
   try {
     try {
-      if (!is_written) {
+      if (!batch.empty()) {
         records.clear();
         batch.append_records(records);
         file.write(records);
-        is_written = true;
+        outcome.lost = 0;
       }
       if (synced) file.sync();
-      return nullptr;
     } catch (const Error& error) {
-      const std::string lost =
-          is_written ? "events in this file may be lost"
-                     : fmt::format("{} {} lost", batch.size(), batch.size() == 1 ? "event is" : "events are");
+      const std::string cost =
+          outcome.lost == 0 ? "events in this file may be lost"
+                            : fmt::format("{} {} lost", outcome.lost, outcome.lost == 1 ? "event is" : "events are");
       throw_error(error.code(),
-                  fmt::format("{}; {}, later events for {} go to a new file", error.what(), lost, logdir));
+                  fmt::format("{}; {}, later events for {} go to a new file", error.what(), cost, logdir));
     }
-  } catch (...) { return std::current_exception(); }
+  } catch (...) { outcome.error = std::current_exception(); }
+  return outcome;
+}
+
+TRAINHOOK_DECL void FileWriter::Impl::warn_once(const std::exception_ptr& error) noexcept {
+  if (error == nullptr || std::exchange(warned, true)) return;
+  log_warning(
+      "FileWriter of {}: {}. The run goes on; this is said once, and how many events were lost at the end. If that "
+      "must "
+      "end the run, set event_errors (on_error of a FileWriter of your own) to EventErrors::Throw",
+      logdir, describe(error));
 }
 
 }  // namespace trainhook

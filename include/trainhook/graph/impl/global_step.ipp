@@ -16,7 +16,6 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook::detail {
@@ -80,7 +79,14 @@ TRAINHOOK_DECL std::optional<Output> get_or_create_global_step_read(Graph& graph
   if (!step) return std::nullopt;
   const Graph::Scope top_level = graph.top_level();
   const Graph::Scope scope = graph.name_scope(step->name() + "/");
-  const Output read = add(*step, Operand(0).beside(*step, "add/y"), "add");
+  // Without th::add, which would bring gradients and shape rules into every program.
+  const Output read = graph
+                          .add({.type = "AddV2",
+                                .name = "add",
+                                .inputs = {*step, zeros(graph, {}, step->dtype(), "add/y")},
+                                .attrs = {{"T", step->dtype()}},
+                                .outputs = {{step->dtype(), Shape{}}}})
+                          .output();
   graph.add_to_collection(graph_keys::kGlobalStepRead, read);
   return read;
 }

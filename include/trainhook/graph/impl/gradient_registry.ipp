@@ -33,7 +33,7 @@ TRAINHOOK_DECL Output GradientContext::add(std::string_view type, std::vector<Ou
   const OpDef* def = find_(type);
   if (def == nullptr)
     throw NotFoundError("the gradient of {} ({}) adds a {}, which is not defined", op_.name(), op_.type(), type);
-  return detail::add_op({def, 1}, type, {}, std::move(inputs), std::move(attrs));
+  return detail::add_op(*def, {}, std::move(inputs), std::move(attrs));
 }
 
 TRAINHOOK_DECL void GradientRegistry::add(std::string_view op_type, GradientFunction function) {

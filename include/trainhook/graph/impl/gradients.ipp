@@ -27,9 +27,9 @@ namespace trainhook {
 
 TRAINHOOK_DECL GradientRegistry default_gradients() {
   GradientRegistry registry;
-  for (const std::span<const OpDef> family : detail::op_families()) {
-    for (const OpDef& def : family) {
-      if (def.gradient != nullptr) registry.add(def.type, def.gradient);
+  for (const detail::OpFamily family : detail::op_families()) {
+    for (const OpDef* def : family) {
+      if (def->gradient != nullptr) registry.add(def->type, def->gradient);
     }
   }
   return registry;

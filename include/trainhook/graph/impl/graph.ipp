@@ -150,9 +150,19 @@ TRAINHOOK_DECL bool Graph::is_valid_name(std::string_view name) noexcept {
 }
 
 TRAINHOOK_DECL void Graph::remove_repeats(std::vector<Operation>& operations) {
+  constexpr std::size_t kFew = 64;  // are compared one by one
   std::vector<Operation> kept;
+  std::vector<bool> seen;  // by node id
   for (const Operation& operation : operations) {
-    if (std::find(kept.begin(), kept.end(), operation) == kept.end()) kept.push_back(operation);
+    bool is_new = true;
+    if (operations.size() <= kFew) {
+      is_new = std::find(kept.begin(), kept.end(), operation) == kept.end();
+    } else {
+      if (operation.node().id() >= seen.size()) seen.resize(2 * operation.node().id() + 1);
+      is_new = !seen[operation.node().id()];
+      seen[operation.node().id()] = true;
+    }
+    if (is_new) kept.push_back(operation);
   }
   operations = std::move(kept);
 }

@@ -98,9 +98,11 @@ TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, c
 
 TRAINHOOK_DECL PartialShape merged_shapes(std::string_view op, std::span<const Output> inputs) {
   PartialShape shape;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    for (std::size_t k = 0; k < i; ++k) static_cast<void>(merged_shape(op, inputs[k], inputs[i]));
-    shape = merge(shape, inputs[i].shape());
+  for (const Output& input : inputs) {
+    if (!shape.compatible_with(input.shape())) {  // then it does not fit one of those before it
+      for (const Output& earlier : inputs) static_cast<void>(merged_shape(op, earlier, input));
+    }
+    shape = merge(shape, input.shape());
   }
   return shape;
 }
@@ -116,26 +118,14 @@ TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL const OpDef& op_def_in(std::span<const OpDef> family, std::string_view type) {
-  const auto found = std::ranges::find(family, type, &OpDef::type);
-  if (found == family.end()) throw InternalError("op type {} is not in the table of the file that builds it", type);
-  return *found;
-}
-
-TRAINHOOK_DECL Operation add_node(Graph& graph, std::span<const OpDef> family, NodeSpec spec) {
-  const OpDef& def = op_def_in(family, spec.type);
+TRAINHOOK_DECL Operation add_node(Graph& graph, const OpDef& def, NodeSpec spec) {
   infer_attrs(spec, def);
   return graph.add(def, std::move(spec));
 }
 
-TRAINHOOK_DECL Output add_op(std::span<const OpDef> family, std::string_view type, std::string_view name,
-                             std::vector<Output> inputs, Attrs attrs) {
-  Graph& graph = graph_of(type, inputs.front());
-  return add_node(graph, family,
-                  {.type = std::string(type),
-                   .name = std::string(name),
-                   .inputs = std::move(inputs),
-                   .attrs = std::move(attrs)})
+TRAINHOOK_DECL Output add_op(const OpDef& def, std::string_view name, std::vector<Output> inputs, Attrs attrs) {
+  Graph& graph = graph_of(def.type, inputs.front());
+  return add_node(graph, def, {.name = std::string(name), .inputs = std::move(inputs), .attrs = std::move(attrs)})
       .output();
 }
 

@@ -163,7 +163,7 @@ TRAINHOOK_DECL void GradientDescentOptimizer::prepare(Graph& graph) {
 }
 
 TRAINHOOK_DECL Operation GradientDescentOptimizer::apply(Output gradient, const Variable& variable) {
-  return detail::apply_op("ApplyGradientDescent", variable, {}, {rate_node_, gradient}, {});
+  return detail::apply_gradient_descent(variable, {}, {rate_node_, gradient});
 }
 
 TRAINHOOK_DECL MomentumOptimizer::MomentumOptimizer(const MomentumOptions& options)
@@ -182,8 +182,8 @@ TRAINHOOK_DECL void MomentumOptimizer::prepare(Graph& graph) {
 }
 
 TRAINHOOK_DECL Operation MomentumOptimizer::apply(Output gradient, const Variable& variable) {
-  return detail::apply_op("ApplyMomentum", variable, {slot_ref(variable, "momentum")}, {rate_, gradient, momentum_},
-                          {{"use_nesterov", options_.use_nesterov}});
+  return detail::apply_momentum(variable, {slot_ref(variable, "momentum")}, {rate_, gradient, momentum_},
+                                {{"use_nesterov", options_.use_nesterov}});
 }
 
 TRAINHOOK_DECL AdagradOptimizer::AdagradOptimizer(const AdagradOptions& options)
@@ -203,8 +203,8 @@ TRAINHOOK_DECL void AdagradOptimizer::prepare(Graph& graph) {
 }
 
 TRAINHOOK_DECL Operation AdagradOptimizer::apply(Output gradient, const Variable& variable) {
-  return detail::apply_op("ApplyAdagrad", variable, {slot_ref(variable, "accumulator")}, {rate_, gradient},
-                          {{"update_slots", true}});
+  return detail::apply_adagrad(variable, {slot_ref(variable, "accumulator")}, {rate_, gradient},
+                               {{"update_slots", true}});
 }
 
 TRAINHOOK_DECL RMSPropOptimizer::RMSPropOptimizer(const RMSPropOptions& options)
@@ -233,8 +233,8 @@ TRAINHOOK_DECL Operation RMSPropOptimizer::apply(Output gradient, const Variable
   numbers.push_back(gradient);
   const Output rms = slot_ref(variable, "rms");
   const Output moment = slot_ref(variable, "momentum");
-  if (!options_.centered) return detail::apply_op("ApplyRMSProp", variable, {rms, moment}, numbers, {});
-  return detail::apply_op("ApplyCenteredRMSProp", variable, {slot_ref(variable, "mg"), rms, moment}, numbers, {});
+  if (!options_.centered) return detail::apply_rms_prop(variable, {rms, moment}, numbers);
+  return detail::apply_centered_rms_prop(variable, {slot_ref(variable, "mg"), rms, moment}, numbers);
 }
 
 TRAINHOOK_DECL AdamOptimizer::AdamOptimizer(const AdamOptions& options) : Optimizer(options.name), options_(options) {
@@ -263,9 +263,9 @@ TRAINHOOK_DECL void AdamOptimizer::prepare(Graph& graph) {
 }
 
 TRAINHOOK_DECL Operation AdamOptimizer::apply(Output gradient, const Variable& variable) {
-  return detail::apply_op("ApplyAdam", variable, {slot_ref(variable, "m"), slot_ref(variable, "v")},
-                          {powers_[0], powers_[1], rate_, beta1_, beta2_, epsilon_, gradient},
-                          {{"use_nesterov", false}});
+  return detail::apply_adam(variable, {slot_ref(variable, "m"), slot_ref(variable, "v")},
+                            {powers_[0], powers_[1], rate_, beta1_, beta2_, epsilon_, gradient},
+                            {{"use_nesterov", false}});
 }
 
 TRAINHOOK_DECL void AdamOptimizer::finish(Graph& graph, std::vector<Operation>& updates) {

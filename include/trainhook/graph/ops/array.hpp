@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -31,7 +30,7 @@ TRAINHOOK_DECL Output rank(Output x, std::string_view name = {});
 namespace detail {
 
 /// Cast, ExpandDims, InvertPermutation, OneHot, Range, Rank, Reshape, Shape, ShapeN, Size, Squeeze, Transpose, Unique.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> array_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily array_ops() noexcept;
 
 /// The number of integers `start`, `start + delta`, ... before `limit`; kUnknownDim if the steps do not lead there, or
 /// if there are too many to count.
@@ -39,6 +38,12 @@ TRAINHOOK_DECL std::int64_t integers_in_range(std::int64_t start, std::int64_t l
 
 /// The shape of `x` as a tensor: a constant if it is known.
 TRAINHOOK_DECL Output shape_tensor(const Output& x);
+
+/// The shape of `x` when the graph runs, as a vector of `dtype`.
+TRAINHOOK_DECL Output shape_as(const Output& x, DType dtype);
+
+/// The elements of `x` in the shape that the vector `to` holds, of which `known` is known.
+TRAINHOOK_DECL Output reshape_to(const Output& x, const Output& to, const PartialShape& known);
 
 /// `grad` with the shape of `x`, which has as many elements.
 TRAINHOOK_DECL Output reshape_like(const Output& grad, const Output& x);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +32,7 @@ TRAINHOOK_DECL Output placeholder_with_default(Output input, const PartialShape&
 namespace detail {
 
 /// Const, Placeholder, PlaceholderWithDefault, ZerosLike, OnesLike.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> constant_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily constant_ops() noexcept;
 
 /// A tensor whose elements are all `value`. @throws UnimplementedError for strings and 16 bit floats, and what
 /// number_as throws.

@@ -3,7 +3,6 @@
 /// Ops that put others in order: no_op, group, tuple, identity, stop_gradient.
 #pragma once
 
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace trainhook {
 namespace detail {
 
 /// Identity, NoOp, StopGradient.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> control_flow_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily control_flow_ops() noexcept;
 
 }  // namespace detail
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
@@ -35,7 +34,7 @@ struct PoolOptions {
 namespace detail {
 
 /// AvgPool, Conv2D, MaxPool, and what their gradients use.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> conv_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily conv_ops() noexcept;
 
 }  // namespace detail
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace trainhook {
 namespace detail {
 
 /// ConcatOffset, ConcatV2, DynamicStitch, GatherV2, Pack, Unpack, UnsortedSegmentSum.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> join_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily join_ops() noexcept;
 
 }  // namespace detail
 

@@ -3,7 +3,6 @@
 /// Elementwise arithmetic, comparison and logic, and the operators of `Output`.
 #pragma once
 
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace trainhook {
 namespace detail {
 
 /// The elementwise ops: Abs, Add, AddN, AddV2, ..., SquaredDifference, Sub.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> math_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily math_ops() noexcept;
 
 }  // namespace detail
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +32,7 @@ struct ReduceOptions {
 namespace detail {
 
 /// MatMul, All, Any, ArgMax, ArgMin, Max, Mean, Min, Prod, Sum.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> matrix_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily matrix_ops() noexcept;
 
 /// The sum over the last dimension, which stays with extent 1.
 TRAINHOOK_DECL Output sum_of_last(const Output& x);

@@ -3,7 +3,6 @@
 /// Ops of neural networks: bias, activations, softmax, cross entropies.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
@@ -15,7 +14,7 @@ namespace detail {
 
 /// BiasAdd, the activations, Softmax, LogSoftmax, the cross entropies, L2Loss, CheckNumerics, and what their gradients
 /// use.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> nn_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily nn_ops() noexcept;
 
 }  // namespace detail
 

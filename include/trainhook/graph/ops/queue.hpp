@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +20,7 @@ namespace trainhook {
 namespace detail {
 
 /// The ops that hand out elements: FIFOQueueV2, QueueEnqueueV2, ..., IteratorV2, IteratorGetNext.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> queue_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily queue_ops() noexcept;
 
 }  // namespace detail
 
@@ -77,10 +76,10 @@ class FIFOQueue {
   TRAINHOOK_DECL void check_component(const Output& given, std::size_t i, const PartialShape& shape) const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<DType> dtypes() const;
 
-  TRAINHOOK_DECL Operation add_enqueue(std::string_view type, const std::vector<Output>& components,
-                                       std::string_view name, std::string_view suffix) const;
+  TRAINHOOK_DECL Operation add_enqueue(const OpDef& def, const std::vector<Output>& components, std::string_view name,
+                                       std::string_view suffix) const;
 
-  [[nodiscard]] TRAINHOOK_DECL std::vector<Output> add_dequeue(NodeSpec spec) const;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<Output> add_dequeue(const OpDef& def, NodeSpec spec) const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> add_dequeue_many(Output n, std::string name) const;
 
   Operation op_;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include <trainhook/core/dtype.hpp>
@@ -31,7 +30,7 @@ TRAINHOOK_DECL OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_see
 namespace detail {
 
 /// RandomStandardNormal, RandomUniform, RandomUniformInt, TruncatedNormal.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> random_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily random_ops() noexcept;
 
 }  // namespace detail
 

@@ -12,8 +12,8 @@
 namespace trainhook {
 namespace detail {
 
-/// The tables of all families. A new family is added to this list.
-[[nodiscard]] TRAINHOOK_DECL std::span<const std::span<const OpDef>> op_families() noexcept;
+/// All families. A new family is added to this list.
+[[nodiscard]] TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept;
 
 /// Returns the definition of an op type of this library, or null.
 [[nodiscard]] TRAINHOOK_DECL const OpDef* find_own_op_def(std::string_view type);

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +19,7 @@ namespace trainhook {
 namespace detail {
 
 /// BroadcastGradientArgs, BroadcastTo, Fill, Pad, Select, SelectV2, Slice, Tile.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> slice_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily slice_ops() noexcept;
 
 /// `Slice` with bounds that are tensors, and a result of shape `shape`.
 TRAINHOOK_DECL Output slice_with(const Output& x, const Output& begin, const Output& extents,

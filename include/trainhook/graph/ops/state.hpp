@@ -3,7 +3,6 @@
 /// Ops that make variables and change them.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +20,7 @@ namespace detail {
 
 /// Assign, AssignAdd, AssignSub, IsVariableInitialized, ScatterAdd, ScatterSub, ScatterUpdate, VariableV2. References
 /// count as what they refer to.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> state_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily state_ops() noexcept;
 
 }  // namespace detail
 

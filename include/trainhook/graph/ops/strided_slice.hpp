@@ -29,7 +29,7 @@ struct StridedSliceMasks {
 namespace detail {
 
 /// StridedSlice, StridedSliceGrad.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> strided_slice_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily strided_slice_ops() noexcept;
 
 /// Begin, end and strides of a slice as far as they are known.
 struct StridedSliceBounds {

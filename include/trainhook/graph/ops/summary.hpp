@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,10 +22,10 @@ namespace detail {
 using namespace trainhook::detail;
 
 /// HistogramSummary, ImageSummary, MergeSummary, ScalarSummary, TensorSummaryV2.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> summary_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily summary_ops() noexcept;
 
 /// Adds a summary whose tag is its node's name; `more` are further inputs, constants by name.
-TRAINHOOK_DECL Output add_summary(std::string_view type, std::string_view given_name, std::string_view tag_input,
+TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input,
                                   const Output& values, Attrs attrs,
                                   const std::vector<std::pair<std::string_view, Tensor>>& more = {});
 

@@ -3,7 +3,6 @@
 /// Ops by which optimizers update variables.
 #pragma once
 
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,12 +14,22 @@
 namespace trainhook::detail {
 
 /// ApplyAdagrad, ApplyAdam, ApplyCenteredRMSProp, ApplyGradientDescent, ApplyMomentum, ApplyRMSProp.
-[[nodiscard]] TRAINHOOK_DECL std::span<const OpDef> training_ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL OpFamily training_ops() noexcept;
 
-/// Adds an update of `variable`: first the variables it changes besides, then numbers and the gradient, which are cast
-/// to the dtype of the variable.
-TRAINHOOK_DECL Operation apply_op(std::string_view type, const Variable& variable, std::vector<Output> refs,
-                                  const std::vector<Output>& numbers, Attrs attrs);
+/// Each adds an update of `variable`: `refs` are the variables that it changes besides, `numbers` its other inputs, the
+/// gradient among them, which are cast to the dtype of the variable.
+TRAINHOOK_DECL Operation apply_adagrad(const Variable& variable, std::vector<Output> refs,
+                                       const std::vector<Output>& numbers, Attrs attrs = {});
+TRAINHOOK_DECL Operation apply_adam(const Variable& variable, std::vector<Output> refs,
+                                    const std::vector<Output>& numbers, Attrs attrs = {});
+TRAINHOOK_DECL Operation apply_centered_rms_prop(const Variable& variable, std::vector<Output> refs,
+                                                 const std::vector<Output>& numbers, Attrs attrs = {});
+TRAINHOOK_DECL Operation apply_gradient_descent(const Variable& variable, std::vector<Output> refs,
+                                                const std::vector<Output>& numbers, Attrs attrs = {});
+TRAINHOOK_DECL Operation apply_momentum(const Variable& variable, std::vector<Output> refs,
+                                        const std::vector<Output>& numbers, Attrs attrs = {});
+TRAINHOOK_DECL Operation apply_rms_prop(const Variable& variable, std::vector<Output> refs,
+                                        const std::vector<Output>& numbers, Attrs attrs = {});
 
 }  // namespace trainhook::detail
 

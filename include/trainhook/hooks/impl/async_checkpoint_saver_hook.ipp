@@ -54,6 +54,7 @@ TRAINHOOK_DECL SessionRunArgs AsyncCheckpointSaverHook::before_run(SessionRunCon
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_run(SessionRunContext& context,
                                                         const SessionRunValues& /*values*/) {
+  job_->keep_directory(context);
   if (writer_->has_outcome() && take_outcomes(context.session())) context.request_stop();
   if (job_->is_due(context) && save(context.session(), context.global_step())) context.request_stop();
 }
@@ -98,7 +99,7 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int6
   if (job_->is_vetoed(step)) return stop;
   try {
     job_->start_save(session, step);
-    if (const auto replaced = writer_->submit(step, job_->take(session, step)))
+    if (const auto replaced = writer_->submit(step, job_->take(session, step, detail::CheckpointJob::Commit::Later)))
       report_replaced(session, *replaced, step);
   } catch (...) { job_->failed(session, step, std::current_exception()); }
   return stop;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -64,9 +65,13 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
   services_ = &services;
   global_step_ = require_global_step(graph, hook_);
   claim_.reset();
-  claim_ = claim_checkpoints(
-      graph, services.file_system(),
-      {.directory = options_.checkpoint_dir, .basename = options_.checkpoint_basename, .hook = std::string(hook_)});
+  claim_ = claim_checkpoints(graph, services.file_system(),
+                             {.directory = options_.checkpoint_dir,
+                              .basename = options_.checkpoint_basename,
+                              .hook = std::string(hook_),
+                              .directory_lock = options_.directory_lock});
+  lease_refreshed_.reset();
+  if (claim_->hold != nullptr && claim_->hold->needs_refresh()) lease_refreshed_ = services.clock().monotonic_now();
   timer_.reset();
   last_saved_.reset();
   saver_.reset();
@@ -91,7 +96,12 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
   if (described_) return;
   described_ = true;
   meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
-  if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
+  try {
+    if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
+  } catch (const Error& error) {
+    if (options_.tolerated_save_failures == 0) throw;
+    log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, options_.checkpoint_dir, error);
+  }
   add_graph_events(services_->writers().at(options_.checkpoint_dir), graph, meta_graph_);
 }
 
@@ -99,17 +109,23 @@ TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
   return timer_.should_trigger_for_step(context.global_step(), context);
 }
 
-TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
+TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
   if (is_vetoed(step)) return false;
   std::string prefix;
   try {
     start_save(session, step);
-    prefix = take(session, step)();
+    prefix = take(session, step, Commit::AtOnce)();
   } catch (...) {
-    failed(session, step, std::current_exception());
+    failed(session, step, std::current_exception(), order);
     return false;
   }
   return committed(session, step, prefix);
+}
+
+TRAINHOOK_DECL void CheckpointJob::refresh_lease(SessionRunContext& context) {
+  if (context.now() - *lease_refreshed_ < LockLease::kRefreshPeriod) return;
+  lease_refreshed_ = context.now();
+  claim_->hold->refresh();
 }
 
 TRAINHOOK_DECL bool CheckpointJob::is_vetoed(std::int64_t step) {
@@ -128,19 +144,23 @@ TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t s
   if (start_ == SaveStart::ListenersThenLog) log_saving();
 }
 
-TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step) {
+TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step, Commit when) {
   std::vector<CheckpointCompanion::Commit> companions;
   if (claim_ != nullptr) {
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
   }
   SaveRequest request{.save_path = save_path(), .global_step = step};
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
+  if (claim_ != nullptr && claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
-  return [this, saver, companions = std::move(companions), snapshot = saver->snapshot(session),
+  std::optional<Snapshot> snapshot;
+  if (when == Commit::Later) snapshot = saver->snapshot(session);
+  return [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
           request = std::move(request)] {
+    if (request.before_commit) request.before_commit();  // before the input's commit, too
     flush_events();
     for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
-    std::string prefix = saver->write(snapshot, request);
+    std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
     for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
     return prefix;
   };
@@ -156,9 +176,10 @@ TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t st
   return stop;
 }
 
-TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
+                                          SaveOrder order) {
   not_saved(session, step, error);
-  if (++failures_ > options_.tolerated_save_failures) std::rethrow_exception(error);
+  if (++failures_ > options_.tolerated_save_failures || order == SaveOrder::Last) std::rethrow_exception(error);
   log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
 }
 
@@ -183,15 +204,18 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
     }
   };
   attempt([&] {
-    if (last_saved_ != step) save_now(session, step);
+    if (last_saved_ != step) save_now(session, step, SaveOrder::Last);
   });
   for (const auto& listener : options_.listeners) attempt([&] { listener->end(session, step); });
-  claim_.reset();
+  abort();
   if (failure == nullptr) failure = std::exchange(events_failure_, nullptr);
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-TRAINHOOK_DECL void CheckpointJob::abort() noexcept { claim_.reset(); }
+TRAINHOOK_DECL void CheckpointJob::abort() noexcept {
+  lease_refreshed_.reset();
+  claim_.reset();
+}
 
 TRAINHOOK_DECL std::string CheckpointJob::save_path() const {
   return join_path(options_.checkpoint_dir, options_.checkpoint_basename);

@@ -37,6 +37,7 @@ TRAINHOOK_DECL SessionRunArgs CheckpointSaverHook::before_run(SessionRunContext&
 }
 
 TRAINHOOK_DECL void CheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+  job_->keep_directory(context);
   if (job_->is_due(context) && job_->save_now(context.session(), context.global_step())) context.request_stop();
 }
 

@@ -5,6 +5,8 @@
 
 #include <trainhook/hooks/global_step_waiter_hook.hpp>
 
+#include <stop_token>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
@@ -35,6 +37,12 @@ TRAINHOOK_DECL SessionRunArgs GlobalStepWaiterHook::before_run(SessionRunContext
   return {};
 }
 
+TRAINHOOK_DECL bool GlobalStepWaiterHook::stops_within(Duration period) {
+  if (coordinator_ != nullptr) return coordinator_->wait_for_stop(period);
+  Clock& clock = services().clock();
+  return detail::wait_for_stop(std::stop_token(), clock, deadline_after(clock, period));
+}
+
 TRAINHOOK_DECL void GlobalStepWaiterHook::wait(SessionRunContext& context) {
   const Duration began = context.now();
   std::optional<std::int64_t> logged;
@@ -51,7 +59,7 @@ TRAINHOOK_DECL void GlobalStepWaiterHook::wait(SessionRunContext& context) {
           "give a longer timeout",
           step, std::chrono::duration<double>(*options_.timeout).count(), options_.wait_until_step);
     }
-    if (coordinator_->wait_for_stop(kBetweenLooks)) return;
+    if (stops_within(kBetweenLooks)) return;
   }
 }
 

@@ -9,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -61,9 +63,14 @@ TRAINHOOK_DECL void ProfilerHook::after_run(SessionRunContext& context, const Se
 
 TRAINHOOK_DECL void ProfilerHook::write(std::int64_t step, const RunMetadata& metadata) {
   FileSystem& disk = services().file_system();
-  disk.make_directories(output_dir_);
-  write_file_atomically(disk, join_path(output_dir_, fmt::format("timeline-{}.json", step)),
-                        generate_chrome_trace_format(metadata, *graph_));
+  const std::string timeline = join_path(output_dir_, fmt::format("timeline-{}.json", step));
+  try {
+    disk.make_directories(output_dir_);
+    write_file_atomically(disk, timeline, generate_chrome_trace_format(metadata, *graph_));
+  } catch (const Error& error) {
+    if (writer_->on_error() == EventErrors::Throw) throw;
+    log_warning("ProfilerHook: {} could not be written: {}", timeline, error);
+  }
   std::string tag = fmt::format("step_{}", step);
   for (int again = 1; writer_->has_run_metadata(tag); ++again) tag = fmt::format("step_{}_{}", step, again);
   writer_->add_run_metadata(detail::as_run_metadata(metadata, *graph_), tag, step);

@@ -21,6 +21,8 @@ TRAINHOOK_DECL ReadableFile::~ReadableFile() = default;
 
 TRAINHOOK_DECL FileLock::~FileLock() = default;
 
+TRAINHOOK_DECL bool FileLock::is_current() const { return true; }
+
 TRAINHOOK_DECL FileSystem::~FileSystem() = default;
 
 }  // namespace trainhook

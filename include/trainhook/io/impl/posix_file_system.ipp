@@ -7,11 +7,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/types.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -44,6 +47,9 @@ TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept {
     case EINVAL:
     case ELOOP:
     case ENAMETOOLONG: return {ErrorCode::InvalidArgument, "choose another path"};
+    case ENOSYS:
+    case EOPNOTSUPP:
+    case ENOLCK: return {ErrorCode::Unimplemented, "this file system does not support it"};
     case EIO: return {ErrorCode::DataLoss, "the device failed: check it before trusting this file"};
     default: return {ErrorCode::Unknown, "see the system's message"};
   }
@@ -212,13 +218,61 @@ class PosixReadableFile final : public ReadableFile {
   FileDescriptor descriptor_;
 };
 
-class PosixFileLock final : public FileLock {
+class PosixFileLock;
+
+/// The locks of this process. A forked child has copies of their descriptors, which would keep the locks when this
+/// process is gone; it closes them.
+class HeldLocks {
  public:
-  explicit PosixFileLock(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  [[nodiscard]] static HeldLocks& instance() {
+    static HeldLocks* const locks = new HeldLocks;  // never destroyed: a process may fork while it ends
+    return *locks;
+  }
+
+  std::mutex mutex{};  // held while a lock is taken or released, and during a fork
+  std::set<PosixFileLock*> locks{};
 
  private:
+  HeldLocks() {
+    static_cast<void>(::pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                                       [] { instance().leave_in_child(); }));
+  }
+
+  inline void leave_in_child() noexcept;
+};
+
+class PosixFileLock final : public FileLock {
+ public:
+  /// The mutex of HeldLocks must be held.
+  PosixFileLock(std::string path, FileDescriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {
+    HeldLocks::instance().locks.insert(this);
+  }
+  ~PosixFileLock() override {
+    const std::scoped_lock lock(HeldLocks::instance().mutex);
+    HeldLocks::instance().locks.erase(this);
+    leave();
+  }
+
+  [[nodiscard]] bool is_current() const override {
+    struct ::stat held = {};
+    struct ::stat named = {};
+    if (!descriptor_.is_open() || ::fstat(descriptor_.number(), &held) != 0) return false;
+    if (::stat(path_.c_str(), &named) != 0) return errno != ENOENT;  // what cannot be seen is no reason to give up
+    return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+  }
+
+  void leave() noexcept { static_cast<void>(descriptor_.close()); }
+
+ private:
+  std::string path_;
   FileDescriptor descriptor_;
 };
+
+inline void HeldLocks::leave_in_child() noexcept {
+  for (PosixFileLock* lock : locks) lock->leave();
+  mutex.unlock();
+}
 
 }  // namespace trainhook::detail
 
@@ -308,13 +362,14 @@ TRAINHOOK_DECL void PosixFileSystem::sync_directory(const std::string& path) {
 }
 
 TRAINHOOK_DECL std::unique_ptr<FileLock> PosixFileSystem::lock_file(const std::string& path) {
+  const std::scoped_lock no_fork(detail::HeldLocks::instance().mutex);
   detail::FileDescriptor descriptor = detail::open_descriptor("open lock file", path, O_RDWR | O_CREAT);
   if (detail::retry_on_signal([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
     if (errno != EWOULDBLOCK) detail::throw_errno("lock", path, errno);
     throw FailedPreconditionError(
         "another process or session is at work here: it holds the lock {}; end it or use another directory", path);
   }
-  return std::make_unique<detail::PosixFileLock>(std::move(descriptor));
+  return std::make_unique<detail::PosixFileLock>(path, std::move(descriptor));
 }
 
 TRAINHOOK_DECL bool PosixFileSystem::find(const std::string& path, struct ::stat& status) {

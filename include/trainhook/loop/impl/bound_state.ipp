@@ -19,13 +19,16 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL VariableBinding& BoundState::add(VariableBinding binding) {
-  return variables_.emplace_back(std::move(binding));
+  VariableBinding& added = variables_.emplace_back(std::move(binding));
+  by_name_[added.name()].variable = &added;
+  return added;
 }
 
 TRAINHOOK_DECL void BoundState::add(StateBinding binding) {
   if (find_state(binding.name) != nullptr)
     throw InvalidArgumentError("the loop already has a state '{}'; give each its own name", binding.name);
-  states_.push_back(std::move(binding));
+  StateBinding& added = states_.emplace_back(std::move(binding));
+  by_name_[added.name].state = &added;
 }
 
 TRAINHOOK_DECL const std::string* BoundState::uninitialized() const noexcept {
@@ -62,31 +65,37 @@ TRAINHOOK_DECL Tensor BoundState::save(std::string_view name) {
   return state_called(name).save();
 }
 
+TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) const {
+  if (const VariableBinding* variable = find_variable(name)) return variable->read_once();
+  return state_called(name).save();
+}
+
 TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
   std::vector<Change> changes;
+  std::vector<Change> sure;
   std::set<std::string_view> seen;
   for (const NamedTensor& entry : entries) {
     if (!seen.insert(entry.name).second) throw InvalidArgumentError("'{}' is given twice", entry.name);
     VariableBinding* variable = find_variable(entry.name);
-    changes.push_back(variable != nullptr ? change_of(*variable, entry.tensor)
-                                          : change_of(state_called(entry.name), entry.tensor));
+    Change change =
+        variable != nullptr ? change_of(*variable, entry.tensor) : change_of(state_called(entry.name), entry.tensor);
+    (change.undo ? changes : sure).push_back(std::move(change));
   }
-  const auto may_fail = [](const Change& change) { return static_cast<bool>(change.undo); };
-  std::stable_partition(changes.begin(), changes.end(), may_fail);  // so that what cannot fail comes last
+  for (Change& change : sure) changes.push_back(std::move(change));  // what cannot fail comes last
   apply(changes);
 }
 
-TRAINHOOK_DECL VariableBinding* BoundState::find_variable(std::string_view name) noexcept {
-  const auto found = std::ranges::find(variables_, name, &VariableBinding::name);
-  return found == variables_.end() ? nullptr : &*found;
+TRAINHOOK_DECL VariableBinding* BoundState::find_variable(std::string_view name) const noexcept {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second.variable;
 }
 
-TRAINHOOK_DECL StateBinding* BoundState::find_state(std::string_view name) noexcept {
-  const auto found = std::ranges::find(states_, name, &StateBinding::name);
-  return found == states_.end() ? nullptr : &*found;
+TRAINHOOK_DECL StateBinding* BoundState::find_state(std::string_view name) const noexcept {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second.state;
 }
 
-TRAINHOOK_DECL StateBinding& BoundState::state_called(std::string_view name) {
+TRAINHOOK_DECL StateBinding& BoundState::state_called(std::string_view name) const {
   if (StateBinding* state = find_state(name)) return *state;
   throw NotFoundError("the loop has no variable or state '{}'", name);
 }

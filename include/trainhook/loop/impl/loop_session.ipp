@@ -49,6 +49,7 @@ struct LoopSession::Impl {
 
   TRAINHOOK_DECL Variable add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable);
   TRAINHOOK_DECL Variable add(detail::VariableBinding binding);
+  TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
   TRAINHOOK_DECL void run_step(const RunRequest& request);
   TRAINHOOK_DECL void run_operation(const Node& node);
   TRAINHOOK_DECL void run_initializer();
@@ -63,6 +64,7 @@ struct LoopSession::Impl {
   bool was_opened = false;
   bool is_open = false;
   bool is_closed = false;
+  bool is_running = false;  // a run is made, and a further one is made from inside it
 };
 
 TRAINHOOK_DECL LoopSession::Impl::Impl() : values(graph), global_step(create_global_step(graph)) {
@@ -120,21 +122,37 @@ TRAINHOOK_DECL void LoopSession::execute(const RunRequest& request, std::span<Te
   if (results.size() != request.fetches.size()) {
     throw InvalidArgumentError("there is room for {} results of {} fetches", results.size(), request.fetches.size());
   }
-  const detail::AtExit end_run([this]() noexcept { impl_->values.end_run(); });
-  impl_->values.begin_run(request.feeds);
+  if (!impl_->is_running) {
+    impl_->is_running = true;
+    const detail::AtExit end([this]() noexcept { impl_->is_running = false; });
+    impl_->run(request, results);
+    return;
+  }
+  detail::NodeValues::Suspended outer = impl_->values.suspend();  // this run is made from inside another one
+  const std::int64_t step_of_outer = impl_->step_of_run;
+  const detail::AtExit resume([&]() noexcept {
+    impl_->values.resume(std::move(outer));
+    impl_->step_of_run = step_of_outer;
+  });
+  impl_->run(request, results);
+}
+
+TRAINHOOK_DECL void LoopSession::Impl::run(const RunRequest& request, std::span<Tensor> results) {
+  const detail::AtExit end_run([this]() noexcept { values.end_run(); });
+  values.begin_run(request.feeds);
   for (const Fetch& fetch : request.fetches) {
-    if (&fetch.node().graph() != &impl_->graph)
+    if (&fetch.node().graph() != &graph)
       throw InvalidArgumentError("fetch '{}' belongs to another graph than the loop's", fetch.node().name());
   }
-  impl_->step_of_run = impl_->step;
-  if (request.step) impl_->run_step(request);
+  step_of_run = step;
+  if (request.step) run_step(request);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Fetch& fetch = request.fetches[i];
     if (fetch.is_operation()) {
-      impl_->run_operation(fetch.node());
+      run_operation(fetch.node());
       results[i] = Tensor();
     } else {
-      results[i] = impl_->values.get(Output(&fetch.node(), static_cast<std::size_t>(fetch.index())));
+      results[i] = values.get(Output(&fetch.node(), static_cast<std::size_t>(fetch.index())));
     }
   }
 }
@@ -145,6 +163,8 @@ TRAINHOOK_DECL std::vector<NamedTensor> LoopSession::snapshot(std::span<const st
   for (const std::string& name : names) entries.push_back({name, impl_->bound.save(name)});
   return entries;
 }
+
+TRAINHOOK_DECL Tensor LoopSession::saved_value(std::string_view name) const { return impl_->bound.save_once(name); }
 
 TRAINHOOK_DECL std::string LoopSession::state_name(std::string_view name) {
   if (name.empty()) throw InvalidArgumentError("a state of the loop needs a name");

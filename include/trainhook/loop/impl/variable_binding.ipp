@@ -48,15 +48,25 @@ TRAINHOOK_DECL VariableBinding::VariableBinding(const Variable& variable, Extern
     : variable_(variable), shape_(variable.shape().known()), external_(std::move(external)) {}
 
 TRAINHOOK_DECL Tensor VariableBinding::read() {
+  read_into(staging_);
+  return staging_;
+}
+
+TRAINHOOK_DECL Tensor VariableBinding::read_once() const {
+  Tensor values;
+  read_into(values);
+  return values;
+}
+
+TRAINHOOK_DECL void VariableBinding::read_into(Tensor& target) const {
   std::span<const std::byte> memory;
   if (memory_) memory = memory_();
-  staging_.reset_to(dtype(), shape_);
+  target.reset_to(dtype(), shape_);
   if (memory_) {
-    to_row_major(memory, layout_, shape_, staging_.overwrite_bytes());
+    to_row_major(memory, layout_, shape_, target.overwrite_bytes());
   } else {
-    external_.read(staging_.overwrite_bytes());
+    external_.read(target.overwrite_bytes());
   }
-  return staging_;
 }
 
 TRAINHOOK_DECL void VariableBinding::check(const Tensor& value) const {

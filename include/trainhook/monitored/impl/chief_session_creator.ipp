@@ -59,6 +59,10 @@ TRAINHOOK_DECL bool ChiefSessionCreator::has_checkpoint() const noexcept {
   }
 }
 
+TRAINHOOK_DECL void ChiefSessionCreator::session_failed(const std::exception_ptr& error) noexcept {
+  if (options_.master != nullptr) options_.master->fail(error);
+}
+
 TRAINHOOK_DECL RestoreReport ChiefSessionCreator::report() const {
   return manager_ ? manager_->report() : RestoreReport{};
 }

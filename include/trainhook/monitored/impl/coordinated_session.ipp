@@ -5,33 +5,44 @@
 
 #include <trainhook/monitored/coordinated_session.hpp>
 
-#include <memory>
 #include <utility>
 
 #include <trainhook/core/log.hpp>
+#include <trainhook/monitored/chief_status.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook::detail {
 
 TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hooks,
-                                                      HookServices& services, Duration stop_grace_period_secs)
-    : owned_(creator.create_session()),
-      coordinator_(services.clock()),
-      hooked_(owned_.session, hooks, services),
+                                                      HookServices& services, Duration stop_grace_period_secs,
+                                                      IsLoss is_loss)
+    : is_chief_(creator.is_chief()),
+      owned_(creator.create_session()),
+      coordinator_(std::make_shared<Coordinator>(services.clock())),
+      hooked_(owned_.session, hooks, services, std::move(is_loss)),
       stop_grace_period_secs_(stop_grace_period_secs) {
   services.set_restored_from(owned_.restored_from);
   try {
-    start_queue_runners(owned_.session, coordinator_, owned_.owner);
-    for (const std::shared_ptr<SessionRunHook>& hook : hooks) hook->after_create_session(owned_.session, coordinator_);
+    if (is_chief_) {
+      if (is_shared()) owned_.chief->set_threads(coordinator_);
+      start_queue_runners(owned_.session, *coordinator_, owned_.owner);
+    }
+    for (const std::shared_ptr<SessionRunHook>& hook : hooks) hook->after_create_session(owned_.session, *coordinator_);
   } catch (...) {
-    close_quietly();
+    close_quietly(true);  // it is recreated, or the chief ends by an error
     throw;
   }
 }
 
-TRAINHOOK_DECL bool CoordinatedSession::should_stop() const noexcept {
-  return hooked_.should_stop() || coordinator_.should_stop();
+TRAINHOOK_DECL bool CoordinatedSession::should_stop() noexcept {
+  try {
+    hear_of_chief();
+  } catch (...) {
+    log_error("the error of the chief is lost: {}", describe(std::current_exception()));
+    return true;
+  }
+  return hooked_.should_stop() || coordinator_->should_stop();
 }
 
 TRAINHOOK_DECL void CoordinatedSession::run(const RunRequest& request, std::span<Tensor> results) {
@@ -39,12 +50,20 @@ TRAINHOOK_DECL void CoordinatedSession::run(const RunRequest& request, std::span
 }
 
 TRAINHOOK_DECL void CoordinatedSession::guarded(FunctionRef<void()> body) {
+  if (is_shared() && !is_chief_ && owned_.chief->has_failed()) {
+    hear_of_chief();
+    coordinator_->raise_requested_exception();
+  }
   try {
     body();
   } catch (...) {
     const std::exception_ptr failure = std::current_exception();
-    if (const std::exception_ptr cause = coordinator_.error(); cause != nullptr) {
-      if (cause != failure) coordinator_.request_stop(failure);
+    hear_of_chief();
+    std::exception_ptr cause = coordinator_->error();
+    if (cause == nullptr && is_shared() && !is_chief_ && !owned_.is_lost()) cause = owned_.chief->thread_error();
+    if (cause != nullptr) {
+      if (coordinator_->error() == nullptr) coordinator_->request_stop(cause);
+      if (cause != failure) coordinator_->request_stop(failure);
       std::rethrow_exception(cause);
     }
     if (owned_.is_lost() && !is_preemption(failure))
@@ -53,23 +72,35 @@ TRAINHOOK_DECL void CoordinatedSession::guarded(FunctionRef<void()> body) {
   }
 }
 
-TRAINHOOK_DECL std::vector<std::exception_ptr> CoordinatedSession::close() {
+TRAINHOOK_DECL std::vector<std::exception_ptr> CoordinatedSession::errors() {
+  hear_of_chief();
+  return coordinator_->errors();
+}
+
+TRAINHOOK_DECL std::vector<std::exception_ptr> CoordinatedSession::close(bool is_lost) {
   if (std::exchange(closed_, true)) return {};
-  coordinator_.request_stop();
+  if (is_lost && is_chief_ && owned_.lost != nullptr) *owned_.lost = true;
+  coordinator_->request_stop();
   try {
-    coordinator_.join(stop_grace_period_secs_, true);
+    coordinator_->join(stop_grace_period_secs_, true);
   } catch (...) {  // one of those that it lists
   }
   try {
+    if (is_chief_ && is_shared() && owned_.chief->has_failed()) owned_.session.close();  // for its workers, too
     owned_.close();
   } catch (...) { log_error("closing the session failed: {}", describe(std::current_exception())); }
-  return coordinator_.errors();
+  return coordinator_->errors();
 }
 
-TRAINHOOK_DECL void CoordinatedSession::close_quietly() noexcept {
+TRAINHOOK_DECL void CoordinatedSession::close_quietly(bool is_lost) noexcept {
   try {
-    static_cast<void>(close());  // its errors are in the log
+    static_cast<void>(close(is_lost));  // its errors are in the log
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
+}
+
+TRAINHOOK_DECL void CoordinatedSession::hear_of_chief() {
+  if (!is_shared() || is_chief_ || !owned_.chief->has_failed() || coordinator_->error() != nullptr) return;
+  coordinator_->request_stop(owned_.chief->error_for_worker());
 }
 
 }  // namespace trainhook::detail

@@ -9,118 +9,75 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/function_ref.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services)
-    : session_(session), hooks_(&hooks), services_(&services), global_step_(get_global_step(session.graph())) {
-  slices_.reserve(hooks.size());
+TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services,
+                                            IsLoss is_loss)
+    : session_(session),
+      hooks_(&hooks),
+      services_(&services),
+      is_loss_(std::move(is_loss)),
+      global_step_(get_global_step(session.graph())) {
+  merged_.reserve(hooks.size());
 }
 
 TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tensor> results) {
   if (stop_)
     throw FailedPreconditionError("Run called even after should_stop requested; ask should_stop() before each step");
-  SessionRunContext context(session_, request, services_->clock(), global_step_ ? &*global_step_ : nullptr);
-  std::size_t asked = 0;  // hooks whose before_run is done
+  if (is_running_) {  // from inside a run, whose memory must stay as it is
+    MergedRun merged;
+    run(request, results, merged);
+    return;
+  }
+  is_running_ = true;
   try {
-    begin_merge(request);
-    for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
-      merge(hook->before_run(context));
-      ++asked;
-    }
-    check_user_feeds(request);
-    execute(request);
-    context.mark_run_done();
-    call_after_run(context);
+    run(request, results, merged_);
   } catch (...) {
-    tell_of_failure(context, asked, std::current_exception());
+    is_running_ = false;
+    throw;
+  }
+  is_running_ = false;
+}
+
+TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged) {
+  SessionRunContext context(session_, request, services_->clock(), global_step_ ? &*global_step_ : nullptr);
+  Progress progress;
+  try {
+    merged.begin(request);
+    for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
+      merged.add(hook->before_run(context));
+      ++progress.asked;
+    }
+    merged.execute(session_, request);
+    context.mark_run_done();
+    for (; progress.told < hooks_->size(); ++progress.told)
+      (*hooks_)[progress.told]->after_run(context, merged.values_of(progress.told));
+  } catch (...) {
+    tell_of_failure(context, progress, std::current_exception());
     stop_ |= context.stop_requested();
-    release_results();
+    merged.release();
     throw;
   }
   stop_ |= context.stop_requested();
-  std::move(results_.begin(), results_.begin() + static_cast<std::ptrdiff_t>(results.size()), results.begin());
-  release_results();
+  merged.give_results(results);
+  merged.release();
 }
 
-TRAINHOOK_DECL void HookedSession::begin_merge(const RunRequest& request) {
-  fetches_.assign(request.fetches.begin(), request.fetches.end());
-  feeds_.clear();
-  slices_.clear();
-  options_.reset();
-  if (request.options != nullptr) options_ = *request.options;
-}
-
-TRAINHOOK_DECL void HookedSession::merge(const SessionRunArgs& args) {
-  slices_.push_back({fetches_.size(), args.fetches.size()});
-  fetches_.insert(fetches_.end(), args.fetches.begin(), args.fetches.end());
-  for (const Feed& feed : args.feed_dict) {
-    for (const Feed& earlier : feeds_) {
-      if (earlier.key == feed.key)
-        throw FailedPreconditionError("Same tensor is fed by two hooks: '{}'; leave it to one of them",
-                                      feed.key.name());
-    }
-    feeds_.push_back(feed);
-  }
-  if (args.options) {
-    if (!options_) options_.emplace();
-    options_->merge(*args.options);
-  }
-}
-
-TRAINHOOK_DECL void HookedSession::check_user_feeds(const RunRequest& request) {
-  const std::size_t from_hooks = feeds_.size();
-  for (const Feed& feed : request.feeds) {
-    for (std::size_t i = 0; i < from_hooks; ++i) {
-      if (feeds_[i].key == feed.key) {
-        throw FailedPreconditionError("Same tensor is fed by a SessionRunHook and user: '{}'; leave it to one of them",
-                                      feed.key.name());
-      }
-    }
-    feeds_.push_back(feed);
-  }
-}
-
-TRAINHOOK_DECL void HookedSession::execute(const RunRequest& request) {
-  used_metadata_ = request.metadata != nullptr ? request.metadata : &metadata_;
-  used_metadata_->node_stats.clear();
-  results_.resize(fetches_.size());
-  session_.execute({.fetches = fetches_,
-                    .feeds = feeds_,
-                    .options = options_ ? &*options_ : nullptr,
-                    .metadata = options_ || request.metadata != nullptr ? used_metadata_ : nullptr,
-                    .step = request.step},
-                   results_);
-}
-
-TRAINHOOK_DECL void HookedSession::call_after_run(SessionRunContext& context) {
-  const std::span<const Tensor> all(results_);
-  for (std::size_t i = 0; i < hooks_->size(); ++i) {
-    const SessionRunValues values{.results = all.subspan(slices_[i].begin, slices_[i].count),
-                                  .options = options_ ? &*options_ : &no_options_,
-                                  .run_metadata = used_metadata_};
-    (*hooks_)[i]->after_run(context, values);
-  }
-}
-
-TRAINHOOK_DECL void HookedSession::tell_of_failure(SessionRunContext& context, std::size_t asked,
+TRAINHOOK_DECL void HookedSession::tell_of_failure(SessionRunContext& context, Progress progress,
                                                    const std::exception_ptr& error) noexcept {
-  for (std::size_t i = 0; i < asked; ++i) {
-    try {
-      (*hooks_)[i]->on_run_failed(context, error);
-    } catch (...) { log_error("a hook's on_run_failed failed in turn: {}", describe(std::current_exception())); }
-  }
-}
-
-TRAINHOOK_DECL void HookedSession::release_results() noexcept {
-  for (Tensor& result : results_) result = Tensor();
-  feeds_.clear();
+  try {
+    // A lost run is made again: those that have heard of its success are done with it.
+    const std::size_t first = progress.told > 0 && is_loss_(error) ? progress.told : 0;
+    for (std::size_t i = first; i < progress.asked; ++i) {
+      try {
+        (*hooks_)[i]->on_run_failed(context, error);
+      } catch (...) { log_error("a hook's on_run_failed failed in turn: {}", describe(std::current_exception())); }
+    }
+  } catch (...) { log_error("a predicate for losses failed: {}", describe(std::current_exception())); }
 }
 
 }  // namespace trainhook::detail

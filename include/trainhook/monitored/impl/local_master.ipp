@@ -15,6 +15,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/monitored/chief_status.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -45,6 +46,7 @@ struct LocalMaster::State {
   std::mutex mutex{};
   std::condition_variable published{};
   std::weak_ptr<Shared> current{};
+  std::shared_ptr<detail::ChiefStatus> chief = std::make_shared<detail::ChiefStatus>();
 };
 
 TRAINHOOK_DECL LocalMaster::LocalMaster(Clock& clock) : state_(new State{&clock}) {}
@@ -53,12 +55,16 @@ TRAINHOOK_DECL LocalMaster::~LocalMaster() = default;
 
 TRAINHOOK_DECL OwnedSession LocalMaster::publish(OwnedSession ready) {
   const auto shared = std::make_shared<Shared>(std::move(ready));
+  OwnedSession own;
   {
     const std::scoped_lock lock(state_->mutex);
     state_->current = shared;
+    if (state_->chief->has_failed()) state_->chief = std::make_shared<detail::ChiefStatus>();  // this is the next chief
+    state_->chief->set_threads(nullptr);
+    own = share(shared);
   }
   state_->published.notify_all();
-  return share(shared);
+  return own;
 }
 
 TRAINHOOK_DECL void LocalMaster::withdraw() noexcept {
@@ -66,14 +72,30 @@ TRAINHOOK_DECL void LocalMaster::withdraw() noexcept {
   if (const std::shared_ptr<Shared> shared = std::exchange(state_->current, {}).lock()) shared->give_up();
 }
 
-TRAINHOOK_DECL OwnedSession LocalMaster::wait_for_session(Duration max_wait) {
+TRAINHOOK_DECL void LocalMaster::fail(const std::exception_ptr& error) noexcept {
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->chief->fail(error);
+    state_->current.reset();
+  }
+  state_->published.notify_all();
+}
+
+TRAINHOOK_DECL OwnedSession LocalMaster::wait_for_session(Duration max_wait,
+                                                          const std::shared_ptr<detail::ChiefStatus>& chief) {
   std::unique_lock lock(state_->mutex);
+  const std::shared_ptr<detail::ChiefStatus> expected =
+      chief != nullptr || state_->chief->has_failed() ? chief : state_->chief;
+  const auto has_failed = [&] { return expected != nullptr && expected->has_failed(); };
   std::shared_ptr<Shared> shared;
   const bool is_there =
       state_->clock->wait_until(lock, state_->published, deadline_after(*state_->clock, max_wait), [&] {
         shared = state_->current.lock();
-        return shared != nullptr;
+        const bool ends = shared != nullptr && (shared->lost || state_->chief->thread_error() != nullptr);
+        if (ends) shared = nullptr;  // it is about to be withdrawn
+        return shared != nullptr || has_failed();
       });
+  if (has_failed()) std::rethrow_exception(expected->error_for_worker());
   if (!is_there) {
     throw DeadlineExceededError(
         "Session was not ready after waiting {} secs: the chief has not made one; give workers a longer max_wait_secs, "
@@ -83,11 +105,12 @@ TRAINHOOK_DECL OwnedSession LocalMaster::wait_for_session(Duration max_wait) {
   return share(shared);
 }
 
-TRAINHOOK_DECL OwnedSession LocalMaster::share(const std::shared_ptr<Shared>& shared) {
+TRAINHOOK_DECL OwnedSession LocalMaster::share(const std::shared_ptr<Shared>& shared) const {
   return {.owner = shared,
           .session = shared->session.session,
           .restored_from = shared->session.restored_from,
-          .lost = {shared, &shared->lost}};
+          .lost = {shared, &shared->lost},
+          .chief = state_->chief};
 }
 
 }  // namespace trainhook

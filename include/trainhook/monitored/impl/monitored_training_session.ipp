@@ -70,7 +70,8 @@ TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& op
                                             .save_secs = checkpoint_secs,
                                             .save_steps = checkpoint_steps,
                                             .scaffold = scaffold,
-                                            .save_graph_def = options.save_graph_def}));
+                                            .save_graph_def = options.save_graph_def,
+                                            .directory_lock = options.directory_lock}));
   }
   hooks.insert(hooks.end(), options.hooks.begin(), options.hooks.end());
   return hooks;
@@ -96,6 +97,7 @@ TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
           {.hooks = training_hooks(options, scaffold),
            .stop_grace_period_secs = options.stop_grace_period_secs,
            .retry = options.retry,
+           .event_errors = options.event_errors,
            .file_system = options.file_system,
            .clock = options.clock}};
 }

@@ -28,6 +28,7 @@ TRAINHOOK_DECL RecoverableSession::RecoverableSession(SessionCreator& creator, c
       stop_grace_period_secs_(stop_grace_period_secs),
       policy_(std::move(policy)) {
   check(policy_);
+  const Busy busy(is_busy_);
   with_retries([this] { create(); });
 }
 
@@ -41,6 +42,12 @@ TRAINHOOK_DECL void RecoverableSession::run_with(FunctionRef<void(CoordinatedSes
 
 TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
   if (session_ == nullptr) return true;
+  if (is_busy_) {  // a loss is up to the outer run
+    if (!session_->should_stop()) return false;
+    const std::exception_ptr error = session_->coordinator().error();
+    return session_->stop_requested() || error == nullptr || !is_loss(error);
+  }
+  const Busy busy(is_busy_);
   try {
     while (session_->should_stop()) {
       const std::exception_ptr error = session_->coordinator().error();
@@ -58,7 +65,7 @@ TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
 }
 
 TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::errors() const {
-  if (session_ != nullptr) return without_losses(session_->coordinator().errors());
+  if (session_ != nullptr) return without_losses(session_->errors());
   return loss_ != nullptr ? std::vector{loss_} : std::vector<std::exception_ptr>();
 }
 
@@ -105,7 +112,8 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::without_losse
 }
 
 TRAINHOOK_DECL void RecoverableSession::create() {
-  session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *services_, stop_grace_period_secs_);
+  session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *services_, stop_grace_period_secs_,
+                                                  [this](const std::exception_ptr& error) { return is_loss(error); });
   if (stop_requested_) session_->request_stop();
   if (pending_) report();
   was_made_ = true;
@@ -121,7 +129,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
   if (session_ != nullptr) {
     pending_->lost_at = step_of(session_->session());
     stop_requested_ |= session_->stop_requested();
-    static_cast<void>(session_->close());  // its errors are in the log
+    static_cast<void>(session_->close(true));  // its errors are in the log
     session_.reset();
   }
   const Duration now = services_->clock().monotonic_now();

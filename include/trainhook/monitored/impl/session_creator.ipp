@@ -12,6 +12,7 @@ TRAINHOOK_DECL void OwnedSession::close() {
     session.close();
   } else {
     lost.reset();
+    chief.reset();
     owner.reset();
   }
 }

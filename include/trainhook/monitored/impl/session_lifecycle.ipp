@@ -29,6 +29,7 @@
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
+#include <trainhook/monitored/thrown_error.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 
@@ -48,20 +49,36 @@ struct SessionLifecycle::Impl {
   TRAINHOOK_DECL static Hooks in_phases(const HookList& entries);
   TRAINHOOK_DECL void begin();
   TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
+  TRAINHOOK_DECL void end_normally();
+  TRAINHOOK_DECL void close();
+  TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
   TRAINHOOK_DECL void leave_graph() noexcept;
+  TRAINHOOK_DECL void release_hooks() noexcept;
   TRAINHOOK_DECL std::optional<std::string> ask_for_veto() const;
   TRAINHOOK_DECL void expect_open() const;
 
+  // Makes a run: records the error that leaves it, and then does what was put off until its end.
   template <class Body>
-  void recording_errors(Body body) {
+  void call(Body body) {
+    expect_open();
+    const bool is_nested = session->is_busy();
     try {
       body();
     } catch (...) {
-      last_error = std::current_exception();
+      const std::exception_ptr error = std::current_exception();
+      const std::exception_ptr thrown = is_nested ? error : last_error.record(error);
+      if (!is_nested) finish_quietly();
+      if (thrown != error) std::rethrow_exception(thrown);
       throw;
     }
-    if (last_error != nullptr) last_error = nullptr;  // a later run succeeded
+    if (is_nested) return;
+    if (last_error.get() != nullptr) last_error.forget();  // a later run succeeded
+    if (is_ending()) finish();
   }
+
+  [[nodiscard]] bool is_ending() const noexcept { return close_requested || abort_requested; }
+  TRAINHOOK_DECL void finish();
+  TRAINHOOK_DECL void finish_quietly() noexcept;
 
   std::shared_ptr<SessionCreator> creator;
   FileSystem& file_system;
@@ -72,10 +89,13 @@ struct SessionLifecycle::Impl {
   std::shared_ptr<HookStates> states;
   bool was_finalized;
   int exceptions_at_start;
-  Graph* graph = nullptr;  // null until the hooks begin
-  std::size_t begun = 0;
+  Graph* graph = nullptr;   // null until the hooks begin
+  std::size_t claimed = 0;  // hooks that are this session's
+  std::size_t begun = 0;    // hooks whose `begin` was called
   bool closed = false;
-  std::exception_ptr last_error;
+  bool close_requested = false;                       // from inside a run, which is to be over first
+  std::optional<std::exception_ptr> abort_requested;  // the same with an error
+  ThrownError last_error;
   std::vector<std::exception_ptr> errors;
   std::optional<RecoverableSession> session;
 };
@@ -85,7 +105,7 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
     : creator(checked(std::move(session_creator), options)),
       file_system(options.file_system != nullptr ? *options.file_system : posix_file_system()),
       clock(options.clock != nullptr ? *options.clock : system_clock()),
-      writers({.file_system = &file_system, .clock = &clock}),
+      writers({.on_error = options.event_errors, .file_system = &file_system, .clock = &clock}),
       services(file_system, clock, writers),
       hooks(in_phases(options.hooks)),
       was_finalized(!creator->is_chief() || creator->graph().is_finalized()),
@@ -120,14 +140,23 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
     graph->add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states));
   }
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    if (!hook->claim()) {
+      throw FailedPreconditionError(
+          "a hook, {}, is in another session that is still open; a hook belongs to one session at a time, so close "
+          "that "
+          "session before, or make a hook for each",
+          short_type_name(*hook));
+    }
+    ++claimed;
     hook->attach(services);
+    ++begun;  // it hears of an error of its own begin, too
     hook->begin(*graph);
-    ++begun;
   }
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
   closed = true;
+  creator->session_failed(error);  // before the session's threads end, which may look like the end of input
   if (error != nullptr) errors.push_back(error);
   for (std::size_t i = begun; i > 0; --i) hooks[i - 1]->abort(error);
   const auto attempt = [](const char* what, auto&& action) {
@@ -143,6 +172,73 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& err
   });
   attempt("the event writers were closed", [&] { writers.close(); });
   leave_graph();
+  release_hooks();
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
+  closed = true;
+  const auto attempt = [&](auto&& action) {
+    try {
+      action();
+    } catch (...) { errors.push_back(std::current_exception()); }
+  };
+  const SessionRef live = session->session()->session();
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) attempt([&] { hook->end(live); });
+  if (!errors.empty()) creator->session_failed(errors.front());
+  attempt([&] { std::ranges::copy(session->close(), std::back_inserter(errors)); });
+  attempt([&] { writers.close(); });
+  leave_graph();
+  release_hooks();
+  for (std::size_t i = 1; i < errors.size(); ++i)
+    log_error("a further error while the session was closed: {}", describe(errors[i]));
+  if (errors.empty()) return;
+  creator->session_failed(errors.front());
+  std::rethrow_exception(errors.front());
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::close() {
+  if (closed) return;
+  close_requested = false;
+  const std::vector<std::exception_ptr> reported = session->errors();
+  if (session->session() == nullptr) {
+    const std::exception_ptr unheard = session->loss();
+    end_by(unheard != nullptr ? unheard : last_error.get());
+    if (unheard != nullptr) std::rethrow_exception(unheard);
+  } else if (!reported.empty()) {
+    end_by(reported.front());
+    std::rethrow_exception(reported.front());
+  } else {
+    end_normally();
+  }
+}
+
+TRAINHOOK_DECL std::exception_ptr SessionLifecycle::Impl::abort(const std::exception_ptr& error) noexcept {
+  const std::vector<std::exception_ptr> reported = session->errors();
+  const std::exception_ptr first = reported.empty() ? error : reported.front();
+  end_by(first);
+  if (error != nullptr && std::ranges::find(errors, error) == errors.end()) {
+    log_error("a further error when the session ended: {}", describe(error));
+    errors.push_back(error);
+  }
+  return first;
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::finish() {
+  if (abort_requested) {
+    abort(*abort_requested);
+  } else {
+    close();
+  }
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::finish_quietly() noexcept {
+  try {
+    if (is_ending()) finish();
+  } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
+}
+
+TRAINHOOK_DECL void SessionLifecycle::Impl::release_hooks() noexcept {
+  for (; claimed > 0; --claimed) hooks[claimed - 1]->release();
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::leave_graph() noexcept {
@@ -159,7 +255,7 @@ TRAINHOOK_DECL std::optional<std::string> SessionLifecycle::Impl::ask_for_veto()
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::expect_open() const {
-  if (closed) throw FailedPreconditionError("Session is already closed; make a new one to go on");
+  if (closed || is_ending()) throw FailedPreconditionError("Session is already closed; make a new one to go on");
 }
 
 TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator,
@@ -179,28 +275,32 @@ TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(SessionLifecycle&& other) noex
 
 TRAINHOOK_DECL SessionLifecycle::~SessionLifecycle() {
   if (impl_ == nullptr || impl_->closed) return;
-  const bool unwinding = std::uncaught_exceptions() > impl_->exceptions_at_start;
-  if (unwinding && !is_end_of_input(impl_->last_error)) {
-    impl_->end_by(impl_->last_error);
-    return;
+  if (std::uncaught_exceptions() > impl_->exceptions_at_start) {
+    if (impl_->session->session() != nullptr) impl_->last_error.forget_if_handled();
+    if (!is_end_of_input(impl_->last_error.get())) {
+      impl_->end_by(impl_->last_error.get());
+      return;
+    }
   }
   try {
-    close();
+    impl_->close();
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
 TRAINHOOK_DECL Graph& SessionLifecycle::graph() const { return impl_->creator->graph(); }
 
-TRAINHOOK_DECL bool SessionLifecycle::should_stop() noexcept { return impl_->closed || impl_->session->should_stop(); }
+TRAINHOOK_DECL bool SessionLifecycle::should_stop() noexcept {
+  if (impl_->closed || impl_->is_ending()) return true;
+  if (impl_->session->session() != nullptr) impl_->last_error.forget_if_past();
+  return impl_->session->should_stop();
+}
 
 TRAINHOOK_DECL void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {
-  impl_->expect_open();
-  impl_->recording_errors([&] { impl_->session->run(request, results); });
+  impl_->call([&] { impl_->session->run(request, results); });
 }
 
 TRAINHOOK_DECL void SessionLifecycle::run_with(FunctionRef<void(StepAttempt)> body, bool gives_result) {
-  impl_->expect_open();
-  impl_->recording_errors([&] {
+  impl_->call([&] {
     impl_->session->run_with([&](CoordinatedSession& session) { body(StepAttempt(session)); }, gives_result);
   });
 }
@@ -222,40 +322,17 @@ TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
 }
 
 TRAINHOOK_DECL void SessionLifecycle::close() {
-  if (impl_->closed) return;
-  CoordinatedSession* live = impl_->session->session();
-  if (live == nullptr) {
-    const std::exception_ptr unheard = impl_->session->loss();
-    impl_->end_by(unheard != nullptr ? unheard : impl_->last_error);
-    if (unheard != nullptr) std::rethrow_exception(unheard);
-    return;
-  }
-  impl_->closed = true;
-  std::vector<std::exception_ptr>& errors = impl_->errors;
-  const auto attempt = [&](auto&& action) {
-    try {
-      action();
-    } catch (...) { errors.push_back(std::current_exception()); }
-  };
-  for (const std::shared_ptr<SessionRunHook>& hook : impl_->hooks) attempt([&] { hook->end(live->session()); });
-  attempt([&] { std::ranges::copy(impl_->session->close(), std::back_inserter(errors)); });
-  attempt([&] { impl_->writers.close(); });
-  impl_->leave_graph();
-  for (std::size_t i = 1; i < errors.size(); ++i)
-    log_error("a further error while the session was closed: {}", describe(errors[i]));
-  if (!errors.empty()) std::rethrow_exception(errors.front());
+  if (impl_->closed || !impl_->session->is_busy()) return impl_->close();
+  impl_->close_requested = true;
+  if (CoordinatedSession* live = impl_->session->session()) live->request_stop();
 }
 
 TRAINHOOK_DECL std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
   if (impl_->closed) return error;
-  const std::vector<std::exception_ptr> reported = impl_->session->errors();
-  const std::exception_ptr first = reported.empty() ? error : reported.front();
-  impl_->end_by(first);
-  if (error != nullptr && std::ranges::find(impl_->errors, error) == impl_->errors.end()) {
-    log_error("a further error when the session ended: {}", describe(error));
-    impl_->errors.push_back(error);
-  }
-  return first;
+  if (!impl_->session->is_busy()) return impl_->abort(error);
+  impl_->abort_requested = error;
+  if (CoordinatedSession* live = impl_->session->session()) live->request_stop();
+  return error;
 }
 
 TRAINHOOK_DECL const std::vector<std::exception_ptr>& SessionLifecycle::errors() const noexcept {
@@ -263,7 +340,7 @@ TRAINHOOK_DECL const std::vector<std::exception_ptr>& SessionLifecycle::errors()
 }
 
 TRAINHOOK_DECL bool SessionLifecycle::has_thrown(const std::exception_ptr& error) const noexcept {
-  return error != nullptr && error == impl_->last_error;
+  return error != nullptr && error == impl_->last_error.get();
 }
 
 }  // namespace trainhook::detail

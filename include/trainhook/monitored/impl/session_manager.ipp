@@ -14,6 +14,7 @@
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/dtype.hpp>
@@ -189,7 +190,7 @@ TRAINHOOK_DECL void SessionManager::restore_newest(SessionRef session, const Res
   const std::vector<std::string> candidates = candidates_of(session.graph(), from);
   for (const std::string& prefix : candidates) {
     try {
-      if (!checkpoint_exists(file_system(), prefix))
+      if (!detail::read_from_device([&] { return checkpoint_exists(file_system(), prefix); }))
         throw DataLossError("the state file lists it, but {}.index does not exist", prefix);
       if (const std::optional<std::string> reason = why_not(session.graph(), prefix))
         throw DataLossError("{}: {}", prefix, *reason);

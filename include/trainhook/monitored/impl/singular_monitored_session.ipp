@@ -24,6 +24,7 @@ TRAINHOOK_DECL SessionLifecycle start_singular(Graph& graph, SessionOpener open,
           {.hooks = options.hooks,
            .stop_grace_period_secs = options.stop_grace_period_secs,
            .retry = {.max_attempts = 0},
+           .event_errors = options.event_errors,
            .file_system = options.file_system,
            .clock = options.clock}};
 }

@@ -27,7 +27,9 @@ TRAINHOOK_DECL WorkerSessionCreator::WorkerSessionCreator(WorkerSessionCreatorOp
 }
 
 TRAINHOOK_DECL OwnedSession WorkerSessionCreator::create_session() {
-  return options_.master->wait_for_session(options_.max_wait_secs);
+  OwnedSession share = options_.master->wait_for_session(options_.max_wait_secs, chief_);
+  chief_ = share.chief;
+  return share;
 }
 
 TRAINHOOK_DECL Graph& WorkerSessionCreator::graph() {

@@ -75,12 +75,12 @@ TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
     const std::scoped_lock lock(state_->mutex);
     source = threads_->stop_source;
     if (!state_->joined) {
-      state_->stop_requested = true;
       if (counts) {
         log_error("{}{}", state_->errors.empty() ? "a thread asks to stop: " : "a further error after the first: ",
                   describe(error));
         state_->errors.push_back(error);
       }
+      state_->stop_requested = true;
     } else if (counts) {
       std::rethrow_exception(error);
     }
@@ -123,12 +123,16 @@ TRAINHOOK_DECL void Coordinator::start_thread(std::function<void(std::stop_token
   state_->joined = false;
   threads_->all.push_back(
       {std::thread([state = state_, done, body = std::move(body), source = threads_->stop_source]() mutable {
-         std::exception_ptr failure;
          try {
            body(source.get_token());
-         } catch (...) { failure = std::current_exception(); }
-         if (failure != nullptr) source.request_stop();
-         finish_thread(*state, *done, failure);
+         } catch (...) {
+           record_failure(*state, std::current_exception());
+           source.request_stop();  // not before the error is recorded: it closes queues, which looks like the end of
+                                   // input
+         }
+         const std::scoped_lock done_lock(state->mutex);
+         *done = true;
+         state->changed.notify_all();
        }),
        done});
 }
@@ -163,16 +167,13 @@ TRAINHOOK_DECL void Coordinator::clear_stop() {
   threads_->stop_source = std::stop_source();
 }
 
-TRAINHOOK_DECL void Coordinator::finish_thread(State& state, bool& done, const std::exception_ptr& failure) noexcept {
+TRAINHOOK_DECL void Coordinator::record_failure(State& state, const std::exception_ptr& failure) noexcept {
   const std::scoped_lock lock(state.mutex);
-  if (failure != nullptr) {
-    state.stop_requested = true;
-    if (!state.is_clean_stop(failure)) {
-      log_error("a thread failed: {}", describe(failure));
-      if (!state.joined) state.errors.push_back(failure);
-    }
+  if (!state.is_clean_stop(failure)) {
+    log_error("a thread failed: {}", describe(failure));
+    if (!state.joined) state.errors.push_back(failure);
   }
-  done = true;
+  state.stop_requested = true;
   state.changed.notify_all();
 }
 

@@ -41,8 +41,8 @@ TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator&
           const bool is_last = --*running == 0;
           const bool has_ended = failure == nullptr || options.queue_closed_exception_types(failure);
           if (is_last && has_ended && !stop.stop_requested()) run_if_given(session, options.close_op);
-          if (!has_ended && !stop.stop_requested())
-            std::rethrow_exception(failure);  // after a stop it is but the cancelled run
+          const bool is_cancelled = stop.stop_requested() && is_any_of<CancelledError>(failure);  // by the stop itself
+          if (!has_ended && !is_cancelled) std::rethrow_exception(failure);
         });
   }
   if (!options_.cancel_op.has_value()) return;

@@ -48,9 +48,25 @@ TRAINHOOK_DECL void RecordingHook::abort(const std::exception_ptr& error) noexce
   trace_->add(fmt::format("{}.abort {}", options_.name, describe(error)));
 }
 
+TRAINHOOK_DECL std::optional<std::string> RecordingHook::veto_save() {
+  perform("veto_save", nullptr);
+  return options_.veto;
+}
+
+TRAINHOOK_DECL StateValues RecordingHook::save_state() {
+  perform("save_state", nullptr);
+  return {};
+}
+
+TRAINHOOK_DECL void RecordingHook::load_state(const StateValues& /*state*/) { perform("load_state", nullptr); }
+
 TRAINHOOK_DECL void RecordingHook::record(const std::string& callback, SessionRunContext* context,
                                           const std::string& detail) {
   trace_->add(fmt::format("{}.{}{}{}", options_.name, callback, detail.empty() ? "" : ": ", detail));
+  perform(callback, context);
+}
+
+TRAINHOOK_DECL void RecordingHook::perform(const std::string& callback, SessionRunContext* context) {
   if (const auto action = act.find(callback); action != act.end()) action->second(context);
 }
 

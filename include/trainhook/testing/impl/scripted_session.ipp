@@ -88,7 +88,7 @@ TRAINHOOK_DECL void ScriptedSession::execute(const RunRequest& request, std::spa
   if (trains) {
     ++script_->runs;
     if (const auto failure = script_->failures.find(script_->runs); failure != script_->failures.end())
-      std::rethrow_exception(failure->second);
+      failure->second();
   }
   if (request.step) request.step();
   for (std::size_t i = 0; i < request.fetches.size(); ++i) results[i] = evaluate(request.fetches[i], request.feeds);

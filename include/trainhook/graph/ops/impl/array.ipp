@@ -151,6 +151,29 @@ TRAINHOOK_DECL Grads reshape_grad(const GradientContext& context) {
   return result;
 }
 
+TRAINHOOK_DECL Grads transpose_grad(const GradientContext& context);
+
+inline constexpr OpDef kCastOp{"Cast", "SrcT -> DstT", "SrcT:{bool,number} DstT:{bool,number} Truncate:bool=false",
+                               shape_rules::like<0>, cast_grad};
+inline constexpr OpDef kExpandDimsOp{"ExpandDims", "T Tdim -> T", "Tdim:{int32,int64}=int32", expand_dims_shape,
+                                     reshape_grad};
+inline constexpr OpDef kInvertPermutationOp{"InvertPermutation", "T -> T", "T:{int32,int64}=int32", permutation_shape};
+inline constexpr OpDef kOneHotOp{"OneHot", "TI int32 T T -> T", "TI:{uint8,int32,int64}=int64 axis:int=-1",
+                                 one_hot_shape, no_gradient};
+inline constexpr OpDef kRangeOp{"Range", "Tidx Tidx Tidx -> Tidx", "Tidx:number=int32", range_shape, no_gradient};
+inline constexpr OpDef kRankOp{"Rank", "T -> int32", "", shape_rules::scalar, no_gradient};
+inline constexpr OpDef kReshapeOp{"Reshape", "T Tshape -> T", "Tshape:{int32,int64}=int32", reshape_shape,
+                                  reshape_grad};
+inline constexpr OpDef kShapeOp{"Shape", "T -> out_type", "out_type:{int32,int64}=int32", vector_of_rank, no_gradient};
+inline constexpr OpDef kShapeNOp{"ShapeN", "N*T -> N*out_type", "out_type:{int32,int64}=int32", vector_of_rank,
+                                 no_gradient};
+inline constexpr OpDef kSizeOp{"Size", "T -> out_type", "out_type:{int32,int64}=int32", shape_rules::scalar,
+                               no_gradient};
+inline constexpr OpDef kSqueezeOp{"Squeeze", "T -> T", "squeeze_dims:ints=[]", squeeze_shape, reshape_grad};
+inline constexpr OpDef kTransposeOp{"Transpose", "T Tperm -> T", "Tperm:{int32,int64}=int32", transpose_shape,
+                                    transpose_grad};
+inline constexpr OpDef kUniqueOp{"Unique", "T -> T out_idx", "out_idx:{int32,int64}=int32", unique_shape};
+
 TRAINHOOK_DECL Grads transpose_grad(const GradientContext& context) {
   const Output grad = context.grad();
   if (const auto perm = constant_integers(context.input(1))) {
@@ -159,30 +182,24 @@ TRAINHOOK_DECL Grads transpose_grad(const GradientContext& context) {
       inverse[static_cast<std::size_t>((*perm)[i])] = static_cast<std::int64_t>(i);
     return {transpose(grad, inverse), Output()};
   }
-  const Output inverse = add_op(array_ops(), "InvertPermutation", {}, {context.input(1)});
-  const NodeSpec back{
-      .type = "Transpose", .inputs = {grad, inverse}, .outputs = {{grad.dtype(), context.input(0).shape()}}};
-  return {add_node(context.graph(), array_ops(), back).output(), Output()};
+  const Output inverse = add_op(kInvertPermutationOp, {}, {context.input(1)});
+  const NodeSpec back{.inputs = {grad, inverse}, .outputs = {{grad.dtype(), context.input(0).shape()}}};
+  return {add_node(context.graph(), kTransposeOp, back).output(), Output()};
+}
+
+TRAINHOOK_DECL Output shape_as(const Output& x, DType dtype) {
+  return add_op(kShapeOp, {}, {x}, {{"out_type", dtype}});
+}
+
+TRAINHOOK_DECL Output reshape_to(const Output& x, const Output& to, const PartialShape& known) {
+  return add_node(graph_of("Reshape", x), kReshapeOp, {.inputs = {x, to}, .outputs = {{x.dtype(), known}}}).output();
 }
 
 inline constexpr std::array kArrayOps{
-    OpDef{"Cast", "SrcT -> DstT", "SrcT:{bool,number} DstT:{bool,number} Truncate:bool=false", shape_rules::like<0>,
-          cast_grad},
-    OpDef{"ExpandDims", "T Tdim -> T", "Tdim:{int32,int64}=int32", expand_dims_shape, reshape_grad},
-    OpDef{"InvertPermutation", "T -> T", "T:{int32,int64}=int32", permutation_shape},
-    OpDef{"OneHot", "TI int32 T T -> T", "TI:{uint8,int32,int64}=int64 axis:int=-1", one_hot_shape, no_gradient},
-    OpDef{"Range", "Tidx Tidx Tidx -> Tidx", "Tidx:number=int32", range_shape, no_gradient},
-    OpDef{"Rank", "T -> int32", "", shape_rules::scalar, no_gradient},
-    OpDef{"Reshape", "T Tshape -> T", "Tshape:{int32,int64}=int32", reshape_shape, reshape_grad},
-    OpDef{"Shape", "T -> out_type", "out_type:{int32,int64}=int32", vector_of_rank, no_gradient},
-    OpDef{"ShapeN", "N*T -> N*out_type", "out_type:{int32,int64}=int32", vector_of_rank, no_gradient},
-    OpDef{"Size", "T -> out_type", "out_type:{int32,int64}=int32", shape_rules::scalar, no_gradient},
-    OpDef{"Squeeze", "T -> T", "squeeze_dims:ints=[]", squeeze_shape, reshape_grad},
-    OpDef{"Transpose", "T Tperm -> T", "Tperm:{int32,int64}=int32", transpose_shape, transpose_grad},
-    OpDef{"Unique", "T -> T out_idx", "out_idx:{int32,int64}=int32", unique_shape},
-};
+    &kCastOp,   &kExpandDimsOp, &kInvertPermutationOp, &kOneHotOp,    &kRangeOp, &kRankOp, &kReshapeOp, &kShapeOp,
+    &kShapeNOp, &kSizeOp,       &kSqueezeOp,           &kTransposeOp, &kUniqueOp};
 
-TRAINHOOK_DECL std::span<const OpDef> array_ops() noexcept { return kArrayOps; }
+TRAINHOOK_DECL OpFamily array_ops() noexcept { return kArrayOps; }
 
 }  // namespace trainhook::detail
 
@@ -190,27 +207,21 @@ namespace trainhook {
 
 TRAINHOOK_DECL Output cast(Output x, DType dtype, std::string_view name) {
   static_cast<void>(detail::graph_of("Cast", x));
-  return x.dtype() == dtype ? x : detail::add_op(detail::array_ops(), "Cast", name, {x}, {{"DstT", dtype}});
+  return x.dtype() == dtype ? x : detail::add_op(detail::kCastOp, name, {x}, {{"DstT", dtype}});
 }
 
-TRAINHOOK_DECL Output shape(Output x, std::string_view name) {
-  return detail::add_op(detail::array_ops(), "Shape", name, {x});
-}
+TRAINHOOK_DECL Output shape(Output x, std::string_view name) { return detail::add_op(detail::kShapeOp, name, {x}); }
 
-TRAINHOOK_DECL Output size(Output x, std::string_view name) {
-  return detail::add_op(detail::array_ops(), "Size", name, {x});
-}
+TRAINHOOK_DECL Output size(Output x, std::string_view name) { return detail::add_op(detail::kSizeOp, name, {x}); }
 
-TRAINHOOK_DECL Output rank(Output x, std::string_view name) {
-  return detail::add_op(detail::array_ops(), "Rank", name, {x});
-}
+TRAINHOOK_DECL Output rank(Output x, std::string_view name) { return detail::add_op(detail::kRankOp, name, {x}); }
 
 TRAINHOOK_DECL Output range(Output start, Output limit, Output delta, std::string_view name) {
-  return detail::add_op(detail::array_ops(), "Range", name, {start, limit, delta});
+  return detail::add_op(detail::kRangeOp, name, {start, limit, delta});
 }
 
 TRAINHOOK_DECL Output reshape(Output x, Output to, std::string_view name) {
-  return detail::add_op(detail::array_ops(), "Reshape", name, {x, to});
+  return detail::add_op(detail::kReshapeOp, name, {x, to});
 }
 
 TRAINHOOK_DECL Output reshape(Output x, const std::vector<std::int64_t>& dims, std::string_view name) {
@@ -227,16 +238,16 @@ TRAINHOOK_DECL Output transpose(Output x, std::vector<std::int64_t> perm, std::s
     for (std::size_t i = x.shape().rank(); i > 0; --i) perm.push_back(static_cast<std::int64_t>(i) - 1);
   }
   const Output order = detail::constant_ints(graph, perm, fmt::format("{}/perm", name));
-  return detail::add_op(detail::array_ops(), "Transpose", name, {x, order});
+  return detail::add_op(detail::kTransposeOp, name, {x, order});
 }
 
 TRAINHOOK_DECL Output expand_dims(Output x, std::int64_t axis, std::string_view name) {
   const Output at = detail::constant_int(detail::graph_of("ExpandDims", x), axis, fmt::format("{}/dim", name));
-  return detail::add_op(detail::array_ops(), "ExpandDims", name, {x, at});
+  return detail::add_op(detail::kExpandDimsOp, name, {x, at});
 }
 
 TRAINHOOK_DECL Output squeeze(Output x, const std::vector<std::int64_t>& axis, std::string_view name) {
-  return detail::add_op(detail::array_ops(), "Squeeze", name, {x}, {{"squeeze_dims", axis}});
+  return detail::add_op(detail::kSqueezeOp, name, {x}, {{"squeeze_dims", axis}});
 }
 
 TRAINHOOK_DECL Output one_hot(Output indices, std::int64_t depth, const OneHotOptions& options, std::string_view name) {
@@ -246,7 +257,7 @@ TRAINHOOK_DECL Output one_hot(Output indices, std::int64_t depth, const OneHotOp
                              fmt::format("{}/on_value", name));
   const Output off = constant(graph, detail::filled_tensor(options.dtype, Shape{}, options.off_value),
                               fmt::format("{}/off_value", name));
-  return detail::add_op(detail::array_ops(), "OneHot", name, {indices, depth_node, on, off}, {{"axis", options.axis}});
+  return detail::add_op(detail::kOneHotOp, name, {indices, depth_node, on, off}, {{"axis", options.axis}});
 }
 
 }  // namespace trainhook

@@ -23,8 +23,9 @@ namespace trainhook::detail {
 /// The shape of the constant in the attribute `value`, which has to be of the dtype in the attribute `dtype`.
 TRAINHOOK_DECL PartialShape const_shape(const NodeSpec& node, std::size_t) {
   const Tensor& value = attr_of<Tensor>(node, "value");
-  if (value.dtype() != attr_of<DType>(node, "dtype"))
-    throw InvalidArgumentError("{} holds {}, which is not of its dtype", label(node), value);
+  if (value.dtype() != attr_of<DType>(node, "dtype")) {
+    throw InvalidArgumentError("{} holds {}{}, which is not of its dtype", label(node), value.dtype(), value.shape());
+  }
   return value.shape();
 }
 
@@ -35,16 +36,18 @@ TRAINHOOK_DECL PartialShape placeholder_with_default_shape(const NodeSpec& node,
   return shape;
 }
 
-inline constexpr std::array kConstantOps{
-    OpDef{"Const", "-> dtype", "dtype:type value:tensor", const_shape},
-    OpDef{"OnesLike", "T -> T", "T:{bool,number}", shape_rules::like<0>, no_gradient},
-    OpDef{"Placeholder", "-> dtype", "dtype:type shape:shape=?", shape_rules::attr_shape},
-    OpDef{"PlaceholderWithDefault", "dtype -> dtype", "shape:shape", placeholder_with_default_shape,
-          [](const GradientContext& context) { return Grads{context.grad()}; }},
-    OpDef{"ZerosLike", "T -> T", "", shape_rules::like<0>, no_gradient},
-};
+inline constexpr OpDef kConstOp{"Const", "-> dtype", "dtype:type value:tensor", const_shape};
+inline constexpr OpDef kOnesLikeOp{"OnesLike", "T -> T", "T:{bool,number}", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kPlaceholderOp{"Placeholder", "-> dtype", "dtype:type shape:shape=?", shape_rules::attr_shape};
+inline constexpr OpDef kPlaceholderWithDefaultOp{"PlaceholderWithDefault", "dtype -> dtype", "shape:shape",
+                                                 placeholder_with_default_shape,
+                                                 [](const GradientContext& context) { return Grads{context.grad()}; }};
+inline constexpr OpDef kZerosLikeOp{"ZerosLike", "T -> T", "", shape_rules::like<0>, no_gradient};
 
-TRAINHOOK_DECL std::span<const OpDef> constant_ops() noexcept { return kConstantOps; }
+inline constexpr std::array kConstantOps{&kConstOp, &kOnesLikeOp, &kPlaceholderOp, &kPlaceholderWithDefaultOp,
+                                         &kZerosLikeOp};
+
+TRAINHOOK_DECL OpFamily constant_ops() noexcept { return kConstantOps; }
 
 }  // namespace trainhook::detail
 
@@ -52,22 +55,20 @@ namespace trainhook {
 
 TRAINHOOK_DECL Output constant(Graph& graph, const Tensor& value, std::string_view name) {
   if (!value.has_value()) throw InvalidArgumentError("constant {}: the tensor holds no value", name);
-  return detail::add_node(
-             graph, detail::constant_ops(),
-             {.type = "Const", .name = std::string(name), .attrs = {{"dtype", value.dtype()}, {"value", value}}})
+  return detail::add_node(graph, detail::kConstOp,
+                          {.name = std::string(name), .attrs = {{"dtype", value.dtype()}, {"value", value}}})
       .output();
 }
 
 TRAINHOOK_DECL Output placeholder(Graph& graph, DType dtype, const PartialShape& shape, std::string_view name) {
   if (dtype_name(dtype) == "invalid") throw InvalidArgumentError("placeholder {} needs a dtype", name);
-  return detail::add_node(
-             graph, detail::constant_ops(),
-             {.type = "Placeholder", .name = std::string(name), .attrs = {{"dtype", dtype}, {"shape", shape}}})
+  return detail::add_node(graph, detail::kPlaceholderOp,
+                          {.name = std::string(name), .attrs = {{"dtype", dtype}, {"shape", shape}}})
       .output();
 }
 
 TRAINHOOK_DECL Output placeholder_with_default(Output input, const PartialShape& shape, std::string_view name) {
-  return detail::add_op(detail::constant_ops(), "PlaceholderWithDefault", name, {input}, {{"shape", shape}});
+  return detail::add_op(detail::kPlaceholderWithDefaultOp, name, {input}, {{"shape", shape}});
 }
 
 }  // namespace trainhook
@@ -141,11 +142,11 @@ TRAINHOOK_DECL Output ones(Graph& graph, const Shape& shape, DType dtype, std::s
 }
 
 TRAINHOOK_DECL Output zeros_like(Output x, std::string_view name) {
-  return detail::add_op(detail::constant_ops(), "ZerosLike", name, {x});
+  return detail::add_op(detail::kZerosLikeOp, name, {x});
 }
 
 TRAINHOOK_DECL Output ones_like(Output x, std::string_view name) {
-  return detail::add_op(detail::constant_ops(), "OnesLike", name, {x});
+  return detail::add_op(detail::kOnesLikeOp, name, {x});
 }
 
 }  // namespace trainhook

@@ -16,25 +16,25 @@
 
 namespace trainhook::detail {
 
-inline constexpr std::array kControlFlowOps{
-    OpDef{"Identity", "T -> T", "", shape_rules::like<0>,
-          [](const GradientContext& context) { return Grads{context.grad()}; }},
-    OpDef{"NoOp", "->"},
-    OpDef{"StopGradient", "T -> T", "", shape_rules::like<0>, no_gradient},
-};
+inline constexpr OpDef kIdentityOp{"Identity", "T -> T", "", shape_rules::like<0>,
+                                   [](const GradientContext& context) { return Grads{context.grad()}; }};
+inline constexpr OpDef kNoOpOp{"NoOp", "->"};
+inline constexpr OpDef kStopGradientOp{"StopGradient", "T -> T", "", shape_rules::like<0>, no_gradient};
 
-TRAINHOOK_DECL std::span<const OpDef> control_flow_ops() noexcept { return kControlFlowOps; }
+inline constexpr std::array kControlFlowOps{&kIdentityOp, &kNoOpOp, &kStopGradientOp};
+
+TRAINHOOK_DECL OpFamily control_flow_ops() noexcept { return kControlFlowOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
 TRAINHOOK_DECL Output identity(Output x, std::string_view name) {
-  return detail::add_op(detail::control_flow_ops(), "Identity", name, {x});
+  return detail::add_op(detail::kIdentityOp, name, {x});
 }
 
 TRAINHOOK_DECL Output stop_gradient(Output x, std::string_view name) {
-  return detail::add_op(detail::control_flow_ops(), "StopGradient", name, {x});
+  return detail::add_op(detail::kStopGradientOp, name, {x});
 }
 
 TRAINHOOK_DECL Output with_dependencies(const std::vector<Operation>& dependencies, Output output,
@@ -46,8 +46,7 @@ TRAINHOOK_DECL Output with_dependencies(const std::vector<Operation>& dependenci
 TRAINHOOK_DECL Operation no_op(Graph& graph, std::string_view name) { return group(graph, {}, name); }
 
 TRAINHOOK_DECL Operation group(Graph& graph, std::vector<Operation> operations, std::string_view name) {
-  return detail::add_node(graph, detail::control_flow_ops(),
-                          {.type = "NoOp", .name = std::string(name), .control_inputs = std::move(operations)});
+  return detail::add_node(graph, detail::kNoOpOp, {.name = std::string(name), .control_inputs = std::move(operations)});
 }
 
 TRAINHOOK_DECL std::vector<Output> tuple(const std::vector<Output>& tensors, std::vector<Operation> control_inputs,

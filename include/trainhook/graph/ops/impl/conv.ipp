@@ -6,6 +6,7 @@
 #include <trainhook/graph/ops/conv.hpp>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -79,13 +80,26 @@ TRAINHOOK_DECL PartialShape pool_shape(const NodeSpec& node, std::size_t) {
   return windows(node, size, x.has_rank() ? x[3] : kUnknownDim);
 }
 
-TRAINHOOK_DECL Output conv_grad_op(const GradientContext& context, std::string_view type, std::vector<Output> inputs,
+inline constexpr std::string_view kConv2DAttrs =
+    "T:floating strides:ints padding:string data_format:string=NHWC dilations:ints=[1,1,1,1] explicit_paddings:ints=[] "
+    "use_cudnn_on_gpu:bool=true";
+inline constexpr std::string_view kAvgPoolAttrs =
+    "T:floating ksize:ints strides:ints padding:string data_format:string=NHWC";
+inline constexpr std::string_view kMaxPoolAttrs =
+    "T:floating=float32 ksize:ints strides:ints padding:string data_format:string=NHWC explicit_paddings:ints=[]";
+
+inline constexpr OpDef kAvgPoolGradOp{"AvgPoolGrad", "int32 T -> T", kAvgPoolAttrs, shape_rules::dims_in<0>};
+inline constexpr OpDef kConv2DBackpropFilterOp{"Conv2DBackpropFilter", "T int32 T -> T", kConv2DAttrs,
+                                               shape_rules::dims_in<1>};
+inline constexpr OpDef kConv2DBackpropInputOp{"Conv2DBackpropInput", "int32 T T -> T", kConv2DAttrs,
+                                              shape_rules::dims_in<0>};
+inline constexpr OpDef kMaxPoolGradOp{"MaxPoolGrad", "T T T -> T", kMaxPoolAttrs, shape_rules::like<0>};
+
+TRAINHOOK_DECL Output conv_grad_op(const GradientContext& context, const OpDef& def, std::vector<Output> inputs,
                                    const Output& like) {
-  return add_node(context.graph(), conv_ops(),
-                  {.type = std::string(type),
-                   .inputs = std::move(inputs),
-                   .attrs = context.node().attrs(),
-                   .outputs = {{like.dtype(), like.shape()}}})
+  return add_node(
+             context.graph(), def,
+             {.inputs = std::move(inputs), .attrs = context.node().attrs(), .outputs = {{like.dtype(), like.shape()}}})
       .output();
 }
 
@@ -94,48 +108,38 @@ TRAINHOOK_DECL Grads conv2d_grad(const GradientContext& context) {
   const Output filter = context.input(1);
   const Output grad = context.grad();
   Grads result(2);
-  if (context.needs(0)) result[0] = conv_grad_op(context, "Conv2DBackpropInput", {shape_tensor(x), filter, grad}, x);
+  if (context.needs(0)) result[0] = conv_grad_op(context, kConv2DBackpropInputOp, {shape_tensor(x), filter, grad}, x);
   if (context.needs(1))
-    result[1] = conv_grad_op(context, "Conv2DBackpropFilter", {x, shape_tensor(filter), grad}, filter);
+    result[1] = conv_grad_op(context, kConv2DBackpropFilterOp, {x, shape_tensor(filter), grad}, filter);
   return result;
 }
 
 TRAINHOOK_DECL Grads max_pool_grad(const GradientContext& context) {
   const Output x = context.input(0);
-  return {conv_grad_op(context, "MaxPoolGrad", {x, context.output(), context.grad()}, x)};
+  return {conv_grad_op(context, kMaxPoolGradOp, {x, context.output(), context.grad()}, x)};
 }
 
 TRAINHOOK_DECL Grads avg_pool_grad(const GradientContext& context) {
   const Output x = context.input(0);
-  return {conv_grad_op(context, "AvgPoolGrad", {shape_tensor(x), context.grad()}, x)};
+  return {conv_grad_op(context, kAvgPoolGradOp, {shape_tensor(x), context.grad()}, x)};
 }
 
-inline constexpr std::string_view kConv2D =
-    "T:floating strides:ints padding:string data_format:string=NHWC dilations:ints=[1,1,1,1] explicit_paddings:ints=[] "
-    "use_cudnn_on_gpu:bool=true";
-inline constexpr std::string_view kAvgPool =
-    "T:floating ksize:ints strides:ints padding:string data_format:string=NHWC";
-inline constexpr std::string_view kMaxPool =
-    "T:floating=float32 ksize:ints strides:ints padding:string data_format:string=NHWC explicit_paddings:ints=[]";
+inline constexpr OpDef kAvgPoolOp{"AvgPool", "T -> T", kAvgPoolAttrs, pool_shape, avg_pool_grad};
+inline constexpr OpDef kConv2DOp{"Conv2D", "T T -> T", kConv2DAttrs, conv2d_shape, conv2d_grad};
+inline constexpr OpDef kMaxPoolOp{"MaxPool", "T -> T", kMaxPoolAttrs, pool_shape, max_pool_grad};
 
 inline constexpr std::array kConvOps{
-    OpDef{"AvgPool", "T -> T", kAvgPool, pool_shape, avg_pool_grad},
-    OpDef{"AvgPoolGrad", "int32 T -> T", kAvgPool, shape_rules::dims_in<0>},
-    OpDef{"Conv2D", "T T -> T", kConv2D, conv2d_shape, conv2d_grad},
-    OpDef{"Conv2DBackpropFilter", "T int32 T -> T", kConv2D, shape_rules::dims_in<1>},
-    OpDef{"Conv2DBackpropInput", "int32 T T -> T", kConv2D, shape_rules::dims_in<0>},
-    OpDef{"MaxPool", "T -> T", kMaxPool, pool_shape, max_pool_grad},
-    OpDef{"MaxPoolGrad", "T T T -> T", kMaxPool, shape_rules::like<0>},
-};
+    &kAvgPoolOp, &kAvgPoolGradOp, &kConv2DOp, &kConv2DBackpropFilterOp, &kConv2DBackpropInputOp,
+    &kMaxPoolOp, &kMaxPoolGradOp};
 
-TRAINHOOK_DECL std::span<const OpDef> conv_ops() noexcept { return kConvOps; }
+TRAINHOOK_DECL OpFamily conv_ops() noexcept { return kConvOps; }
 
 TRAINHOOK_DECL Dims window(const WindowSize& size) { return {1, size[0], size[1], 1}; }
 
 TRAINHOOK_DECL std::string padding_name(Padding padding) { return padding == Padding::Same ? "SAME" : "VALID"; }
 
-TRAINHOOK_DECL Output pool(std::string_view type, const Output& x, const PoolOptions& options, std::string_view name) {
-  return add_op(conv_ops(), type, name, {x},
+TRAINHOOK_DECL Output pool(const OpDef& def, const Output& x, const PoolOptions& options, std::string_view name) {
+  return add_op(def, name, {x},
                 {{"ksize", window(options.ksize)},
                  {"padding", padding_name(options.padding)},
                  {"strides", window(options.strides)}});
@@ -147,16 +151,16 @@ namespace trainhook {
 
 TRAINHOOK_DECL Output conv2d(Output x, Output filter, const Conv2DOptions& options, std::string_view name) {
   return detail::add_op(
-      detail::conv_ops(), "Conv2D", name, {x, filter},
+      detail::kConv2DOp, name, {x, filter},
       {{"padding", detail::padding_name(options.padding)}, {"strides", detail::window(options.strides)}});
 }
 
 TRAINHOOK_DECL Output max_pool(Output x, const PoolOptions& options, std::string_view name) {
-  return detail::pool("MaxPool", x, options, name);
+  return detail::pool(detail::kMaxPoolOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output avg_pool(Output x, const PoolOptions& options, std::string_view name) {
-  return detail::pool("AvgPool", x, options, name);
+  return detail::pool(detail::kAvgPoolOp, x, options, name);
 }
 
 }  // namespace trainhook

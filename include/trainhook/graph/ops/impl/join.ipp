@@ -113,6 +113,13 @@ TRAINHOOK_DECL PartialShape segment_sum_shape(const NodeSpec& node, std::size_t)
   return shape_of(dims);
 }
 
+inline constexpr OpDef kConcatOffsetOp{"ConcatOffset", "int32 N*shape_type -> N*shape_type",
+                                       "shape_type:{int32,int64}=int32", concat_offset_shape};
+inline constexpr OpDef kUnpackOp{"Unpack", "T -> num*T", "axis:int=0", unpack_shape};
+inline constexpr OpDef kUnsortedSegmentSumOp{"UnsortedSegmentSum", "T Tindices Tnumsegments -> T",
+                                             "T:number Tindices:{int32,int64} Tnumsegments:{int32,int64}=int32",
+                                             segment_sum_shape};
+
 TRAINHOOK_DECL Grads concat_grad(const GradientContext& context) {
   const std::size_t count = context.input_count() - 1;
   const auto axis = constant_integers(context.input(count));
@@ -137,7 +144,7 @@ TRAINHOOK_DECL Grads concat_grad(const GradientContext& context) {
   }
   std::vector<Output> inputs{context.input(count)};
   for (std::size_t i = 0; i < count; ++i) inputs.push_back(trainhook::shape(context.input(i)));
-  const Operation starts = add_node(context.graph(), join_ops(), {.type = "ConcatOffset", .inputs = inputs});
+  const Operation starts = add_node(context.graph(), kConcatOffsetOp, {.inputs = inputs});
   for (std::size_t i = 0; i < count; ++i) {
     if (context.needs(i)) result[i] = slice_with(grad, starts.output(i), inputs[i + 1], context.input(i).shape());
   }
@@ -171,11 +178,10 @@ TRAINHOOK_DECL Grads gather_grad(const GradientContext& context) {
   Dims summed = dims_of(params.shape());
   std::rotate(summed.begin(), summed.begin() + until - 1, summed.begin() + until);
   const Output segments = constant_int(context.graph(), count, "num_segments");
-  const Output sum = add_node(context.graph(), join_ops(),
-                              {.type = "UnsortedSegmentSum",
-                               .inputs = {grad, flat_indices, segments},
-                               .outputs = {{params.dtype(), shape_of(summed)}}})
-                         .output();
+  const Output sum =
+      add_node(context.graph(), kUnsortedSegmentSumOp,
+               {.inputs = {grad, flat_indices, segments}, .outputs = {{params.dtype(), shape_of(summed)}}})
+          .output();
   return {axis > 0 ? transpose(sum, to_back) : sum, Output(), Output()};
 }
 
@@ -183,28 +189,26 @@ TRAINHOOK_DECL Grads gather_grad(const GradientContext& context) {
 TRAINHOOK_DECL Grads pack_grad(const GradientContext& context) {
   const auto count = static_cast<std::int64_t>(context.input_count());
   const std::int64_t axis = context.node().attr<std::int64_t>("axis");
-  NodeSpec spec{.type = "Unpack", .inputs = {context.grad()}, .attrs = {{"axis", axis}, {"num", count}}};
+  NodeSpec spec{.inputs = {context.grad()}, .attrs = {{"axis", axis}, {"num", count}}};
   for (std::size_t i = 0; i < context.input_count(); ++i)
     spec.outputs.push_back({context.grad().dtype(), context.input(i).shape()});
-  const Operation unpacked = add_node(context.graph(), join_ops(), std::move(spec));
+  const Operation unpacked = add_node(context.graph(), kUnpackOp, std::move(spec));
   Grads result;
   for (std::size_t i = 0; i < context.input_count(); ++i) result.push_back(unpacked.output(i));
   return result;
 }
 
-inline constexpr std::array kJoinOps{
-    OpDef{"ConcatOffset", "int32 N*shape_type -> N*shape_type", "shape_type:{int32,int64}=int32", concat_offset_shape},
-    OpDef{"ConcatV2", "N*T Tidx -> T", "Tidx:{int32,int64}=int32", concat_shape, concat_grad},
-    OpDef{"DynamicStitch", "N*int32 N*T -> T"},
-    OpDef{"GatherV2", "Tparams Tindices Taxis -> Tparams",
-          "batch_dims:int=0 Tindices:{int32,int64} Taxis:{int32,int64}", gather_shape, gather_grad},
-    OpDef{"Pack", "N*T -> T", "axis:int=0", pack_shape, pack_grad},
-    OpDef{"Unpack", "T -> num*T", "axis:int=0", unpack_shape},
-    OpDef{"UnsortedSegmentSum", "T Tindices Tnumsegments -> T",
-          "T:number Tindices:{int32,int64} Tnumsegments:{int32,int64}=int32", segment_sum_shape},
-};
+inline constexpr OpDef kConcatV2Op{"ConcatV2", "N*T Tidx -> T", "Tidx:{int32,int64}=int32", concat_shape, concat_grad};
+inline constexpr OpDef kDynamicStitchOp{"DynamicStitch", "N*int32 N*T -> T"};
+inline constexpr OpDef kGatherV2Op{"GatherV2", "Tparams Tindices Taxis -> Tparams",
+                                   "batch_dims:int=0 Tindices:{int32,int64} Taxis:{int32,int64}", gather_shape,
+                                   gather_grad};
+inline constexpr OpDef kPackOp{"Pack", "N*T -> T", "axis:int=0", pack_shape, pack_grad};
 
-TRAINHOOK_DECL std::span<const OpDef> join_ops() noexcept { return kJoinOps; }
+inline constexpr std::array kJoinOps{&kConcatOffsetOp, &kConcatV2Op, &kDynamicStitchOp,     &kGatherV2Op,
+                                     &kPackOp,         &kUnpackOp,   &kUnsortedSegmentSumOp};
+
+TRAINHOOK_DECL OpFamily join_ops() noexcept { return kJoinOps; }
 
 }  // namespace trainhook::detail
 
@@ -215,17 +219,17 @@ TRAINHOOK_DECL Output concat(const std::vector<Output>& values, std::int64_t axi
   std::vector<Output> inputs = values;
   inputs.push_back(
       detail::constant_int(detail::graph_of("ConcatV2", values.front()), axis, fmt::format("{}/axis", name)));
-  return detail::add_op(detail::join_ops(), "ConcatV2", name, std::move(inputs));
+  return detail::add_op(detail::kConcatV2Op, name, std::move(inputs));
 }
 
 TRAINHOOK_DECL Output stack(const std::vector<Output>& values, std::int64_t axis, std::string_view name) {
   if (values.empty()) throw InvalidArgumentError("Pack needs at least one value");
-  return detail::add_op(detail::join_ops(), "Pack", name, values, {{"axis", axis}});
+  return detail::add_op(detail::kPackOp, name, values, {{"axis", axis}});
 }
 
 TRAINHOOK_DECL Output gather(Output params, Output indices, std::int64_t axis, std::string_view name) {
   const Output at = detail::constant_int(detail::graph_of("GatherV2", params), axis, fmt::format("{}/axis", name));
-  return detail::add_op(detail::join_ops(), "GatherV2", name, {params, indices, at});
+  return detail::add_op(detail::kGatherV2Op, name, {params, indices, at});
 }
 
 }  // namespace trainhook

@@ -107,56 +107,59 @@ TRAINHOOK_DECL Grads square_grad(const GradientContext& c) { return {multiply(c.
 
 inline constexpr std::string_view kEquality = "incompatible_shape_error:bool=true";
 
+inline constexpr OpDef kAbsOp{"Abs", "T -> T", "T:number", shape_rules::like<0>, abs_grad};
+inline constexpr OpDef kAddOp{"Add", "T T -> T", "T:{string,number}", shape_rules::broadcast};
+inline constexpr OpDef kAddNOp{"AddN", "N*T -> T", "T:number", shape_rules::merged, add_n_grad};
+inline constexpr OpDef kAddV2Op{"AddV2", "T T -> T", "T:number", shape_rules::broadcast, add_grad};
+inline constexpr OpDef kCosOp{"Cos", "T -> T", "T:inexact", shape_rules::like<0>, cos_grad};
+inline constexpr OpDef kEqualOp{"Equal", "T T -> bool", kEquality, equality_shape, no_gradient};
+inline constexpr OpDef kExpOp{"Exp", "T -> T", "T:inexact", shape_rules::like<0>, exp_grad};
+inline constexpr OpDef kFloorOp{"Floor", "T -> T", "T:floating", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kFloorDivOp{"FloorDiv", "T T -> T", "T:number", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kFloorModOp{"FloorMod", "T T -> T", "T:number", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kGreaterOp{"Greater", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kGreaterEqualOp{"GreaterEqual", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kIsFiniteOp{"IsFinite", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kIsInfOp{"IsInf", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kIsNanOp{"IsNan", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kLessOp{"Less", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kLessEqualOp{"LessEqual", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kLogOp{"Log", "T -> T", "T:inexact", shape_rules::like<0>, log_grad};
+inline constexpr OpDef kLog1pOp{"Log1p", "T -> T", "T:inexact", shape_rules::like<0>, log1p_grad};
+inline constexpr OpDef kLogicalAndOp{"LogicalAnd", "bool bool -> bool", "", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kLogicalNotOp{"LogicalNot", "bool -> bool", "", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kLogicalOrOp{"LogicalOr", "bool bool -> bool", "", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kMaximumOp{"Maximum", "T T -> T", "T:number", shape_rules::broadcast, maximum_grad};
+inline constexpr OpDef kMinimumOp{"Minimum", "T T -> T", "T:number", shape_rules::broadcast, minimum_grad};
+inline constexpr OpDef kMulOp{"Mul", "T T -> T", "T:number", shape_rules::broadcast, multiply_grad};
+inline constexpr OpDef kNegOp{"Neg", "T -> T", "T:number", shape_rules::like<0>, negative_grad};
+inline constexpr OpDef kNotEqualOp{"NotEqual", "T T -> bool", kEquality, equality_shape, no_gradient};
+inline constexpr OpDef kPowOp{"Pow", "T T -> T", "T:number", shape_rules::broadcast, pow_grad};
+inline constexpr OpDef kRealDivOp{"RealDiv", "T T -> T", "T:number", shape_rules::broadcast, divide_grad};
+inline constexpr OpDef kReciprocalOp{"Reciprocal", "T -> T", "T:inexact", shape_rules::like<0>, reciprocal_grad};
+inline constexpr OpDef kRsqrtOp{"Rsqrt", "T -> T", "T:inexact", shape_rules::like<0>, rsqrt_grad};
+inline constexpr OpDef kSignOp{"Sign", "T -> T", "T:number", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kSinOp{"Sin", "T -> T", "T:inexact", shape_rules::like<0>, sin_grad};
+inline constexpr OpDef kSqrtOp{"Sqrt", "T -> T", "T:inexact", shape_rules::like<0>, sqrt_grad};
+inline constexpr OpDef kSquareOp{"Square", "T -> T", "T:number", shape_rules::like<0>, square_grad};
+inline constexpr OpDef kSquaredDifferenceOp{"SquaredDifference", "T T -> T", "T:number", shape_rules::broadcast,
+                                            squared_difference_grad};
+inline constexpr OpDef kSubOp{"Sub", "T T -> T", "T:number", shape_rules::broadcast, subtract_grad};
+
 inline constexpr std::array kMathOps{
-    OpDef{"Abs", "T -> T", "T:number", shape_rules::like<0>, abs_grad},
-    OpDef{"Add", "T T -> T", "T:{string,number}", shape_rules::broadcast},
-    OpDef{"AddN", "N*T -> T", "T:number", shape_rules::merged, add_n_grad},
-    OpDef{"AddV2", "T T -> T", "T:number", shape_rules::broadcast, add_grad},
-    OpDef{"Cos", "T -> T", "T:inexact", shape_rules::like<0>, cos_grad},
-    OpDef{"Equal", "T T -> bool", kEquality, equality_shape, no_gradient},
-    OpDef{"Exp", "T -> T", "T:inexact", shape_rules::like<0>, exp_grad},
-    OpDef{"Floor", "T -> T", "T:floating", shape_rules::like<0>, no_gradient},
-    OpDef{"FloorDiv", "T T -> T", "T:number", shape_rules::broadcast, no_gradient},
-    OpDef{"FloorMod", "T T -> T", "T:number", shape_rules::broadcast, no_gradient},
-    OpDef{"Greater", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient},
-    OpDef{"GreaterEqual", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient},
-    OpDef{"IsFinite", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient},
-    OpDef{"IsInf", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient},
-    OpDef{"IsNan", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient},
-    OpDef{"Less", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient},
-    OpDef{"LessEqual", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient},
-    OpDef{"Log", "T -> T", "T:inexact", shape_rules::like<0>, log_grad},
-    OpDef{"Log1p", "T -> T", "T:inexact", shape_rules::like<0>, log1p_grad},
-    OpDef{"LogicalAnd", "bool bool -> bool", "", shape_rules::broadcast, no_gradient},
-    OpDef{"LogicalNot", "bool -> bool", "", shape_rules::like<0>, no_gradient},
-    OpDef{"LogicalOr", "bool bool -> bool", "", shape_rules::broadcast, no_gradient},
-    OpDef{"Maximum", "T T -> T", "T:number", shape_rules::broadcast, maximum_grad},
-    OpDef{"Minimum", "T T -> T", "T:number", shape_rules::broadcast, minimum_grad},
-    OpDef{"Mul", "T T -> T", "T:number", shape_rules::broadcast, multiply_grad},
-    OpDef{"Neg", "T -> T", "T:number", shape_rules::like<0>, negative_grad},
-    OpDef{"NotEqual", "T T -> bool", kEquality, equality_shape, no_gradient},
-    OpDef{"Pow", "T T -> T", "T:number", shape_rules::broadcast, pow_grad},
-    OpDef{"RealDiv", "T T -> T", "T:number", shape_rules::broadcast, divide_grad},
-    OpDef{"Reciprocal", "T -> T", "T:inexact", shape_rules::like<0>, reciprocal_grad},
-    OpDef{"Rsqrt", "T -> T", "T:inexact", shape_rules::like<0>, rsqrt_grad},
-    OpDef{"Sign", "T -> T", "T:number", shape_rules::like<0>, no_gradient},
-    OpDef{"Sin", "T -> T", "T:inexact", shape_rules::like<0>, sin_grad},
-    OpDef{"Sqrt", "T -> T", "T:inexact", shape_rules::like<0>, sqrt_grad},
-    OpDef{"Square", "T -> T", "T:number", shape_rules::like<0>, square_grad},
-    OpDef{"SquaredDifference", "T T -> T", "T:number", shape_rules::broadcast, squared_difference_grad},
-    OpDef{"Sub", "T T -> T", "T:number", shape_rules::broadcast, subtract_grad},
-};
+    &kAbsOp,      &kAddOp,        &kAddNOp,       &kAddV2Op,     &kCosOp,       &kEqualOp,
+    &kExpOp,      &kFloorOp,      &kFloorDivOp,   &kFloorModOp,  &kGreaterOp,   &kGreaterEqualOp,
+    &kIsFiniteOp, &kIsInfOp,      &kIsNanOp,      &kLessOp,      &kLessEqualOp, &kLogOp,
+    &kLog1pOp,    &kLogicalAndOp, &kLogicalNotOp, &kLogicalOrOp, &kMaximumOp,   &kMinimumOp,
+    &kMulOp,      &kNegOp,        &kNotEqualOp,   &kPowOp,       &kRealDivOp,   &kReciprocalOp,
+    &kRsqrtOp,    &kSignOp,       &kSinOp,        &kSqrtOp,      &kSquareOp,    &kSquaredDifferenceOp,
+    &kSubOp};
 
-TRAINHOOK_DECL std::span<const OpDef> math_ops() noexcept { return kMathOps; }
+TRAINHOOK_DECL OpFamily math_ops() noexcept { return kMathOps; }
 
-TRAINHOOK_DECL Output unary_op(std::string_view type, const Output& x, std::string_view name) {
-  return add_op(math_ops(), type, name, {x});
-}
-
-TRAINHOOK_DECL Output binary_op(std::string_view type, const Operand& left, const Operand& right,
-                                std::string_view name) {
-  const auto [x, y] = both(type, left, right);
-  return add_op(math_ops(), type, name, {x, y});
+TRAINHOOK_DECL Output binary_op(const OpDef& def, const Operand& left, const Operand& right, std::string_view name) {
+  const auto [x, y] = both(def.type, left, right);
+  return add_op(def, name, {x, y});
 }
 
 }  // namespace trainhook::detail
@@ -164,116 +167,122 @@ TRAINHOOK_DECL Output binary_op(std::string_view type, const Operand& left, cons
 namespace trainhook {
 
 TRAINHOOK_DECL Output add(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("AddV2", x, y, name);
+  return detail::binary_op(detail::kAddV2Op, x, y, name);
 }
 
 TRAINHOOK_DECL Output subtract(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("Sub", x, y, name);
+  return detail::binary_op(detail::kSubOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output multiply(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("Mul", x, y, name);
+  return detail::binary_op(detail::kMulOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output divide(const Operand& x, const Operand& y, std::string_view name) {
   const auto [left, right] = detail::both("RealDiv", x, y);
   detail::require_dtype("RealDiv", left, !is_integer(left.dtype()), "a floating dtype; cast() it or use floordiv()");
-  return detail::binary_op("RealDiv", left, right, name);
+  return detail::binary_op(detail::kRealDivOp, left, right, name);
 }
 
 TRAINHOOK_DECL Output floordiv(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("FloorDiv", x, y, name);
+  return detail::binary_op(detail::kFloorDivOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output floormod(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("FloorMod", x, y, name);
+  return detail::binary_op(detail::kFloorModOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output pow(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("Pow", x, y, name);
+  return detail::binary_op(detail::kPowOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output squared_difference(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("SquaredDifference", x, y, name);
+  return detail::binary_op(detail::kSquaredDifferenceOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output maximum(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("Maximum", x, y, name);
+  return detail::binary_op(detail::kMaximumOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output minimum(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("Minimum", x, y, name);
+  return detail::binary_op(detail::kMinimumOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output negative(Output x, std::string_view name) { return detail::unary_op("Neg", x, name); }
+TRAINHOOK_DECL Output negative(Output x, std::string_view name) { return detail::add_op(detail::kNegOp, name, {x}); }
 
-TRAINHOOK_DECL Output abs(Output x, std::string_view name) { return detail::unary_op("Abs", x, name); }
+TRAINHOOK_DECL Output abs(Output x, std::string_view name) { return detail::add_op(detail::kAbsOp, name, {x}); }
 
-TRAINHOOK_DECL Output sign(Output x, std::string_view name) { return detail::unary_op("Sign", x, name); }
+TRAINHOOK_DECL Output sign(Output x, std::string_view name) { return detail::add_op(detail::kSignOp, name, {x}); }
 
-TRAINHOOK_DECL Output square(Output x, std::string_view name) { return detail::unary_op("Square", x, name); }
+TRAINHOOK_DECL Output square(Output x, std::string_view name) { return detail::add_op(detail::kSquareOp, name, {x}); }
 
-TRAINHOOK_DECL Output exp(Output x, std::string_view name) { return detail::unary_op("Exp", x, name); }
+TRAINHOOK_DECL Output exp(Output x, std::string_view name) { return detail::add_op(detail::kExpOp, name, {x}); }
 
-TRAINHOOK_DECL Output log(Output x, std::string_view name) { return detail::unary_op("Log", x, name); }
+TRAINHOOK_DECL Output log(Output x, std::string_view name) { return detail::add_op(detail::kLogOp, name, {x}); }
 
-TRAINHOOK_DECL Output log1p(Output x, std::string_view name) { return detail::unary_op("Log1p", x, name); }
+TRAINHOOK_DECL Output log1p(Output x, std::string_view name) { return detail::add_op(detail::kLog1pOp, name, {x}); }
 
-TRAINHOOK_DECL Output sqrt(Output x, std::string_view name) { return detail::unary_op("Sqrt", x, name); }
+TRAINHOOK_DECL Output sqrt(Output x, std::string_view name) { return detail::add_op(detail::kSqrtOp, name, {x}); }
 
-TRAINHOOK_DECL Output rsqrt(Output x, std::string_view name) { return detail::unary_op("Rsqrt", x, name); }
+TRAINHOOK_DECL Output rsqrt(Output x, std::string_view name) { return detail::add_op(detail::kRsqrtOp, name, {x}); }
 
-TRAINHOOK_DECL Output reciprocal(Output x, std::string_view name) { return detail::unary_op("Reciprocal", x, name); }
+TRAINHOOK_DECL Output reciprocal(Output x, std::string_view name) {
+  return detail::add_op(detail::kReciprocalOp, name, {x});
+}
 
-TRAINHOOK_DECL Output sin(Output x, std::string_view name) { return detail::unary_op("Sin", x, name); }
+TRAINHOOK_DECL Output sin(Output x, std::string_view name) { return detail::add_op(detail::kSinOp, name, {x}); }
 
-TRAINHOOK_DECL Output cos(Output x, std::string_view name) { return detail::unary_op("Cos", x, name); }
+TRAINHOOK_DECL Output cos(Output x, std::string_view name) { return detail::add_op(detail::kCosOp, name, {x}); }
 
-TRAINHOOK_DECL Output floor(Output x, std::string_view name) { return detail::unary_op("Floor", x, name); }
+TRAINHOOK_DECL Output floor(Output x, std::string_view name) { return detail::add_op(detail::kFloorOp, name, {x}); }
 
 TRAINHOOK_DECL Output equal(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("Equal", x, y, name);
+  return detail::binary_op(detail::kEqualOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output not_equal(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("NotEqual", x, y, name);
+  return detail::binary_op(detail::kNotEqualOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output less(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("Less", x, y, name);
+  return detail::binary_op(detail::kLessOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output less_equal(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("LessEqual", x, y, name);
+  return detail::binary_op(detail::kLessEqualOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output greater(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("Greater", x, y, name);
+  return detail::binary_op(detail::kGreaterOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output greater_equal(const Operand& x, const Operand& y, std::string_view name) {
-  return detail::binary_op("GreaterEqual", x, y, name);
+  return detail::binary_op(detail::kGreaterEqualOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output is_finite(Output x, std::string_view name) { return detail::unary_op("IsFinite", x, name); }
+TRAINHOOK_DECL Output is_finite(Output x, std::string_view name) {
+  return detail::add_op(detail::kIsFiniteOp, name, {x});
+}
 
-TRAINHOOK_DECL Output is_nan(Output x, std::string_view name) { return detail::unary_op("IsNan", x, name); }
+TRAINHOOK_DECL Output is_nan(Output x, std::string_view name) { return detail::add_op(detail::kIsNanOp, name, {x}); }
 
-TRAINHOOK_DECL Output is_inf(Output x, std::string_view name) { return detail::unary_op("IsInf", x, name); }
+TRAINHOOK_DECL Output is_inf(Output x, std::string_view name) { return detail::add_op(detail::kIsInfOp, name, {x}); }
 
 TRAINHOOK_DECL Output logical_and(Output x, Output y, std::string_view name) {
-  return detail::binary_op("LogicalAnd", x, y, name);
+  return detail::binary_op(detail::kLogicalAndOp, x, y, name);
 }
 
 TRAINHOOK_DECL Output logical_or(Output x, Output y, std::string_view name) {
-  return detail::binary_op("LogicalOr", x, y, name);
+  return detail::binary_op(detail::kLogicalOrOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output logical_not(Output x, std::string_view name) { return detail::unary_op("LogicalNot", x, name); }
+TRAINHOOK_DECL Output logical_not(Output x, std::string_view name) {
+  return detail::add_op(detail::kLogicalNotOp, name, {x});
+}
 
 TRAINHOOK_DECL Output add_n(const std::vector<Output>& inputs, std::string_view name) {
   if (inputs.empty()) throw InvalidArgumentError("AddN needs at least one input");
-  return inputs.size() == 1 ? inputs.front() : detail::add_op(detail::math_ops(), "AddN", name, inputs);
+  return inputs.size() == 1 ? inputs.front() : detail::add_op(detail::kAddNOp, name, inputs);
 }
 
 TRAINHOOK_DECL Output clip_by_value(Output value, const Operand& low, const Operand& high, std::string_view name) {

@@ -157,46 +157,48 @@ inline constexpr std::string_view kLogical = "Tidx:{int32,int64}=int32 keep_dims
 inline constexpr std::string_view kNumeric = "T:number Tidx:{int32,int64}=int32 keep_dims:bool=false";
 inline constexpr std::string_view kArgExtreme = "T:number Tidx:{int32,int64}=int32 output_type:{int32,int64}=int64";
 
-inline constexpr std::array kMatrixOps{
-    OpDef{"All", "bool Tidx -> bool", kLogical, reduction_shape, no_gradient},
-    OpDef{"Any", "bool Tidx -> bool", kLogical, reduction_shape, no_gradient},
-    OpDef{"ArgMax", "T Tidx -> output_type", kArgExtreme, arg_extreme_shape, no_gradient},
-    OpDef{"ArgMin", "T Tidx -> output_type", kArgExtreme, arg_extreme_shape, no_gradient},
-    OpDef{"MatMul", "T T -> T", "T:number transpose_a:bool=false transpose_b:bool=false", matmul_shape, matmul_grad},
-    OpDef{"Max", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad},
-    OpDef{"Mean", "T Tidx -> T", kNumeric, reduction_shape, mean_grad},
-    OpDef{"Min", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad},
-    OpDef{"Prod", "T Tidx -> T", kNumeric, reduction_shape},
-    OpDef{"Sum", "T Tidx -> T", kNumeric, reduction_shape, sum_grad},
-};
+inline constexpr OpDef kAllOp{"All", "bool Tidx -> bool", kLogical, reduction_shape, no_gradient};
+inline constexpr OpDef kAnyOp{"Any", "bool Tidx -> bool", kLogical, reduction_shape, no_gradient};
+inline constexpr OpDef kArgMaxOp{"ArgMax", "T Tidx -> output_type", kArgExtreme, arg_extreme_shape, no_gradient};
+inline constexpr OpDef kArgMinOp{"ArgMin", "T Tidx -> output_type", kArgExtreme, arg_extreme_shape, no_gradient};
+inline constexpr OpDef kMatMulOp{"MatMul", "T T -> T", "T:number transpose_a:bool=false transpose_b:bool=false",
+                                 matmul_shape, matmul_grad};
+inline constexpr OpDef kMaxOp{"Max", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad};
+inline constexpr OpDef kMeanOp{"Mean", "T Tidx -> T", kNumeric, reduction_shape, mean_grad};
+inline constexpr OpDef kMinOp{"Min", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad};
+inline constexpr OpDef kProdOp{"Prod", "T Tidx -> T", kNumeric, reduction_shape};
+inline constexpr OpDef kSumOp{"Sum", "T Tidx -> T", kNumeric, reduction_shape, sum_grad};
 
-TRAINHOOK_DECL std::span<const OpDef> matrix_ops() noexcept { return kMatrixOps; }
+inline constexpr std::array kMatrixOps{&kAllOp, &kAnyOp,  &kArgMaxOp, &kArgMinOp, &kMatMulOp,
+                                       &kMaxOp, &kMeanOp, &kMinOp,    &kProdOp,   &kSumOp};
+
+TRAINHOOK_DECL OpFamily matrix_ops() noexcept { return kMatrixOps; }
 
 TRAINHOOK_DECL Output sum_of_last(const Output& x) {
   return reduce_sum(x, {.axis = std::vector<std::int64_t>{-1}, .keep_dims = true});
 }
 
-TRAINHOOK_DECL Output reduction(std::string_view type, const Output& x, const ReduceOptions& options,
+TRAINHOOK_DECL Output reduction(const OpDef& def, const Output& x, const ReduceOptions& options,
                                 std::string_view name) {
-  Graph& graph = graph_of(type, x);
+  Graph& graph = graph_of(def.type, x);
   Dims axes;
   if (options.axis) {
     axes = *options.axis;
   } else if (x.shape().has_rank()) {
     for (std::size_t i = 0; i < x.shape().rank(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   } else {
-    throw InvalidArgumentError("{}: {} has no known rank; name the axes", type, x);
+    throw InvalidArgumentError("{}: {} has no known rank; name the axes", def.type, x);
   }
-  const std::string base(name.empty() ? type : name);
+  const std::string base(name.empty() ? def.type : name);
   const Output indices = constant_ints(graph, axes, base + "/reduction_indices");
-  return add_op(matrix_ops(), type, base, {x, indices}, {{"keep_dims", options.keep_dims}});
+  return add_op(def, base, {x, indices}, {{"keep_dims", options.keep_dims}});
 }
 
-TRAINHOOK_DECL Output arg_extreme(std::string_view type, const Output& x, std::int64_t axis, DType dtype,
+TRAINHOOK_DECL Output arg_extreme(const OpDef& def, const Output& x, std::int64_t axis, DType dtype,
                                   std::string_view name) {
-  const std::string base(name.empty() ? type : name);
-  const Output dimension = constant_int(graph_of(type, x), axis, base + "/dimension");
-  return add_op(matrix_ops(), type, base, {x, dimension}, {{"output_type", dtype}});
+  const std::string base(name.empty() ? def.type : name);
+  const Output dimension = constant_int(graph_of(def.type, x), axis, base + "/dimension");
+  return add_op(def, base, {x, dimension}, {{"output_type", dtype}});
 }
 
 }  // namespace trainhook::detail
@@ -204,44 +206,44 @@ TRAINHOOK_DECL Output arg_extreme(std::string_view type, const Output& x, std::i
 namespace trainhook {
 
 TRAINHOOK_DECL Output matmul(Output a, Output b, MatMulOptions options, std::string_view name) {
-  return detail::add_op(detail::matrix_ops(), "MatMul", name, {a, b},
+  return detail::add_op(detail::kMatMulOp, name, {a, b},
                         {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
 }
 
 TRAINHOOK_DECL Output reduce_sum(Output x, const ReduceOptions& options, std::string_view name) {
-  return detail::reduction("Sum", x, options, name);
+  return detail::reduction(detail::kSumOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output reduce_mean(Output x, const ReduceOptions& options, std::string_view name) {
-  return detail::reduction("Mean", x, options, name);
+  return detail::reduction(detail::kMeanOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output reduce_prod(Output x, const ReduceOptions& options, std::string_view name) {
-  return detail::reduction("Prod", x, options, name);
+  return detail::reduction(detail::kProdOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output reduce_max(Output x, const ReduceOptions& options, std::string_view name) {
-  return detail::reduction("Max", x, options, name);
+  return detail::reduction(detail::kMaxOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output reduce_min(Output x, const ReduceOptions& options, std::string_view name) {
-  return detail::reduction("Min", x, options, name);
+  return detail::reduction(detail::kMinOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output reduce_all(Output x, const ReduceOptions& options, std::string_view name) {
-  return detail::reduction("All", x, options, name);
+  return detail::reduction(detail::kAllOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output reduce_any(Output x, const ReduceOptions& options, std::string_view name) {
-  return detail::reduction("Any", x, options, name);
+  return detail::reduction(detail::kAnyOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output argmax(Output x, std::int64_t axis, DType dtype, std::string_view name) {
-  return detail::arg_extreme("ArgMax", x, axis, dtype, name);
+  return detail::arg_extreme(detail::kArgMaxOp, x, axis, dtype, name);
 }
 
 TRAINHOOK_DECL Output argmin(Output x, std::int64_t axis, DType dtype, std::string_view name) {
-  return detail::arg_extreme("ArgMin", x, axis, dtype, name);
+  return detail::arg_extreme(detail::kArgMinOp, x, axis, dtype, name);
 }
 
 }  // namespace trainhook

@@ -85,18 +85,38 @@ TRAINHOOK_DECL PartialShape sparse_cross_entropy_shape(const NodeSpec& node, std
   return of_rows(index, logits.shape(), labels.shape().has_rank() ? labels.shape()[0] : kUnknownDim);
 }
 
-/// A node such as ReluGrad, whose result is like its two inputs.
-TRAINHOOK_DECL Output grad_op(std::string_view type, const Output& a, const Output& b, Attrs attrs = {}) {
-  return add_op(nn_ops(), type, {}, {a, b}, std::move(attrs));
+inline constexpr std::string_view kFloating = "T:floating";
+inline constexpr std::string_view kFloatUnlessTold = "T:floating=float32";
+inline constexpr std::string_view kBiasAddAttrs = "T:number data_format:string=NHWC";
+
+// The ops of gradients. Two of them have a gradient themselves.
+
+TRAINHOOK_DECL Grads bias_add_grad_grad(const GradientContext& c) {
+  return {broadcast_to(c.grad(), shape_tensor(c.input(0)))};
+}
+
+TRAINHOOK_DECL Grads relu_grad_grad(const GradientContext& c);
+
+inline constexpr OpDef kBiasAddGradOp{"BiasAddGrad", "T -> T", kBiasAddAttrs, bias_add_grad_shape, bias_add_grad_grad};
+inline constexpr OpDef kEluGradOp{"EluGrad", "T T -> T", kFloating, shape_rules::merged};
+inline constexpr OpDef kLeakyReluGradOp{"LeakyReluGrad", "T T -> T", "T:floating=float32 alpha:float=0.2",
+                                        shape_rules::merged};
+inline constexpr OpDef kRelu6GradOp{"Relu6Grad", "T T -> T", kFloatUnlessTold, shape_rules::merged};
+inline constexpr OpDef kReluGradOp{"ReluGrad", "T T -> T", kFloatUnlessTold, shape_rules::merged, relu_grad_grad};
+inline constexpr OpDef kSigmoidGradOp{"SigmoidGrad", "T T -> T", kFloating, shape_rules::merged};
+inline constexpr OpDef kSoftplusGradOp{"SoftplusGrad", "T T -> T", kFloating, shape_rules::merged};
+inline constexpr OpDef kTanhGradOp{"TanhGrad", "T T -> T", kFloating, shape_rules::merged};
+
+TRAINHOOK_DECL Grads relu_grad_grad(const GradientContext& c) {
+  return {add_op(kReluGradOp, {}, {c.grad(), c.input(1)}), Output()};
 }
 
 TRAINHOOK_DECL Grads bias_add_grad(const GradientContext& context) {
   const Output grad = context.grad();
   Grads result{grad, Output()};
   if (context.needs(1)) {
-    result[1] = add_node(context.graph(), nn_ops(),
-                         {.type = "BiasAddGrad",
-                          .inputs = {grad},
+    result[1] = add_node(context.graph(), kBiasAddGradOp,
+                         {.inputs = {grad},
                           .attrs = {{"data_format", context.node().attr<std::string>("data_format")}},
                           .outputs = {{grad.dtype(), context.input(1).shape()}}})
                     .output();
@@ -104,14 +124,18 @@ TRAINHOOK_DECL Grads bias_add_grad(const GradientContext& context) {
   return result;
 }
 
-TRAINHOOK_DECL Grads relu_grad(const GradientContext& c) { return {grad_op("ReluGrad", c.grad(), c.output())}; }
-TRAINHOOK_DECL Grads relu6_grad(const GradientContext& c) { return {grad_op("Relu6Grad", c.grad(), c.output())}; }
-TRAINHOOK_DECL Grads elu_grad(const GradientContext& c) { return {grad_op("EluGrad", c.grad(), c.output())}; }
-TRAINHOOK_DECL Grads sigmoid_grad(const GradientContext& c) { return {grad_op("SigmoidGrad", c.output(), c.grad())}; }
-TRAINHOOK_DECL Grads tanh_grad(const GradientContext& c) { return {grad_op("TanhGrad", c.output(), c.grad())}; }
-TRAINHOOK_DECL Grads softplus_grad(const GradientContext& c) { return {grad_op("SoftplusGrad", c.grad(), c.input(0))}; }
+TRAINHOOK_DECL Grads relu_grad(const GradientContext& c) { return {add_op(kReluGradOp, {}, {c.grad(), c.output()})}; }
+TRAINHOOK_DECL Grads relu6_grad(const GradientContext& c) { return {add_op(kRelu6GradOp, {}, {c.grad(), c.output()})}; }
+TRAINHOOK_DECL Grads elu_grad(const GradientContext& c) { return {add_op(kEluGradOp, {}, {c.grad(), c.output()})}; }
+TRAINHOOK_DECL Grads sigmoid_grad(const GradientContext& c) {
+  return {add_op(kSigmoidGradOp, {}, {c.output(), c.grad()})};
+}
+TRAINHOOK_DECL Grads tanh_grad(const GradientContext& c) { return {add_op(kTanhGradOp, {}, {c.output(), c.grad()})}; }
+TRAINHOOK_DECL Grads softplus_grad(const GradientContext& c) {
+  return {add_op(kSoftplusGradOp, {}, {c.grad(), c.input(0)})};
+}
 TRAINHOOK_DECL Grads leaky_relu_grad(const GradientContext& c) {
-  return {grad_op("LeakyReluGrad", c.grad(), c.input(0), {{"alpha", c.node().attr<float>("alpha")}})};
+  return {add_op(kLeakyReluGradOp, {}, {c.grad(), c.input(0)}, {{"alpha", c.node().attr<float>("alpha")}})};
 }
 
 TRAINHOOK_DECL Grads softmax_grad(const GradientContext& c) {
@@ -136,98 +160,91 @@ TRAINHOOK_DECL Grads cross_entropy_grad(const GradientContext& context) {
 TRAINHOOK_DECL Grads l2_loss_grad(const GradientContext& c) { return {multiply(c.input(0), c.grad())}; }
 TRAINHOOK_DECL Grads check_numerics_grad(const GradientContext& c) { return {c.grad()}; }
 
-// Derivatives of derivatives, where they are simple.
+inline constexpr OpDef kBiasAddOp{"BiasAdd", "T T -> T", kBiasAddAttrs, bias_add_shape, bias_add_grad};
+inline constexpr OpDef kCheckNumericsOp{"CheckNumerics", "T -> T", "T:floating message:string", shape_rules::like<0>,
+                                        check_numerics_grad};
+inline constexpr OpDef kEluOp{"Elu", "T -> T", kFloating, shape_rules::like<0>, elu_grad};
+inline constexpr OpDef kL2LossOp{"L2Loss", "T -> T", kFloating, shape_rules::scalar, l2_loss_grad};
+inline constexpr OpDef kLeakyReluOp{"LeakyRelu", "T -> T", "T:floating=float32 alpha:float=0.2", shape_rules::like<0>,
+                                    leaky_relu_grad};
+inline constexpr OpDef kLogSoftmaxOp{"LogSoftmax", "T -> T", kFloating, softmax_shape, log_softmax_grad};
+inline constexpr OpDef kReluOp{"Relu", "T -> T", kFloatUnlessTold, shape_rules::like<0>, relu_grad};
+inline constexpr OpDef kRelu6Op{"Relu6", "T -> T", kFloatUnlessTold, shape_rules::like<0>, relu6_grad};
+inline constexpr OpDef kSigmoidOp{"Sigmoid", "T -> T", kFloating, shape_rules::like<0>, sigmoid_grad};
+inline constexpr OpDef kSoftmaxOp{"Softmax", "T -> T", kFloating, softmax_shape, softmax_grad};
+inline constexpr OpDef kSoftmaxCrossEntropyWithLogitsOp{"SoftmaxCrossEntropyWithLogits", "T T -> T T", kFloating,
+                                                        cross_entropy_shape, cross_entropy_grad};
+inline constexpr OpDef kSoftplusOp{"Softplus", "T -> T", kFloating, shape_rules::like<0>, softplus_grad};
+inline constexpr OpDef kSparseSoftmaxCrossEntropyWithLogitsOp{"SparseSoftmaxCrossEntropyWithLogits", "T Tlabels -> T T",
+                                                              "T:floating Tlabels:{int32,int64}=int64",
+                                                              sparse_cross_entropy_shape, cross_entropy_grad};
+inline constexpr OpDef kTanhOp{"Tanh", "T -> T", kFloating, shape_rules::like<0>, tanh_grad};
 
-TRAINHOOK_DECL Grads relu_grad_grad(const GradientContext& c) {
-  return {grad_op("ReluGrad", c.grad(), c.input(1)), Output()};
-}
+inline constexpr std::array kNnOps{&kBiasAddOp,
+                                   &kBiasAddGradOp,
+                                   &kCheckNumericsOp,
+                                   &kEluOp,
+                                   &kEluGradOp,
+                                   &kL2LossOp,
+                                   &kLeakyReluOp,
+                                   &kLeakyReluGradOp,
+                                   &kLogSoftmaxOp,
+                                   &kReluOp,
+                                   &kRelu6Op,
+                                   &kRelu6GradOp,
+                                   &kReluGradOp,
+                                   &kSigmoidOp,
+                                   &kSigmoidGradOp,
+                                   &kSoftmaxOp,
+                                   &kSoftmaxCrossEntropyWithLogitsOp,
+                                   &kSoftplusOp,
+                                   &kSoftplusGradOp,
+                                   &kSparseSoftmaxCrossEntropyWithLogitsOp,
+                                   &kTanhOp,
+                                   &kTanhGradOp};
 
-TRAINHOOK_DECL Grads bias_add_grad_grad(const GradientContext& c) {
-  return {broadcast_to(c.grad(), shape_tensor(c.input(0)))};
-}
-
-inline constexpr std::string_view kFloating = "T:floating";
-inline constexpr std::string_view kFloatUnlessTold = "T:floating=float32";
-inline constexpr std::string_view kBiasAdd = "T:number data_format:string=NHWC";
-
-inline constexpr std::array kNnOps{
-    OpDef{"BiasAdd", "T T -> T", kBiasAdd, bias_add_shape, bias_add_grad},
-    OpDef{"BiasAddGrad", "T -> T", kBiasAdd, bias_add_grad_shape, bias_add_grad_grad},
-    OpDef{"CheckNumerics", "T -> T", "T:floating message:string", shape_rules::like<0>, check_numerics_grad},
-    OpDef{"Elu", "T -> T", kFloating, shape_rules::like<0>, elu_grad},
-    OpDef{"EluGrad", "T T -> T", kFloating, shape_rules::merged},
-    OpDef{"L2Loss", "T -> T", kFloating, shape_rules::scalar, l2_loss_grad},
-    OpDef{"LeakyRelu", "T -> T", "T:floating=float32 alpha:float=0.2", shape_rules::like<0>, leaky_relu_grad},
-    OpDef{"LeakyReluGrad", "T T -> T", "T:floating=float32 alpha:float=0.2", shape_rules::merged},
-    OpDef{"LogSoftmax", "T -> T", kFloating, softmax_shape, log_softmax_grad},
-    OpDef{"Relu", "T -> T", kFloatUnlessTold, shape_rules::like<0>, relu_grad},
-    OpDef{"Relu6", "T -> T", kFloatUnlessTold, shape_rules::like<0>, relu6_grad},
-    OpDef{"Relu6Grad", "T T -> T", kFloatUnlessTold, shape_rules::merged},
-    OpDef{"ReluGrad", "T T -> T", kFloatUnlessTold, shape_rules::merged, relu_grad_grad},
-    OpDef{"Sigmoid", "T -> T", kFloating, shape_rules::like<0>, sigmoid_grad},
-    OpDef{"SigmoidGrad", "T T -> T", kFloating, shape_rules::merged},
-    OpDef{"Softmax", "T -> T", kFloating, softmax_shape, softmax_grad},
-    OpDef{"SoftmaxCrossEntropyWithLogits", "T T -> T T", kFloating, cross_entropy_shape, cross_entropy_grad},
-    OpDef{"Softplus", "T -> T", kFloating, shape_rules::like<0>, softplus_grad},
-    OpDef{"SoftplusGrad", "T T -> T", kFloating, shape_rules::merged},
-    OpDef{"SparseSoftmaxCrossEntropyWithLogits", "T Tlabels -> T T", "T:floating Tlabels:{int32,int64}=int64",
-          sparse_cross_entropy_shape, cross_entropy_grad},
-    OpDef{"Tanh", "T -> T", kFloating, shape_rules::like<0>, tanh_grad},
-    OpDef{"TanhGrad", "T T -> T", kFloating, shape_rules::merged},
-};
-
-TRAINHOOK_DECL std::span<const OpDef> nn_ops() noexcept { return kNnOps; }
+TRAINHOOK_DECL OpFamily nn_ops() noexcept { return kNnOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
 TRAINHOOK_DECL Output bias_add(Output value, Output bias, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "BiasAdd", name, {value, bias});
+  return detail::add_op(detail::kBiasAddOp, name, {value, bias});
 }
 
-TRAINHOOK_DECL Output relu(Output x, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "Relu", name, {x});
-}
+TRAINHOOK_DECL Output relu(Output x, std::string_view name) { return detail::add_op(detail::kReluOp, name, {x}); }
 
-TRAINHOOK_DECL Output relu6(Output x, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "Relu6", name, {x});
-}
+TRAINHOOK_DECL Output relu6(Output x, std::string_view name) { return detail::add_op(detail::kRelu6Op, name, {x}); }
 
-TRAINHOOK_DECL Output elu(Output x, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "Elu", name, {x});
-}
+TRAINHOOK_DECL Output elu(Output x, std::string_view name) { return detail::add_op(detail::kEluOp, name, {x}); }
 
 TRAINHOOK_DECL Output softplus(Output x, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "Softplus", name, {x});
+  return detail::add_op(detail::kSoftplusOp, name, {x});
 }
 
-TRAINHOOK_DECL Output sigmoid(Output x, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "Sigmoid", name, {x});
-}
+TRAINHOOK_DECL Output sigmoid(Output x, std::string_view name) { return detail::add_op(detail::kSigmoidOp, name, {x}); }
 
-TRAINHOOK_DECL Output tanh(Output x, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "Tanh", name, {x});
-}
+TRAINHOOK_DECL Output tanh(Output x, std::string_view name) { return detail::add_op(detail::kTanhOp, name, {x}); }
 
 TRAINHOOK_DECL Output leaky_relu(Output x, float alpha, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "LeakyRelu", name, {x}, {{"alpha", alpha}});
+  return detail::add_op(detail::kLeakyReluOp, name, {x}, {{"alpha", alpha}});
 }
 
 TRAINHOOK_DECL Output softmax(Output logits, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "Softmax", name, {logits});
+  return detail::add_op(detail::kSoftmaxOp, name, {logits});
 }
 
 TRAINHOOK_DECL Output log_softmax(Output logits, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "LogSoftmax", name, {logits});
+  return detail::add_op(detail::kLogSoftmaxOp, name, {logits});
 }
 
 TRAINHOOK_DECL Output sparse_softmax_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "SparseSoftmaxCrossEntropyWithLogits", name, {logits, labels});
+  return detail::add_op(detail::kSparseSoftmaxCrossEntropyWithLogitsOp, name, {logits, labels});
 }
 
 TRAINHOOK_DECL Output softmax_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "SoftmaxCrossEntropyWithLogits", name, {logits, stop_gradient(labels)});
+  return detail::add_op(detail::kSoftmaxCrossEntropyWithLogitsOp, name, {logits, stop_gradient(labels)});
 }
 
 TRAINHOOK_DECL Output sigmoid_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
@@ -244,12 +261,10 @@ TRAINHOOK_DECL Output sigmoid_cross_entropy_with_logits(Output labels, Output lo
   return add(subtract(at_least_zero, multiply(logits, labels)), log1p(exp(minus_abs)), whole);
 }
 
-TRAINHOOK_DECL Output l2_loss(Output x, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "L2Loss", name, {x});
-}
+TRAINHOOK_DECL Output l2_loss(Output x, std::string_view name) { return detail::add_op(detail::kL2LossOp, name, {x}); }
 
 TRAINHOOK_DECL Output check_numerics(Output x, std::string_view message, std::string_view name) {
-  return detail::add_op(detail::nn_ops(), "CheckNumerics", name, {x}, {{"message", std::string(message)}});
+  return detail::add_op(detail::kCheckNumericsOp, name, {x}, {{"message", std::string(message)}});
 }
 
 }  // namespace trainhook

@@ -48,21 +48,26 @@ TRAINHOOK_DECL PartialShape iterator_component(const NodeSpec& node, std::size_t
 inline constexpr std::string_view kEnqueue = "Tcomponents:types timeout_ms:int=-1";
 inline constexpr std::string_view kDequeue = "component_types:types timeout_ms:int=-1";
 
-inline constexpr std::array kQueueOps{
-    OpDef{"FIFOQueueV2", "-> resource",
-          "component_types:types shapes:shapes=[] capacity:int=-1 container:string= shared_name:string=",
-          shape_rules::scalar},
-    OpDef{"IteratorGetNext", "resource -> output_types", "output_types:types output_shapes:shapes", iterator_component},
-    OpDef{"IteratorV2", "-> resource", "", shape_rules::scalar},
-    OpDef{"QueueCloseV2", "resource ->", "cancel_pending_enqueues:bool=false"},
-    OpDef{"QueueDequeueManyV2", "resource int32 -> component_types", kDequeue, queue_elements},
-    OpDef{"QueueDequeueV2", "resource -> component_types", kDequeue, queue_element},
-    OpDef{"QueueEnqueueManyV2", "resource Tcomponents ->", kEnqueue},
-    OpDef{"QueueEnqueueV2", "resource Tcomponents ->", kEnqueue},
-    OpDef{"QueueSizeV2", "resource -> int32", "", shape_rules::scalar},
-};
+inline constexpr OpDef kFIFOQueueV2Op{
+    "FIFOQueueV2", "-> resource",
+    "component_types:types shapes:shapes=[] capacity:int=-1 container:string= shared_name:string=",
+    shape_rules::scalar};
+inline constexpr OpDef kIteratorGetNextOp{"IteratorGetNext", "resource -> output_types",
+                                          "output_types:types output_shapes:shapes", iterator_component};
+inline constexpr OpDef kIteratorV2Op{"IteratorV2", "-> resource", "", shape_rules::scalar};
+inline constexpr OpDef kQueueCloseV2Op{"QueueCloseV2", "resource ->", "cancel_pending_enqueues:bool=false"};
+inline constexpr OpDef kQueueDequeueManyV2Op{"QueueDequeueManyV2", "resource int32 -> component_types", kDequeue,
+                                             queue_elements};
+inline constexpr OpDef kQueueDequeueV2Op{"QueueDequeueV2", "resource -> component_types", kDequeue, queue_element};
+inline constexpr OpDef kQueueEnqueueManyV2Op{"QueueEnqueueManyV2", "resource Tcomponents ->", kEnqueue};
+inline constexpr OpDef kQueueEnqueueV2Op{"QueueEnqueueV2", "resource Tcomponents ->", kEnqueue};
+inline constexpr OpDef kQueueSizeV2Op{"QueueSizeV2", "resource -> int32", "", shape_rules::scalar};
 
-TRAINHOOK_DECL std::span<const OpDef> queue_ops() noexcept { return kQueueOps; }
+inline constexpr std::array kQueueOps{&kFIFOQueueV2Op,        &kIteratorGetNextOp,    &kIteratorV2Op,
+                                      &kQueueCloseV2Op,       &kQueueDequeueManyV2Op, &kQueueDequeueV2Op,
+                                      &kQueueEnqueueManyV2Op, &kQueueEnqueueV2Op,     &kQueueSizeV2Op};
+
+TRAINHOOK_DECL OpFamily queue_ops() noexcept { return kQueueOps; }
 
 /// `shape` with a first dimension of unknown extent.
 TRAINHOOK_DECL PartialShape in_rows(const PartialShape& shape) {
@@ -89,9 +94,8 @@ TRAINHOOK_DECL FIFOQueue::FIFOQueue(Graph& graph, std::int64_t capacity, const s
   }
   for (std::size_t i = 0; i < dtypes.size(); ++i)
     components_.push_back({dtypes[i], has_shapes_ ? PartialShape(shapes[i]) : PartialShape()});
-  op_ = detail::add_node(graph, detail::queue_ops(),
-                         {.type = "FIFOQueueV2",
-                          .name = std::string(name),
+  op_ = detail::add_node(graph, detail::kFIFOQueueV2Op,
+                         {.name = std::string(name),
                           .attrs = {{"capacity", capacity},
                                     {"component_types", dtypes},
                                     {"shapes", std::vector<PartialShape>(shapes.begin(), shapes.end())}}});
@@ -100,18 +104,18 @@ TRAINHOOK_DECL FIFOQueue::FIFOQueue(Graph& graph, std::int64_t capacity, const s
 TRAINHOOK_DECL Operation FIFOQueue::enqueue(const std::vector<Output>& components, std::string_view name) const {
   check_count(components);
   for (std::size_t i = 0; i < components.size(); ++i) check_component(components[i], i, components_[i].shape);
-  return add_enqueue("QueueEnqueueV2", components, name, "_enqueue");
+  return add_enqueue(detail::kQueueEnqueueV2Op, components, name, "_enqueue");
 }
 
 TRAINHOOK_DECL Operation FIFOQueue::enqueue_many(const std::vector<Output>& components, std::string_view name) const {
   check_count(components);
   for (std::size_t i = 0; i < components.size(); ++i)
     check_component(components[i], i, detail::in_rows(components_[i].shape));
-  return add_enqueue("QueueEnqueueManyV2", components, name, "_EnqueueMany");
+  return add_enqueue(detail::kQueueEnqueueManyV2Op, components, name, "_EnqueueMany");
 }
 
 TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue(std::string_view name) const {
-  return add_dequeue({.type = "QueueDequeueV2", .name = name_of(name, "_Dequeue"), .inputs = {handle()}});
+  return add_dequeue(detail::kQueueDequeueV2Op, {.name = name_of(name, "_Dequeue"), .inputs = {handle()}});
 }
 
 TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue_many(Output n, std::string_view name) const {
@@ -127,15 +131,14 @@ TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue_many(std::int32_t n, std::
 }
 
 TRAINHOOK_DECL Operation FIFOQueue::close(bool cancel_pending_enqueues, std::string_view name) const {
-  return detail::add_node(op_.graph(), detail::queue_ops(),
-                          {.type = "QueueCloseV2",
-                           .name = name_of(name, "_Close"),
+  return detail::add_node(op_.graph(), detail::kQueueCloseV2Op,
+                          {.name = name_of(name, "_Close"),
                            .inputs = {handle()},
                            .attrs = {{"cancel_pending_enqueues", cancel_pending_enqueues}}});
 }
 
 TRAINHOOK_DECL Output FIFOQueue::size(std::string_view name) const {
-  return detail::add_op(detail::queue_ops(), "QueueSizeV2", name_of(name, "_Size"), {handle()});
+  return detail::add_op(detail::kQueueSizeV2Op, name_of(name, "_Size"), {handle()});
 }
 
 TRAINHOOK_DECL Output FIFOQueue::handle() const { return Output(&op_.node(), 0); }
@@ -166,17 +169,17 @@ TRAINHOOK_DECL std::vector<DType> FIFOQueue::dtypes() const {
   return result;
 }
 
-TRAINHOOK_DECL Operation FIFOQueue::add_enqueue(std::string_view type, const std::vector<Output>& components,
+TRAINHOOK_DECL Operation FIFOQueue::add_enqueue(const OpDef& def, const std::vector<Output>& components,
                                                 std::string_view name, std::string_view suffix) const {
-  NodeSpec spec{.type = std::string(type), .name = name_of(name, suffix), .inputs = {handle()}};
+  NodeSpec spec{.name = name_of(name, suffix), .inputs = {handle()}};
   spec.inputs.insert(spec.inputs.end(), components.begin(), components.end());
   spec.attrs = {{"Tcomponents", dtypes()}};
-  return detail::add_node(op_.graph(), detail::queue_ops(), std::move(spec));
+  return detail::add_node(op_.graph(), def, std::move(spec));
 }
 
-TRAINHOOK_DECL std::vector<Output> FIFOQueue::add_dequeue(NodeSpec spec) const {
+TRAINHOOK_DECL std::vector<Output> FIFOQueue::add_dequeue(const OpDef& def, NodeSpec spec) const {
   spec.attrs = {{"component_types", dtypes()}};
-  const Operation dequeue = detail::add_node(op_.graph(), detail::queue_ops(), std::move(spec));
+  const Operation dequeue = detail::add_node(op_.graph(), def, std::move(spec));
   std::vector<Output> outputs;
   for (std::size_t i = 0; i < components_.size(); ++i) outputs.push_back(dequeue.output(i));
   return outputs;
@@ -186,7 +189,7 @@ TRAINHOOK_DECL std::vector<Output> FIFOQueue::add_dequeue_many(Output n, std::st
   if (!has_shapes_)
     throw InvalidArgumentError("FIFOQueue '{}' has no shapes, which dequeue_many needs; give them to the queue",
                                this->name());
-  return add_dequeue({.type = "QueueDequeueManyV2", .name = std::move(name), .inputs = {handle(), n}});
+  return add_dequeue(detail::kQueueDequeueManyV2Op, {.name = std::move(name), .inputs = {handle(), n}});
 }
 
 }  // namespace trainhook

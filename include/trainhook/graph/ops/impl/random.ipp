@@ -36,25 +36,28 @@ TRAINHOOK_DECL PartialShape random_uniform_int_shape(const NodeSpec& node, std::
 inline constexpr std::string_view kFloatingRandom = "T:{int32,int64} dtype:floating seed:int=0 seed2:int=0";
 inline constexpr std::string_view kIntegerRandom = "T:{int32,int64} Tout:{int32,int64} seed:int=0 seed2:int=0";
 
-inline constexpr std::array kRandomOps{
-    OpDef{"RandomStandardNormal", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>},
-    OpDef{"RandomUniform", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>},
-    OpDef{"RandomUniformInt", "T Tout Tout -> Tout", kIntegerRandom, random_uniform_int_shape},
-    OpDef{"TruncatedNormal", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>},
-};
+inline constexpr OpDef kRandomStandardNormalOp{"RandomStandardNormal", "T -> dtype", kFloatingRandom,
+                                               shape_rules::dims_in<0>};
+inline constexpr OpDef kRandomUniformOp{"RandomUniform", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>};
+inline constexpr OpDef kRandomUniformIntOp{"RandomUniformInt", "T Tout Tout -> Tout", kIntegerRandom,
+                                           random_uniform_int_shape};
+inline constexpr OpDef kTruncatedNormalOp{"TruncatedNormal", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>};
 
-TRAINHOOK_DECL std::span<const OpDef> random_ops() noexcept { return kRandomOps; }
+inline constexpr std::array kRandomOps{&kRandomStandardNormalOp, &kRandomUniformOp, &kRandomUniformIntOp,
+                                       &kTruncatedNormalOp};
+
+TRAINHOOK_DECL OpFamily random_ops() noexcept { return kRandomOps; }
 
 /// New numbers of shape `extents` each run.
-TRAINHOOK_DECL Output draw(std::string_view type, const Output& extents, DType dtype, const OpSeeds& seeds) {
-  return add_op(random_ops(), type, type, {extents}, {{"dtype", dtype}, {"seed", seeds.seed}, {"seed2", seeds.seed2}});
+TRAINHOOK_DECL Output draw(const OpDef& def, const Output& extents, DType dtype, const OpSeeds& seeds) {
+  return add_op(def, def.type, {extents}, {{"dtype", dtype}, {"seed", seeds.seed}, {"seed2", seeds.seed2}});
 }
 
-TRAINHOOK_DECL Output random_node(std::string_view type, Graph& graph, const Shape& shape, DType dtype,
+TRAINHOOK_DECL Output random_node(const OpDef& def, Graph& graph, const Shape& shape, DType dtype,
                                   std::optional<std::int64_t> seed, std::string_view scope) {
-  if (!is_floating(dtype)) throw InvalidArgumentError("{} {} gives floating dtypes, not {}", type, scope, dtype);
+  if (!is_floating(dtype)) throw InvalidArgumentError("{} {} gives floating dtypes, not {}", def.type, scope, dtype);
   const OpSeeds seeds = get_seed(graph, seed);
-  return draw(type, constant_ints(graph, dims_of(shape), "shape"), dtype, seeds);
+  return draw(def, constant_ints(graph, dims_of(shape), "shape"), dtype, seeds);
 }
 
 /// `x * factor + offset` under the name of the current scope.
@@ -75,7 +78,7 @@ TRAINHOOK_DECL Output random_uniform(Graph& graph, const Shape& shape, const Ran
     throw InvalidArgumentError("{}: minval {} must be below maxval {}", name, options.minval, options.maxval);
   }
   const Graph::Scope scope = graph.name_scope(name);
-  const Output unit = detail::random_node("RandomUniform", graph, shape, options.dtype, options.seed, name);
+  const Output unit = detail::random_node(detail::kRandomUniformOp, graph, shape, options.dtype, options.seed, name);
   return detail::scaled(graph, unit, options.maxval - options.minval, options.minval, "range", "min");
 }
 
@@ -83,11 +86,11 @@ TRAINHOOK_DECL Output random_uniform(Graph& graph, const Shape& shape, const Ran
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Output normal(std::string_view type, Graph& graph, const Shape& shape,
-                             const RandomNormalOptions& options, std::string_view name) {
+TRAINHOOK_DECL Output normal(const OpDef& def, Graph& graph, const Shape& shape, const RandomNormalOptions& options,
+                             std::string_view name) {
   if (!(options.stddev >= 0)) throw InvalidArgumentError("{}: stddev {} must not be negative", name, options.stddev);
   const Graph::Scope scope = graph.name_scope(name);
-  const Output unit = random_node(type, graph, shape, options.dtype, options.seed, name);
+  const Output unit = random_node(def, graph, shape, options.dtype, options.seed, name);
   return scaled(graph, unit, options.stddev, options.mean, "stddev", "mean");
 }
 
@@ -97,12 +100,12 @@ namespace trainhook {
 
 TRAINHOOK_DECL Output random_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options,
                                     std::string_view name) {
-  return detail::normal("RandomStandardNormal", graph, shape, options, name);
+  return detail::normal(detail::kRandomStandardNormalOp, graph, shape, options, name);
 }
 
 TRAINHOOK_DECL Output truncated_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options,
                                        std::string_view name) {
-  return detail::normal("TruncatedNormal", graph, shape, options, name);
+  return detail::normal(detail::kTruncatedNormalOp, graph, shape, options, name);
 }
 
 TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed, std::string_view name) {
@@ -118,7 +121,7 @@ TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::
   Graph& graph = x.graph();
   const Graph::Scope scope = graph.name_scope(name);
   const OpSeeds seeds = get_seed(graph, seed);
-  const Output drawn = detail::draw("RandomUniform", detail::shape_tensor(x), x.dtype(), seeds);
+  const Output drawn = detail::draw(detail::kRandomUniformOp, detail::shape_tensor(x), x.dtype(), seeds);
   const Output kept = cast(greater_equal(drawn, rate.beside(x, "rate")), x.dtype());
   const Output scale = rate.is_number() ? Operand(1 / (1 - rate.number())).beside(x, "scale") : 1 / (1 - rate.output());
   return multiply(multiply(x, scale), kept);

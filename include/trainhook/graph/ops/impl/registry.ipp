@@ -26,7 +26,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::span<const std::span<const OpDef>> op_families() noexcept {
+TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept {
   static const std::array families{array_ops(),         constant_ops(),
                                    control_flow_ops(),  conv_ops(),
                                    join_ops(),          math_ops(),
@@ -45,13 +45,11 @@ TRAINHOOK_DECL const OpDef* find_own_op_def(std::string_view type) { return find
 namespace trainhook {
 
 TRAINHOOK_DECL const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra) noexcept {
-  const auto find_in = [&](std::span<const OpDef> family) {
+  const auto own = std::ranges::find(extra, type, &OpDef::type);
+  if (own != extra.end()) return &*own;
+  for (const detail::OpFamily family : detail::op_families()) {
     const auto found = std::ranges::find(family, type, &OpDef::type);
-    return found == family.end() ? nullptr : &*found;
-  };
-  if (const OpDef* def = find_in(extra)) return def;
-  for (const std::span<const OpDef> family : detail::op_families()) {
-    if (const OpDef* def = find_in(family)) return def;
+    if (found != family.end()) return *found;
   }
   return nullptr;
 }

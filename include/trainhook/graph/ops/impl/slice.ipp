@@ -6,6 +6,7 @@
 #include <trainhook/graph/ops/slice.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -123,12 +124,8 @@ TRAINHOOK_DECL PartialShape select_v2_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL Output slice_with(const Output& x, const Output& begin, const Output& extents,
-                                 const PartialShape& shape) {
-  return add_node(x.graph(), slice_ops(),
-                  {.type = "Slice", .inputs = {x, begin, extents}, .outputs = {{x.dtype(), shape}}})
-      .output();
-}
+inline constexpr OpDef kBroadcastGradientArgsOp{"BroadcastGradientArgs", "T T -> T T", "T:{int32,int64}=int32",
+                                                shape_rules::vector};
 
 /// The axes of the broadcast shape of `x` and `other` over which a gradient is summed to fit `x`; nothing if only
 /// running can tell.
@@ -165,10 +162,9 @@ TRAINHOOK_DECL Output unbroadcast(const GradientContext& context, const Output& 
   }
   const Output mine = shape_tensor(x);
   const Output its = shape_tensor(other);
-  const Output axes = add_op(slice_ops(), "BroadcastGradientArgs", {}, {mine, its});
+  const Output axes = add_op(kBroadcastGradientArgsOp, {}, {mine, its});
   const Output summed = context.add("Sum", {grad, axes}, {{"keep_dims", false}});
-  const NodeSpec back{.type = "Reshape", .inputs = {summed, mine}, .outputs = {{grad.dtype(), x.shape()}}};
-  return add_node(x.graph(), array_ops(), back).output();
+  return reshape_to(summed, mine, x.shape());
 }
 
 TRAINHOOK_DECL Output fill_value(const Output& grad) {
@@ -250,18 +246,24 @@ TRAINHOOK_DECL Grads select_v2_grad(const GradientContext& context) {
   return result;
 }
 
-inline constexpr std::array kSliceOps{
-    OpDef{"BroadcastGradientArgs", "T T -> T T", "T:{int32,int64}=int32", shape_rules::vector},
-    OpDef{"BroadcastTo", "T Tidx -> T", "Tidx:{int32,int64}=int32", broadcast_to_shape, broadcast_to_grad},
-    OpDef{"Fill", "index_type T -> T", "index_type:{int32,int64}=int32", fill_shape, fill_grad},
-    OpDef{"Pad", "T Tpaddings -> T", "Tpaddings:{int32,int64}=int32", pad_shape, pad_grad},
-    OpDef{"Select", "bool T T -> T", "", select_shape},
-    OpDef{"SelectV2", "bool T T -> T", "", select_v2_shape, select_v2_grad},
-    OpDef{"Slice", "T Index Index -> T", "Index:{int32,int64}", slice_shape, slice_grad},
-    OpDef{"Tile", "T Tmultiples -> T", "Tmultiples:{int32,int64}=int32", tile_shape, tile_grad},
-};
+inline constexpr OpDef kBroadcastToOp{"BroadcastTo", "T Tidx -> T", "Tidx:{int32,int64}=int32", broadcast_to_shape,
+                                      broadcast_to_grad};
+inline constexpr OpDef kFillOp{"Fill", "index_type T -> T", "index_type:{int32,int64}=int32", fill_shape, fill_grad};
+inline constexpr OpDef kPadOp{"Pad", "T Tpaddings -> T", "Tpaddings:{int32,int64}=int32", pad_shape, pad_grad};
+inline constexpr OpDef kSelectOp{"Select", "bool T T -> T", "", select_shape};
+inline constexpr OpDef kSelectV2Op{"SelectV2", "bool T T -> T", "", select_v2_shape, select_v2_grad};
+inline constexpr OpDef kSliceOp{"Slice", "T Index Index -> T", "Index:{int32,int64}", slice_shape, slice_grad};
+inline constexpr OpDef kTileOp{"Tile", "T Tmultiples -> T", "Tmultiples:{int32,int64}=int32", tile_shape, tile_grad};
 
-TRAINHOOK_DECL std::span<const OpDef> slice_ops() noexcept { return kSliceOps; }
+TRAINHOOK_DECL Output slice_with(const Output& x, const Output& begin, const Output& extents,
+                                 const PartialShape& shape) {
+  return add_node(x.graph(), kSliceOp, {.inputs = {x, begin, extents}, .outputs = {{x.dtype(), shape}}}).output();
+}
+
+inline constexpr std::array kSliceOps{
+    &kBroadcastGradientArgsOp, &kBroadcastToOp, &kFillOp, &kPadOp, &kSelectOp, &kSelectV2Op, &kSliceOp, &kTileOp};
+
+TRAINHOOK_DECL OpFamily slice_ops() noexcept { return kSliceOps; }
 
 }  // namespace trainhook::detail
 
@@ -274,7 +276,7 @@ TRAINHOOK_DECL Output slice(Output x, const std::vector<std::int64_t>& begin, co
     throw InvalidArgumentError("Slice: begin and size name {} and {} dimensions", begin.size(), size.size());
   const Output from = detail::constant_ints(graph, begin, fmt::format("{}/begin", name));
   const Output extents = detail::constant_ints(graph, size, fmt::format("{}/size", name));
-  return detail::add_op(detail::slice_ops(), "Slice", name, {x, from, extents});
+  return detail::add_op(detail::kSliceOp, name, {x, from, extents});
 }
 
 TRAINHOOK_DECL Output pad(Output x, const std::vector<PadAmount>& paddings, std::string_view name) {
@@ -288,25 +290,25 @@ TRAINHOOK_DECL Output pad(Output x, const std::vector<PadAmount>& paddings, std:
     flat[2 * i + 1] = static_cast<std::int32_t>(after);
   }
   const Output around = constant(graph, amounts, fmt::format("{}/paddings", name));
-  return detail::add_op(detail::slice_ops(), "Pad", name, {x, around});
+  return detail::add_op(detail::kPadOp, name, {x, around});
 }
 
 TRAINHOOK_DECL Output tile(Output x, const std::vector<std::int64_t>& multiples, std::string_view name) {
   const Output times = detail::constant_ints(detail::graph_of("Tile", x), multiples, fmt::format("{}/multiples", name));
-  return detail::add_op(detail::slice_ops(), "Tile", name, {x, times});
+  return detail::add_op(detail::kTileOp, name, {x, times});
 }
 
 TRAINHOOK_DECL Output fill(Output dims, Output value, std::string_view name) {
-  return detail::add_op(detail::slice_ops(), "Fill", name, {dims, value});
+  return detail::add_op(detail::kFillOp, name, {dims, value});
 }
 
 TRAINHOOK_DECL Output broadcast_to(Output x, Output dims, std::string_view name) {
-  return detail::add_op(detail::slice_ops(), "BroadcastTo", name, {x, dims});
+  return detail::add_op(detail::kBroadcastToOp, name, {x, dims});
 }
 
 TRAINHOOK_DECL Output where(Output condition, const Operand& if_true, const Operand& if_false, std::string_view name) {
   const auto [x, y] = detail::both("SelectV2", if_true, if_false);
-  return detail::add_op(detail::slice_ops(), "SelectV2", name, {condition, x, y});
+  return detail::add_op(detail::kSelectV2Op, name, {condition, x, y});
 }
 
 }  // namespace trainhook

@@ -51,24 +51,27 @@ TRAINHOOK_DECL PartialShape scatter_shape(const NodeSpec& node, std::size_t) {
 inline constexpr std::string_view kUpdate = "T:number use_locking:bool=false";
 inline constexpr std::string_view kScatter = "T:number Tindices:{int32,int64}";
 
-inline constexpr std::array kStateOps{
-    OpDef{"Assign", "T T -> T", "validate_shape:bool=true use_locking:bool=true", assign_shape, no_gradient},
-    OpDef{"AssignAdd", "T T -> T", kUpdate, updated_shape, no_gradient},
-    OpDef{"AssignSub", "T T -> T", kUpdate, updated_shape, no_gradient},
-    OpDef{"IsVariableInitialized", "dtype -> bool", "", shape_rules::scalar},
-    OpDef{"ScatterAdd", "T Tindices T -> T", kScatter, scatter_shape, no_gradient},
-    OpDef{"ScatterSub", "T Tindices T -> T", kScatter, scatter_shape, no_gradient},
-    OpDef{"ScatterUpdate", "T Tindices T -> T", "Tindices:{int32,int64}", scatter_shape, no_gradient},
-    OpDef{"VariableV2", "-> dtype",
-          "dtype:type shape:shape container:string= shared_name:string=", shape_rules::attr_shape},
-};
+inline constexpr OpDef kAssignOp{"Assign", "T T -> T", "validate_shape:bool=true use_locking:bool=true", assign_shape,
+                                 no_gradient};
+inline constexpr OpDef kAssignAddOp{"AssignAdd", "T T -> T", kUpdate, updated_shape, no_gradient};
+inline constexpr OpDef kAssignSubOp{"AssignSub", "T T -> T", kUpdate, updated_shape, no_gradient};
+inline constexpr OpDef kIsVariableInitializedOp{"IsVariableInitialized", "dtype -> bool", "", shape_rules::scalar};
+inline constexpr OpDef kScatterAddOp{"ScatterAdd", "T Tindices T -> T", kScatter, scatter_shape, no_gradient};
+inline constexpr OpDef kScatterSubOp{"ScatterSub", "T Tindices T -> T", kScatter, scatter_shape, no_gradient};
+inline constexpr OpDef kScatterUpdateOp{"ScatterUpdate", "T Tindices T -> T", "Tindices:{int32,int64}", scatter_shape,
+                                        no_gradient};
+inline constexpr OpDef kVariableV2Op{
+    "VariableV2", "-> dtype", "dtype:type shape:shape container:string= shared_name:string=", shape_rules::attr_shape};
 
-TRAINHOOK_DECL std::span<const OpDef> state_ops() noexcept { return kStateOps; }
+inline constexpr std::array kStateOps{&kAssignOp,     &kAssignAddOp,  &kAssignSubOp,     &kIsVariableInitializedOp,
+                                      &kScatterAddOp, &kScatterSubOp, &kScatterUpdateOp, &kVariableV2Op};
 
-TRAINHOOK_DECL Output assign_op(std::string_view type, const Variable& variable, const Operand& operand, Attrs attrs,
+TRAINHOOK_DECL OpFamily state_ops() noexcept { return kStateOps; }
+
+TRAINHOOK_DECL Output assign_op(const OpDef& def, const Variable& variable, const Operand& operand, Attrs attrs,
                                 std::string_view name) {
-  if (!variable.handle.has_value()) throw InvalidArgumentError("{}: the variable is empty, it names no node", type);
-  return add_op(state_ops(), type, name, {variable.ref(), operand.beside(variable.ref(), "value")}, std::move(attrs));
+  if (!variable.handle.has_value()) throw InvalidArgumentError("{}: the variable is empty, it names no node", def.type);
+  return add_op(def, name, {variable.ref(), operand.beside(variable.ref(), "value")}, std::move(attrs));
 }
 
 }  // namespace trainhook::detail
@@ -85,12 +88,12 @@ TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_valu
   Variable variable;
   variable.trainable = options.trainable;
   variable.initial_value = initial_value;
-  variable.handle = detail::add_node(
-      graph, detail::state_ops(),
-      {.type = "VariableV2", .name = std::string(name), .attrs = {{"dtype", initial_value.dtype()}, {"shape", shape}}});
+  variable.handle =
+      detail::add_node(graph, detail::kVariableV2Op,
+                       {.name = std::string(name), .attrs = {{"dtype", initial_value.dtype()}, {"shape", shape}}});
   const Graph::Scope top_level = graph.top_level();
-  variable.initializer = detail::add_op(detail::state_ops(), "Assign", variable.name() + "/Assign",
-                                        {variable.ref(), initial_value}, {{"use_locking", true}})
+  variable.initializer = detail::add_op(detail::kAssignOp, variable.name() + "/Assign", {variable.ref(), initial_value},
+                                        {{"use_locking", true}})
                              .operation();
   variable.read = identity(variable.ref(), variable.name() + "/read");
   for (const std::string& key : options.collections) graph.add_to_collection(key, variable);
@@ -99,21 +102,21 @@ TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_valu
 }
 
 TRAINHOOK_DECL Output assign(const Variable& variable, const Operand& value, std::string_view name) {
-  return detail::assign_op("Assign", variable, value, {{"use_locking", false}}, name);
+  return detail::assign_op(detail::kAssignOp, variable, value, {{"use_locking", false}}, name);
 }
 
 TRAINHOOK_DECL Output assign_add(const Variable& variable, const Operand& value, std::string_view name) {
-  return detail::assign_op("AssignAdd", variable, value, {}, name);
+  return detail::assign_op(detail::kAssignAddOp, variable, value, {}, name);
 }
 
 TRAINHOOK_DECL Output assign_sub(const Variable& variable, const Operand& value, std::string_view name) {
-  return detail::assign_op("AssignSub", variable, value, {}, name);
+  return detail::assign_op(detail::kAssignSubOp, variable, value, {}, name);
 }
 
 TRAINHOOK_DECL Output is_variable_initialized(const Variable& variable, std::string_view name) {
   if (!variable.handle.has_value())
     throw InvalidArgumentError("IsVariableInitialized: the variable is empty, it names no node");
-  return detail::add_op(detail::state_ops(), "IsVariableInitialized", name, {variable.ref()});
+  return detail::add_op(detail::kIsVariableInitializedOp, name, {variable.ref()});
 }
 
 TRAINHOOK_DECL Operation variables_initializer(Graph& graph, const std::vector<Variable>& variables,

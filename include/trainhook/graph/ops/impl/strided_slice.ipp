@@ -113,31 +113,33 @@ TRAINHOOK_DECL PartialShape strided_slice_shape(const NodeSpec& node, std::size_
   }
 }
 
-/// Zeros with the gradient where the slice was.
-TRAINHOOK_DECL Grads strided_slice_grad(const GradientContext& context) {
-  const Output x = context.input(0);
-  const Output begin = context.input(1);
-  const Output dims = add_op(array_ops(), "Shape", {}, {x}, {{"out_type", begin.dtype()}});
-  NodeSpec spec{.type = "StridedSliceGrad",
-                .inputs = {dims, begin, context.input(2), context.input(3), context.grad()},
-                .outputs = {{x.dtype(), x.shape()}}};
-  for (const char* mask : {"begin_mask", "ellipsis_mask", "end_mask", "new_axis_mask", "shrink_axis_mask"})
-    spec.attrs.emplace(mask, context.node().attr<std::int64_t>(mask));
-  Grads result(4);
-  result[0] = add_node(context.graph(), strided_slice_ops(), std::move(spec)).output();
-  return result;
-}
-
 inline constexpr std::string_view kMasks =
     "begin_mask:int=0 ellipsis_mask:int=0 end_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0 "
     "Index:{int32,int64}";
 
-inline constexpr std::array kStridedSliceOps{
-    OpDef{"StridedSlice", "T Index Index Index -> T", kMasks, strided_slice_shape, strided_slice_grad},
-    OpDef{"StridedSliceGrad", "Index Index Index Index T -> T", kMasks, shape_rules::dims_in<0>},
-};
+inline constexpr OpDef kStridedSliceGradOp{"StridedSliceGrad", "Index Index Index Index T -> T", kMasks,
+                                           shape_rules::dims_in<0>};
 
-TRAINHOOK_DECL std::span<const OpDef> strided_slice_ops() noexcept { return kStridedSliceOps; }
+/// Zeros with the gradient where the slice was.
+TRAINHOOK_DECL Grads strided_slice_grad(const GradientContext& context) {
+  const Output x = context.input(0);
+  const Output begin = context.input(1);
+  const Output dims = shape_as(x, begin.dtype());
+  NodeSpec spec{.inputs = {dims, begin, context.input(2), context.input(3), context.grad()},
+                .outputs = {{x.dtype(), x.shape()}}};
+  for (const char* mask : {"begin_mask", "ellipsis_mask", "end_mask", "new_axis_mask", "shrink_axis_mask"})
+    spec.attrs.emplace(mask, context.node().attr<std::int64_t>(mask));
+  Grads result(4);
+  result[0] = add_node(context.graph(), kStridedSliceGradOp, std::move(spec)).output();
+  return result;
+}
+
+inline constexpr OpDef kStridedSliceOp{"StridedSlice", "T Index Index Index -> T", kMasks, strided_slice_shape,
+                                       strided_slice_grad};
+
+inline constexpr std::array kStridedSliceOps{&kStridedSliceOp, &kStridedSliceGradOp};
+
+TRAINHOOK_DECL OpFamily strided_slice_ops() noexcept { return kStridedSliceOps; }
 
 }  // namespace trainhook::detail
 
@@ -150,7 +152,7 @@ TRAINHOOK_DECL Output strided_slice(Output x, const std::vector<std::int64_t>& b
   const Output from = detail::constant_ints(graph, begin, fmt::format("{}/begin", name));
   const Output to = detail::constant_ints(graph, end, fmt::format("{}/end", name));
   const Output apart = detail::constant_ints(graph, strides, fmt::format("{}/strides", name));
-  return detail::add_op(detail::strided_slice_ops(), "StridedSlice", name, {x, from, to, apart},
+  return detail::add_op(detail::kStridedSliceOp, name, {x, from, to, apart},
                         {{"begin_mask", masks.begin},
                          {"ellipsis_mask", masks.ellipsis},
                          {"end_mask", masks.end},

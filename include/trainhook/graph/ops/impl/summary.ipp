@@ -22,16 +22,19 @@
 
 namespace trainhook::summary::detail {
 
-inline constexpr std::array kSummaryOps{
-    OpDef{"HistogramSummary", "string T -> string", "T:real=float32", shape_rules::scalar},
-    OpDef{"ImageSummary", "string T -> string",
-          "T:{uint8,floating}=float32 max_images:int=3 bad_color:tensor=[255,0,0,255]", shape_rules::scalar},
-    OpDef{"MergeSummary", "N*string -> string", "", shape_rules::scalar},
-    OpDef{"ScalarSummary", "string T -> string", "T:real", shape_rules::scalar},
-    OpDef{"TensorSummaryV2", "string T string -> string", "", shape_rules::scalar},
-};
+inline constexpr OpDef kHistogramSummaryOp{"HistogramSummary", "string T -> string", "T:real=float32",
+                                           shape_rules::scalar};
+inline constexpr OpDef kImageSummaryOp{"ImageSummary", "string T -> string",
+                                       "T:{uint8,floating}=float32 max_images:int=3 bad_color:tensor=[255,0,0,255]",
+                                       shape_rules::scalar};
+inline constexpr OpDef kMergeSummaryOp{"MergeSummary", "N*string -> string", "", shape_rules::scalar};
+inline constexpr OpDef kScalarSummaryOp{"ScalarSummary", "string T -> string", "T:real", shape_rules::scalar};
+inline constexpr OpDef kTensorSummaryV2Op{"TensorSummaryV2", "string T string -> string", "", shape_rules::scalar};
 
-TRAINHOOK_DECL std::span<const OpDef> summary_ops() noexcept { return kSummaryOps; }
+inline constexpr std::array kSummaryOps{&kHistogramSummaryOp, &kImageSummaryOp, &kMergeSummaryOp, &kScalarSummaryOp,
+                                        &kTensorSummaryV2Op};
+
+TRAINHOOK_DECL OpFamily summary_ops() noexcept { return kSummaryOps; }
 
 /// A summary's name as a node can bear it: other characters become `_`, leading slashes go.
 TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
@@ -46,7 +49,7 @@ TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
   return clean;
 }
 
-TRAINHOOK_DECL Output add_summary(std::string_view type, std::string_view given_name, std::string_view tag_input,
+TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input,
                                   const Output& values, Attrs attrs,
                                   const std::vector<std::pair<std::string_view, Tensor>>& more) {
   Graph& graph = values.graph();
@@ -54,7 +57,7 @@ TRAINHOOK_DECL Output add_summary(std::string_view type, std::string_view given_
   const Graph::Scope scope = graph.name_scope(tag + "/");
   std::vector<Output> inputs{constant(graph, Tensor(tag), tag_input), values};
   for (const auto& [name, value] : more) inputs.push_back(constant(graph, value, name));
-  const Output result = add_op(summary_ops(), type, tag + "/", std::move(inputs), std::move(attrs));
+  const Output result = add_op(def, tag + "/", std::move(inputs), std::move(attrs));
   graph.add_to_collection(graph_keys::kSummaries, result);
   return result;
 }
@@ -66,12 +69,12 @@ namespace trainhook::summary {
 TRAINHOOK_DECL Output scalar(std::string_view name, Output value) {
   detail::graph_of("ScalarSummary", value);
   detail::require_rank("ScalarSummary", value, 0);
-  return detail::add_summary("ScalarSummary", name, "tags", value, {});
+  return detail::add_summary(detail::kScalarSummaryOp, name, "tags", value, {});
 }
 
 TRAINHOOK_DECL Output histogram(std::string_view name, Output values) {
   detail::graph_of("HistogramSummary", values);
-  return detail::add_summary("HistogramSummary", name, "tag", values, {});
+  return detail::add_summary(detail::kHistogramSummaryOp, name, "tag", values, {});
 }
 
 TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t max_outputs) {
@@ -85,19 +88,20 @@ TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t m
   }
   if (max_outputs < 1)
     throw InvalidArgumentError("ImageSummary {}: max_outputs must be positive, not {}", name, max_outputs);
-  return detail::add_summary("ImageSummary", name, "tag", images, {{"max_images", max_outputs}});
+  return detail::add_summary(detail::kImageSummaryOp, name, "tag", images, {{"max_images", max_outputs}});
 }
 
 TRAINHOOK_DECL Output text(std::string_view name, Output strings) {
   detail::graph_of("TensorSummaryV2", strings);
   detail::require_dtype("TensorSummaryV2", strings, strings.dtype() == DType::String, "string");
   const Tensor metadata(std::string_view("\x0a\x06\x0a\x04text", 8));  // plugin_data.plugin_name
-  return detail::add_summary("TensorSummaryV2", name, "tag", strings, {}, {{"serialized_summary_metadata", metadata}});
+  return detail::add_summary(detail::kTensorSummaryV2Op, name, "tag", strings, {},
+                             {{"serialized_summary_metadata", metadata}});
 }
 
 TRAINHOOK_DECL Output merge(const std::vector<Output>& inputs, std::string_view name) {
   if (inputs.empty()) throw InvalidArgumentError("MergeSummary needs at least one summary");
-  return detail::add_op(detail::summary_ops(), "MergeSummary", fmt::format("{}/MergeSummary", name), inputs);
+  return detail::add_op(detail::kMergeSummaryOp, fmt::format("{}/MergeSummary", name), inputs);
 }
 
 TRAINHOOK_DECL std::optional<Output> merge_all(Graph& graph, std::string_view key) {

@@ -31,24 +31,60 @@ PartialShape applied(const NodeSpec& node, std::size_t) {
   return variable.shape();
 }
 
-inline constexpr std::array kTrainingOps{
-    OpDef{"ApplyAdagrad", "T T T T -> T", "T:number update_slots:bool=true use_locking:bool=false", applied<1, 3>},
-    OpDef{"ApplyAdam", "T T T T T T T T T T -> T", "T:number use_nesterov:bool=false use_locking:bool=false",
-          applied<2, 9>},
-    OpDef{"ApplyCenteredRMSProp", "T T T T T T T T T -> T", "T:number use_locking:bool=false", applied<3, 8>},
-    OpDef{"ApplyGradientDescent", "T T T -> T", "T:number use_locking:bool=false", applied<0, 2>},
-    OpDef{"ApplyMomentum", "T T T T T -> T", "T:number use_nesterov:bool=false use_locking:bool=false", applied<1, 3>},
-    OpDef{"ApplyRMSProp", "T T T T T T T T -> T", "T:number use_locking:bool=false", applied<2, 7>},
-};
+inline constexpr OpDef kApplyAdagradOp{"ApplyAdagrad", "T T T T -> T",
+                                       "T:number update_slots:bool=true use_locking:bool=false", applied<1, 3>};
+inline constexpr OpDef kApplyAdamOp{"ApplyAdam", "T T T T T T T T T T -> T",
+                                    "T:number use_nesterov:bool=false use_locking:bool=false", applied<2, 9>};
+inline constexpr OpDef kApplyCenteredRMSPropOp{"ApplyCenteredRMSProp", "T T T T T T T T T -> T",
+                                               "T:number use_locking:bool=false", applied<3, 8>};
+inline constexpr OpDef kApplyGradientDescentOp{"ApplyGradientDescent", "T T T -> T", "T:number use_locking:bool=false",
+                                               applied<0, 2>};
+inline constexpr OpDef kApplyMomentumOp{"ApplyMomentum", "T T T T T -> T",
+                                        "T:number use_nesterov:bool=false use_locking:bool=false", applied<1, 3>};
+inline constexpr OpDef kApplyRMSPropOp{"ApplyRMSProp", "T T T T T T T T -> T", "T:number use_locking:bool=false",
+                                       applied<2, 7>};
 
-TRAINHOOK_DECL std::span<const OpDef> training_ops() noexcept { return kTrainingOps; }
+inline constexpr std::array kTrainingOps{&kApplyAdagradOp,         &kApplyAdamOp,     &kApplyCenteredRMSPropOp,
+                                         &kApplyGradientDescentOp, &kApplyMomentumOp, &kApplyRMSPropOp};
 
-TRAINHOOK_DECL Operation apply_op(std::string_view type, const Variable& variable, std::vector<Output> refs,
+TRAINHOOK_DECL OpFamily training_ops() noexcept { return kTrainingOps; }
+
+TRAINHOOK_DECL Operation apply_op(const OpDef& def, const Variable& variable, std::vector<Output> refs,
                                   const std::vector<Output>& numbers, Attrs attrs) {
   std::vector<Output> inputs{variable.ref()};
   inputs.insert(inputs.end(), refs.begin(), refs.end());
   for (const Output& number : numbers) inputs.push_back(cast(number, variable.dtype()));
-  return add_op(training_ops(), type, {}, std::move(inputs), std::move(attrs)).operation();
+  return add_op(def, {}, std::move(inputs), std::move(attrs)).operation();
+}
+
+TRAINHOOK_DECL Operation apply_adagrad(const Variable& variable, std::vector<Output> refs,
+                                       const std::vector<Output>& numbers, Attrs attrs) {
+  return apply_op(kApplyAdagradOp, variable, std::move(refs), numbers, std::move(attrs));
+}
+
+TRAINHOOK_DECL Operation apply_adam(const Variable& variable, std::vector<Output> refs,
+                                    const std::vector<Output>& numbers, Attrs attrs) {
+  return apply_op(kApplyAdamOp, variable, std::move(refs), numbers, std::move(attrs));
+}
+
+TRAINHOOK_DECL Operation apply_centered_rms_prop(const Variable& variable, std::vector<Output> refs,
+                                                 const std::vector<Output>& numbers, Attrs attrs) {
+  return apply_op(kApplyCenteredRMSPropOp, variable, std::move(refs), numbers, std::move(attrs));
+}
+
+TRAINHOOK_DECL Operation apply_gradient_descent(const Variable& variable, std::vector<Output> refs,
+                                                const std::vector<Output>& numbers, Attrs attrs) {
+  return apply_op(kApplyGradientDescentOp, variable, std::move(refs), numbers, std::move(attrs));
+}
+
+TRAINHOOK_DECL Operation apply_momentum(const Variable& variable, std::vector<Output> refs,
+                                        const std::vector<Output>& numbers, Attrs attrs) {
+  return apply_op(kApplyMomentumOp, variable, std::move(refs), numbers, std::move(attrs));
+}
+
+TRAINHOOK_DECL Operation apply_rms_prop(const Variable& variable, std::vector<Output> refs,
+                                        const std::vector<Output>& numbers, Attrs attrs) {
+  return apply_op(kApplyRMSPropOp, variable, std::move(refs), numbers, std::move(attrs));
 }
 
 }  // namespace trainhook::detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// DirectoryHold: keeps other processes from saving into a directory, on any file system.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <trainhook/checkpoint/lock_lease.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/io/file_system.hpp>
+
+namespace trainhook::detail {
+
+/// Holds a directory until it is destroyed: by a lock of the file system, or by a LockLease if it has none.
+class DirectoryHold {
+ public:
+  /// `file_system` must outlive this. @throws FailedPreconditionError if the directory is held already; the message
+  /// names the option that switches the lock off.
+  TRAINHOOK_DECL DirectoryHold(FileSystem& file_system, std::string directory);
+
+  /// Call it before each commit, on any thread. A lock file that was removed is made again, with a warning.
+  /// @throws FailedPreconditionError if the directory belongs to someone else by now.
+  TRAINHOOK_DECL void confirm();
+
+  /// True if `refresh` must be called at least each `LockLease::kRefreshPeriod`.
+  [[nodiscard]] bool needs_refresh() const noexcept { return lease_ != nullptr; }
+  TRAINHOOK_DECL void refresh() noexcept;
+
+ private:
+  FileSystem* file_system_;
+  std::string directory_;
+  std::unique_ptr<FileLock> lock_;
+  std::unique_ptr<LockLease> lease_;
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/checkpoint/impl/directory_hold.ipp>
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of lock_lease.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/lock_lease.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/io/whole_file.hpp>
+
+namespace trainhook::detail {
+
+inline constexpr std::string_view kLeaseVersion = "trainhook lease 1";
+
+TRAINHOOK_DECL std::string lease_text(const LeaseHolder& holder) {
+  return fmt::format("{}\nhost {}\nboot {}\nprocess {}\nstart {}\nid {}\n", kLeaseVersion, holder.process.host,
+                     holder.process.boot, holder.process.pid, holder.process.start, holder.id);
+}
+
+TRAINHOOK_DECL std::optional<LeaseHolder> parse_lease(std::string_view text) {
+  bool complete = true;
+  const auto take_line = [&](std::string_view beginning) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos || !text.starts_with(beginning)) {
+      complete = false;
+      return std::string();
+    }
+    std::string rest(text.substr(beginning.size(), end - (std::min)(end, beginning.size())));
+    text.remove_prefix(end + 1);
+    return rest;
+  };
+  LeaseHolder holder;
+  take_line(kLeaseVersion);
+  holder.process.host = take_line("host ");
+  holder.process.boot = take_line("boot ");
+  const std::string pid = take_line("process ");
+  holder.process.start = take_line("start ");
+  holder.id = take_line("id ");
+  const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), holder.process.pid);
+  if (!complete || error != std::errc{} || end != pid.data() + pid.size() || holder.id.empty()) return std::nullopt;
+  return holder;
+}
+
+TRAINHOOK_DECL std::string holder_name(const std::optional<LeaseHolder>& holder) {
+  return holder ? fmt::format("process {} on {}", holder->process.pid, holder->process.host)
+                : std::string("a process that has not written its name yet");
+}
+
+TRAINHOOK_DECL LockLease::LockLease(FileSystem& file_system, std::string path)
+    : file_system_(file_system),
+      path_(std::move(path)),
+      me_{.process = this_process(), .id = fmt::format("{:016x}", random_number())} {
+  constexpr int kMostAttempts = 100;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    try {
+      create(path_);
+      return;
+    } catch (const AlreadyExistsError&) {
+      if (take_over()) return;
+    }
+  }
+  throw FailedPreconditionError("the lease {} comes and goes: other sessions want the same directory; use another",
+                                path_);
+}
+
+TRAINHOOK_DECL LockLease::~LockLease() {
+  if (::getpid() != me_.process.pid) return;  // a forked child's copy
+  try {
+    const std::optional<std::string> text = read();
+    const std::optional<LeaseHolder> holder = text ? parse_lease(*text) : std::nullopt;
+    if (holder && holder->id == me_.id) file_system_.remove_file(path_);
+  } catch (...) {
+    log_warning("the lease {} could not be removed; remove it, or the next session of this process is refused: {}",
+                path_, describe(std::current_exception()));
+  }
+}
+
+TRAINHOOK_DECL void LockLease::confirm() {
+  if (::getpid() != me_.process.pid) {
+    throw FailedPreconditionError(
+        "process {} was forked from process {}, which has the lease {}: save there, or use another directory",
+        ::getpid(), me_.process.pid, path_);
+  }
+  refresh();
+  const std::scoped_lock lock(mutex_);
+  const std::optional<std::string> text = read();
+  if (!text) {
+    try {
+      create(path_);
+    } catch (const AlreadyExistsError& error) {
+      throw FailedPreconditionError("the lease was removed, and another session has made a new one: {}", error.what());
+    }
+    log_warning(
+        "the lease {} was removed and is made again; leave it there, it keeps other processes from saving into the "
+        "same "
+        "directory",
+        path_);
+    return;
+  }
+  const std::optional<LeaseHolder> holder = parse_lease(*text);
+  if (holder && holder->id == me_.id) return;
+  throw FailedPreconditionError(
+      "the lease {} now belongs to {}, because this session did not refresh it for {} s; it saves nothing more there. "
+      "End one of the two, or give each a directory of its own",
+      path_, holder_name(holder), std::chrono::duration_cast<std::chrono::seconds>(kStaleAfter).count());
+}
+
+TRAINHOOK_DECL void LockLease::refresh() noexcept {
+  try {
+    const std::scoped_lock lock(mutex_);
+    if (file_ == nullptr) {
+      const std::optional<std::string> text = read();
+      const std::optional<LeaseHolder> holder = text ? parse_lease(*text) : std::nullopt;
+      if (holder && holder->id == me_.id) replace();
+      return;
+    }
+    try {
+      file_->append("\n");
+      file_->sync();
+    } catch (...) {
+      file_.reset();  // may accept nothing more
+      throw;
+    }
+  } catch (...) {
+    if (warned_.exchange(true)) return;
+    log_warning("the lease {} could not be refreshed; another machine may take it over in {} s: {}", path_,
+                std::chrono::duration_cast<std::chrono::seconds>(kStaleAfter).count(),
+                describe(std::current_exception()));
+  }
+}
+
+TRAINHOOK_DECL std::optional<std::string> LockLease::read() const {
+  constexpr std::uint64_t kEnough = 4096;  // the lines of the holder
+  try {
+    const std::unique_ptr<ReadableFile> file = file_system_.open_readable(path_);
+    std::string text(static_cast<std::size_t>((std::min)(file->size(), kEnough)), '\0');
+    file->read_at(0, std::as_writable_bytes(std::span(text)));
+    return text;
+  } catch (const NotFoundError&) { return std::nullopt; }
+}
+
+TRAINHOOK_DECL void LockLease::create(const std::string& path) {
+  std::unique_ptr<WritableFile> file = file_system_.create_writable(path, WriteMode::Exclusive);
+  try {
+    file->append(lease_text(me_));
+    file->sync();
+  } catch (...) {
+    remove_silently(file_system_, path);
+    throw;
+  }
+  file_ = std::move(file);
+}
+
+TRAINHOOK_DECL void LockLease::replace() {
+  const std::string path = temporary();
+  create(path);
+  try {
+    file_system_.rename(path, path_);
+  } catch (...) {
+    file_.reset();
+    remove_silently(file_system_, path);
+    throw;
+  }
+}
+
+TRAINHOOK_DECL bool LockLease::take_over() {
+  const std::optional<std::string> before = read();
+  if (!before) return false;
+  const std::optional<LeaseHolder> holder = parse_lease(*before);
+  const std::string path = temporary();
+  create(path);
+  try {
+    const std::string reason = why_free(holder, path);
+    if (read() != before) {
+      throw FailedPreconditionError("another session has just taken the lease {}; end it or use another directory",
+                                    path_);
+    }
+    file_system_.rename(path, path_);
+    log_warning("The lease {} is taken over from {}: {}.", path_, holder_name(holder), reason);
+    return true;
+  } catch (const NotFoundError&) {  // its holder has removed it
+    file_.reset();
+    remove_silently(file_system_, path);
+    return false;
+  } catch (...) {
+    file_.reset();
+    remove_silently(file_system_, path);
+    throw;
+  }
+}
+
+TRAINHOOK_DECL std::string LockLease::why_free(const std::optional<LeaseHolder>& holder,
+                                               const std::string& written_now) const {
+  const std::optional<bool> alive = holder ? is_alive(holder->process) : std::nullopt;
+  if (alive == false) return "that process has ended";
+  if (alive == true) {
+    throw FailedPreconditionError(
+        "another process or session is at work here: {} has the lease {}; end it or use another directory",
+        holder_name(holder), path_);
+  }
+  const double silent = file_system_.modification_time(written_now) - file_system_.modification_time(path_);
+  const double limit = std::chrono::duration<double>(kStaleAfter).count();
+  if (silent >= limit) return fmt::format("it has not refreshed it for {:.0f} s", silent);
+  throw FailedPreconditionError(
+      "another process or session is at work here: {} has the lease {} and refreshed it {:.0f} s ago; end it or use "
+      "another directory. If it has ended, wait: {:.0f} s after the last refresh the lease is free",
+      holder_name(holder), path_, (std::max)(silent, 0.0), limit);
+}
+
+TRAINHOOK_DECL std::string LockLease::temporary() const { return fmt::format("{}.tmp{}", path_, me_.id); }
+
+}  // namespace trainhook::detail

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of merged_run.hpp.
+#pragma once
+
+#include <trainhook/monitored/merged_run.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/graph/node.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void MergedRun::begin(const RunRequest& request) {
+  fetches_.assign(request.fetches.begin(), request.fetches.end());
+  feeds_.clear();
+  slices_.clear();
+  options_.reset();
+  if (request.options != nullptr) options_ = *request.options;
+}
+
+TRAINHOOK_DECL void MergedRun::add(const SessionRunArgs& args) {
+  slices_.push_back({fetches_.size(), args.fetches.size()});
+  fetches_.insert(fetches_.end(), args.fetches.begin(), args.fetches.end());
+  for (const Feed& feed : args.feed_dict) {
+    for (const Feed& earlier : feeds_) {
+      if (earlier.key == feed.key)
+        throw FailedPreconditionError("Same tensor is fed by two hooks: '{}'; leave it to one of them",
+                                      feed.key.name());
+    }
+    feeds_.push_back(feed);
+  }
+  if (args.options) {
+    if (!options_) options_.emplace();
+    options_->merge(*args.options);
+  }
+}
+
+TRAINHOOK_DECL void MergedRun::add_user_feeds(const RunRequest& request) {
+  const std::size_t from_hooks = feeds_.size();
+  for (const Feed& feed : request.feeds) {
+    for (std::size_t i = 0; i < from_hooks; ++i) {
+      if (feeds_[i].key == feed.key) {
+        throw FailedPreconditionError("Same tensor is fed by a SessionRunHook and user: '{}'; leave it to one of them",
+                                      feed.key.name());
+      }
+    }
+    feeds_.push_back(feed);
+  }
+}
+
+TRAINHOOK_DECL void MergedRun::execute(SessionRef session, const RunRequest& request) {
+  add_user_feeds(request);
+  used_metadata_ = request.metadata != nullptr ? request.metadata : &metadata_;
+  used_metadata_->node_stats.clear();
+  results_.resize(fetches_.size());
+  session.execute({.fetches = fetches_,
+                   .feeds = feeds_,
+                   .options = options_ ? &*options_ : nullptr,
+                   .metadata = options_ || request.metadata != nullptr ? used_metadata_ : nullptr,
+                   .step = request.step},
+                  results_);
+}
+
+TRAINHOOK_DECL SessionRunValues MergedRun::values_of(std::size_t index) const noexcept {
+  const Slice& slice = slices_[index];
+  return {.results = std::span<const Tensor>(results_).subspan(slice.begin, slice.count),
+          .options = options_ ? &*options_ : &no_options_,
+          .run_metadata = used_metadata_};
+}
+
+TRAINHOOK_DECL void MergedRun::give_results(std::span<Tensor> results) noexcept {
+  std::move(results_.begin(), results_.begin() + static_cast<std::ptrdiff_t>(results.size()), results.begin());
+}
+
+TRAINHOOK_DECL void MergedRun::release() noexcept {
+  for (Tensor& result : results_) result = Tensor();
+  feeds_.clear();
+}
+
+}  // namespace trainhook::detail
