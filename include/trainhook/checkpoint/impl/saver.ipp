@@ -6,6 +6,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -48,12 +49,14 @@ TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& re
   std::vector<NamedTensor> entries;  // those of the session without value
   for (const StateSpec& spec : chosen_state(session)) entries.push_back({spec.name, Tensor()});
   add_saveables(session.graph(), entries);
-  std::ranges::sort(entries, {}, &NamedTensor::name);
   expect_entries(entries.size());
   if (entries.empty()) return {};
+  std::vector<const NamedTensor*> in_order;
+  for (const NamedTensor& entry : entries) in_order.push_back(&entry);
+  std::ranges::sort(in_order, {}, [](const NamedTensor* entry) -> std::string_view { return entry->name; });
   return commit(request, [&](BundleWriter& writer) {
-    for (const NamedTensor& entry : entries)
-      writer.add(entry.name, entry.tensor.has_value() ? entry.tensor : session.saved_value(entry.name));
+    for (const NamedTensor* entry : in_order)
+      writer.add(entry->name, entry->tensor.has_value() ? entry->tensor : session.saved_value(entry->name));
   });
 }
 
