@@ -102,5 +102,17 @@ TEST(CheckpointClaim, RemovesWhatAKilledWriterHasLeftAndNothingElse) {
             (std::vector<std::string>{".checkpoint_lock", "a.tempstate", "model.ckpt-1.index", "notes.tmp"}));
 }
 
+TEST(CheckpointClaim, FinishesWhatAKilledWriterHadBegunAndSaysSo) {
+  testing::MemoryFileSystem disk;
+  for (const char* path : {"run/m-1.data-00000-of-00001", "run/m-1.index.tempstate5", "run/m-2.data-00000-of-00001"})
+    disk.write_file(path, "");
+  testing::LogLines log;
+  Graph graph;
+  const auto claim = claim_checkpoints(graph, disk, claim_of("run"));
+  EXPECT_EQ(disk.list_directory("run"), (std::vector<std::string>{".checkpoint_lock", "m-2.data-00000-of-00001"}));
+  EXPECT_EQ(log.count("I Removed what was left of run/m-1"), 1U);
+  EXPECT_EQ(log.count("the first run/m-2"), 1U) << "data that may be a copy in progress is left alone, and said";
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -234,6 +234,21 @@ TEST_F(CheckpointStateTest, CandidatesWithoutAUsableStateAreFoundByName) {
   EXPECT_TRUE(checkpoint_candidates(disk_, "elsewhere").empty());
 }
 
+TEST_F(CheckpointStateTest, APathWhoseNameIsInTheDirectoryMeansTheDirectorysOwn) {
+  disk_.write_file("copy/checkpoint",
+                   "model_checkpoint_path: \"/run/m-3\"\nall_model_checkpoint_paths: \"/run/m-1\"\n"
+                   "all_model_checkpoint_paths: \"/run/m-2\"\nall_model_checkpoint_paths: \"/run/m-3\"\n");
+  for (const char* prefix : {"run/m-1", "run/m-2", "run/m-3", "copy/m-2", "copy/m-3"})
+    disk_.write_file(std::string(prefix) + ".index", "");
+  EXPECT_EQ(latest_checkpoint(disk_, "copy"), "copy/m-3");
+  EXPECT_EQ(checkpoint_candidates(disk_, "copy"), (Paths{"copy/m-3", "copy/m-2", "/run/m-1"}));
+  EXPECT_EQ(get_checkpoint_state(disk_, "copy")->all_model_checkpoint_paths,
+            (Paths{"/run/m-1", "/run/m-2", "/run/m-3"}))
+      << "reading the file changes no path";
+  disk_.remove_file("copy/m-3.index");
+  EXPECT_EQ(latest_checkpoint(disk_, "copy"), "/run/m-3") << "what is not in the directory is meant as it is written";
+}
+
 TEST_F(CheckpointStateTest, StepsAreTheNumbersBehindTheLastDash) {
   EXPECT_EQ(step_of_checkpoint("run/m.ckpt-100"), 100);
   EXPECT_EQ(step_of_checkpoint("a-b-00000007"), 7);

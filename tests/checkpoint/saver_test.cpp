@@ -3,6 +3,9 @@
 /// Saver: state of a session into a checkpoint and back, or an error that changes nothing.
 #include <trainhook/checkpoint/saver.hpp>
 
+#include <chrono>
+#include <complex>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -339,7 +343,76 @@ TEST_F(SaverTest, R06_RecoversTheListThatItIsGiven) {
   save(saver, session, 4);
   EXPECT_EQ(saver.last_checkpoints(), (Prefixes{"run/m-1", "run/m-3", "run/m-4"}));
   EXPECT_EQ(listed(), (Prefixes{"run/m-1", "run/m-3", "run/m-4"}));
-  EXPECT_THROW(saver.recover_last_checkpoints({"run/m"}), InvalidArgumentError);
+}
+
+TEST_F(SaverTest, R06_RecoversNamesWithoutAStepToo) {
+  ScriptedSession session(script);
+  {
+    Saver earlier(on_disk());
+    for (const char* path : {"run/first", "run/second"}) earlier.save(session, {.save_path = path});
+  }
+  Saver saver(on_disk({.max_to_keep = 2}));
+  saver.recover_last_checkpoints({"run/first", "run/second"});
+  EXPECT_EQ(saver.last_checkpoints(), (Prefixes{"run/first", "run/second"}));
+  saver.save(session, {.save_path = "run/third"});
+  EXPECT_EQ(saver.last_checkpoints(), (Prefixes{"run/second", "run/third"}));
+  EXPECT_EQ(files_of("run/first"), Prefixes{});
+}
+
+TEST_F(SaverTest, TheTimeUntilOneIsKeptForEverBeginsWhenTheSaverIsMade) {
+  ScriptedSession session(script);
+  const double made = clock.wall_seconds();
+  Saver saver(on_disk({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2}));
+  Saver lent({.max_to_keep = 1});
+  clock.advance(std::chrono::hours(1));
+  save(saver, session, 1);
+  EXPECT_EQ(get_checkpoint_state(disk, "run")->last_preserved_timestamp, made);
+  clock.advance(std::chrono::hours(1));
+  for (std::int64_t step : {2, 3}) save(saver, session, step);
+  EXPECT_EQ(checkpoints_on_disk(disk, "run"), (Prefixes{"run/m-2", "run/m-3"})) << "made two hours before step 2";
+  testing::MemoryFileSystem other;
+  lent.use(other, clock);
+  clock.advance(std::chrono::hours(1));
+  lent.use(other, clock);
+  save(lent, session, 1);
+  EXPECT_EQ(get_checkpoint_state(other, "run")->last_preserved_timestamp, made + 2 * 3600)
+      << "a clock that is lent counts from then on";
+}
+
+TEST_F(SaverTest, WhatAProcessSavesFirstIsNotTakenForWhatAKilledOneLeft) {
+  ScriptedSession session(script);
+  testing::LogLines log;
+  for (std::int64_t step : {1, 2, 3}) {
+    clock.advance(std::chrono::seconds(1));
+    disk.set_time(clock.wall_seconds());
+    Saver saver(on_disk());
+    save(saver, session, step);
+  }
+  EXPECT_EQ(log.take(), Prefixes{});
+}
+
+TEST_F(SaverTest, RefusesNaNAndInfinityOnRequestAndNamesThem) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const auto complaint = [&](const Tensor& tensor, bool refuse = true) -> std::string {
+    try {
+      Saver(on_disk({.refuse_non_finite = refuse})).write({{{"weights", tensor}}}, {.save_path = "run/m"});
+    } catch (const FailedPreconditionError& error) { return error.what(); }
+    return "none";
+  };
+  EXPECT_NE(complaint(Tensor::of<float>({1, 2, -kInfinity})).find("run/m is not written: element 2 of 'weights'"),
+            std::string::npos);
+  EXPECT_EQ(disk.files(), Prefixes{});
+  EXPECT_NE(complaint(Tensor::of<double>({0, kNaN})).find("element 1 of"), std::string::npos);
+  EXPECT_NE(complaint(Tensor::of<std::complex<float>>({{1, 2}, {3, kInfinity}})).find("element 1 of"),
+            std::string::npos);
+  EXPECT_NE(complaint(Tensor::of<std::complex<double>>({{kNaN, 2}})).find("element 0 of"), std::string::npos);
+  EXPECT_NE(complaint(Tensor::of<Half>({Half{0x3c00}, Half{0xfc00}})).find("element 1 of"), std::string::npos);
+  EXPECT_NE(complaint(Tensor::of<BFloat16>({BFloat16{0x7fc0}})).find("element 0 of"), std::string::npos);
+  EXPECT_EQ(complaint(Tensor::of<float>({std::numeric_limits<float>::max(), 0, -0.0F})), "none");
+  EXPECT_EQ(complaint(Tensor::of<std::int32_t>({-1})), "none");
+  EXPECT_EQ(complaint(Tensor::of<std::string>({"nan"})), "none");
+  EXPECT_EQ(complaint(Tensor::of<double>({kNaN}), false), "none") << "unless asked to, a saver saves what there is";
 }
 
 TEST_F(SaverTest, WithoutWriteStateNobodyHearsOfTheCheckpoint) {

@@ -3,10 +3,12 @@
 /// What only the machine's own disk can show: the system's errors, and their way out.
 #include <trainhook/io/posix_file_system.hpp>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -51,6 +53,26 @@ TEST(PosixFileSystem, AFullDeviceIsReportedAndCutBack) {
   EXPECT_THROW(file->append("x"), ResourceExhaustedError);
   EXPECT_EQ(file->size(), 0u);
   EXPECT_THROW(file->append("x"), Error);
+}
+
+TEST(PosixFileSystem, ReservedSpaceIsThereButNotInTheFile) {
+  const support::TemporaryFolder folder;
+  const std::string path = folder.file("reserved");
+  const auto bytes_on_disk = [&] {
+    struct ::stat status = {};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0);
+    return status.st_blocks * 512;
+  };
+  const std::unique_ptr<WritableFile> file = posix_file_system().create_writable(path, WriteMode::Exclusive);
+  file->reserve(1 << 20);
+  EXPECT_EQ(posix_file_system().file_size(path), 0U);
+  if (bytes_on_disk() == 0) GTEST_SKIP() << "this file system reserves nothing";
+  EXPECT_GE(bytes_on_disk(), 1 << 20);
+  EXPECT_THROW(file->reserve(std::uint64_t{1} << 62), ResourceExhaustedError);
+  file->append("abc");
+  file->sync();
+  EXPECT_EQ(posix_file_system().file_size(path), 3U);
+  EXPECT_LT(bytes_on_disk(), 1 << 20) << "what was not needed is given back";
 }
 
 TEST(PosixFileSystem, CurrentDirectoryNeedsNoMaking) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Kills the quickstart with SIGKILL again and again: at moments that a clock picks, in the middle of writes, between the steps of a save, and
-# between those of removing an old checkpoint. What it ends with must be, byte for byte, what a run that was never killed ends with; the
+# between those of removing or replacing an old checkpoint. What it ends with must be, byte for byte, what a run that was never killed ends with; the
 # checkpoint also holds a checksum over every batch that was trained on.
 # tests/kill/run.sh [quickstart] [custom_loop]: the programs; without arguments it builds them in build/release.
 set -euo pipefail
@@ -63,7 +63,11 @@ train=("$quickstart" --steps $last --save-steps 40 --seed 11 --data synthetic)
 # Saving: model and input pipeline, data, index, state file. Removing: what was pushed out by newer ones.
 saving=(write:model.ckpt:1 fsync:.data:2 rename:model.ckpt:1 rename:model.ckpt:2 rename:model.ckpt:3 fsync:model.ckpt:3 rename:checkpoint:2 write:input.ckpt:2
   rename:input.ckpt:2 rename:checkpoint_input:1 write:.index:2 fsync:.index:2 write:checkpoint:3 write:events:3)
-removing=(unlink:model.ckpt:1 unlink:model.ckpt:2 unlink:model.ckpt:3 unlink:.index:1 unlink:.data:1 unlink:.meta:1 unlink:.index:2 unlink:.data:2)
+# A removal renames the index to a temporary name, removes data and .meta, then that file.
+removing=(rename:.index.tempstate:1 unlink:model.ckpt:1 unlink:model.ckpt:2 unlink:model.ckpt:3 unlink:.index.tempstate:1 unlink:.data:1 unlink:.meta:1
+  rename:.index.tempstate:2 unlink:.index.tempstate:2 unlink:.data:2)
+# Replacing what a run committed that was killed before the state file said so: the old index is renamed away, then the new files come.
+replacing=(rename:.replaced:1 rename:.replaced:2 rename:model.ckpt:2 rename:model.ckpt:3 rename:model.ckpt:4 unlink:.replaced:1 unlink:.replaced:2)
 # A run that came to its end is compared, and the next one starts anew, so that how many kills there are does not depend on the machine's speed.
 compare_quickstart() {
   same_files "$work/whole" "$work/killed" "model.ckpt-$last.index" "model.ckpt-$last.data-*" "input.ckpt-$last.index" "input.ckpt-$last.data-*"
@@ -80,6 +84,11 @@ for mode in --sync ""; do
     if [ $((round++ % 2)) = 0 ]; then
       killed_after "0.$((RANDOM % 80 + 15))" "${train[@]}" --model-dir "$work/killed" $mode || compare_quickstart
     fi
+  done
+  for at in "${replacing[@]}"; do
+    for kill_at in rename:checkpoint:1 "$at"; do
+      killed_at "$kill_at" "$work/killed" "${train[@]}" --model-dir "$work/killed" $mode || compare_quickstart
+    done
   done
 done
 "${train[@]}" --model-dir "$work/killed" >"$work/output" 2>&1 </dev/null || fail "the last run failed: $(tail -n 3 "$work/output")"
@@ -112,8 +121,11 @@ done
 compare_loop
 
 all=$(wc -l <"$log")
-in_save=$(grep -cE 'in (write|fsync|rename) of .*(ckpt|checkpoint)' "$log" || true)
-in_removal=$(grep -c 'in unlink of' "$log" || true)
+removal='in unlink of .*(\.data-|\.meta$|\.index\.tempstate)|in rename of .*\.index\.tempstate'
+in_removal=$(grep -cE "$removal" "$log" || true)
+in_replacement=$(grep -cE 'in (rename|unlink) of .*\.replaced\.' "$log" || true)
+in_save=$(grep -vE "$removal" "$log" | grep -cE 'in (write|fsync|rename) of .*(ckpt|checkpoint)' || true)
 sort "$log" | sed "s|$work/||" | uniq -c
-echo "kill: survived $all kills, $in_save of them inside a save, $in_removal inside the removal of an old checkpoint"
-[ "$all" -ge 40 ] && [ "$in_save" -ge 5 ] && [ "$in_removal" -ge 5 ] || fail "these are fewer kills than this script promises (40, 5, 5)"
+echo "kill: survived $all kills, $in_save of them inside a save, $in_removal inside the removal of an old checkpoint, $in_replacement around a replacement"
+[ "$all" -ge 40 ] && [ "$in_save" -ge 5 ] && [ "$in_removal" -ge 5 ] && [ "$in_replacement" -ge 2 ] ||
+  fail "these are fewer kills than this script promises (40, 5, 5, 2)"

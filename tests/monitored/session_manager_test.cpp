@@ -3,17 +3,25 @@
 /// SessionManager: the newest good checkpoint, however damaged its neighbours are.
 #include <trainhook/monitored/session_manager.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
+
+#include "temporary_folder.hpp"
 
 namespace trainhook {
 namespace {
@@ -97,6 +105,80 @@ TEST_F(SessionManagerTest, SkipsWhatAConditionOfAHookForbids) {
         return prefix.ends_with("-3") ? std::optional<std::string>("its input state is missing") : std::nullopt;
       }});
   EXPECT_EQ(step_of(prepare("run")), 2);
+}
+
+TEST_F(SessionManagerTest, ACopyOfADirectoryIsRestoredAndTrainedInWithoutTouchingTheOriginal) {
+  const support::TemporaryFolder folder;
+  const std::string original = folder.file("run");
+  const std::string copy = folder.file("copy");
+  SaverOptions options{.max_to_keep = 2, .save_relative_paths = false, .clock = &clock};
+  const auto save_in = [&](const std::string& directory, Saver& to, std::int64_t step) {
+    ScriptedSession session(script);
+    const std::vector<NamedTensor> entries = {{"global_step", Tensor(step)}};
+    session.load(entries);
+    to.save(session, {.save_path = directory + "/model.ckpt", .global_step = step});
+  };
+  const auto trained_to = [&](const std::string& directory) {
+    SessionManager on_disk{{.clock = &clock}};
+    const OwnedSession owned =
+        on_disk.prepare_session([this] { return OwnedSession::make<ScriptedSession>(script); },
+                                {.saver = std::make_shared<Saver>(options), .checkpoint_dir = directory});
+    EXPECT_EQ(parent_path(on_disk.report().prefix), directory);
+    return step_of(owned);
+  };
+  {
+    Saver absolute(options);
+    for (const std::int64_t step : {1, 2}) save_in(original, absolute, step);
+  }
+  std::filesystem::copy(original, copy, std::filesystem::copy_options::recursive);
+  std::filesystem::remove(original + "/model.ckpt-2.data-00000-of-00001");
+  EXPECT_EQ(trained_to(copy), 2) << "its own, though its state file names the original's, which is damaged";
+  std::filesystem::copy_file(copy + "/model.ckpt-2.data-00000-of-00001",
+                             original + "/model.ckpt-2.data-00000-of-00001");
+  {
+    options.save_relative_paths = true;
+    Saver relative(options);
+    for (const std::int64_t step : {3, 4, 5}) save_in(copy, relative, step);
+  }
+  EXPECT_EQ(checkpoints_on_disk(posix_file_system(), copy),
+            (std::vector<std::string>{copy + "/model.ckpt-4", copy + "/model.ckpt-5"}));
+  EXPECT_EQ(checkpoints_on_disk(posix_file_system(), original),
+            (std::vector<std::string>{original + "/model.ckpt-1", original + "/model.ckpt-2"}));
+  EXPECT_EQ(trained_to(original), 2);
+  EXPECT_EQ(read_file(posix_file_system(), copy + "/checkpoint").find(folder.path()), std::string::npos);
+  std::filesystem::rename(copy, folder.file("moved"));
+  EXPECT_EQ(trained_to(folder.file("moved")), 5);
+}
+
+TEST_F(SessionManagerTest, APathThatLeadsOutOfTheDirectoryIsReadAndNeverRemoved) {
+  const support::TemporaryFolder folder;
+  FileSystem& machine = posix_file_system();
+  const auto copy_to = [&](const std::string& directory, int step) {
+    machine.make_directories(folder.file(directory));
+    for (const char* ending : {".index", ".data-00000-of-00001"}) {
+      const std::string name = "model.ckpt-" + std::to_string(step) + ending;
+      write_file_atomically(machine, folder.file(directory + "/" + name), disk.contents("run/" + name));
+    }
+  };
+  for (const int step : {1, 2}) copy_to("original", step);
+  machine.make_directories(folder.file("run"));
+  write_file_atomically(machine, folder.file("run/checkpoint"),
+                        "model_checkpoint_path: \"../original/model.ckpt-2\"\n"
+                        "all_model_checkpoint_paths: \"../original/model.ckpt-1\"\n"
+                        "all_model_checkpoint_paths: \"../original/model.ckpt-2\"\n");
+  const auto outside = std::make_shared<Saver>(SaverOptions{.max_to_keep = 1, .clock = &clock});
+  SessionManager on_disk{{.clock = &clock}};
+  const OwnedSession owned = on_disk.prepare_session([this] { return OwnedSession::make<ScriptedSession>(script); },
+                                                     {.saver = outside, .checkpoint_dir = folder.file("run")});
+  EXPECT_EQ(step_of(owned), 2);
+  for (const std::int64_t step : {3, 4}) {
+    outside->save(owned.session, {.save_path = folder.file("run/model.ckpt"), .global_step = step});
+  }
+  EXPECT_EQ(checkpoints_on_disk(machine, folder.file("original")).size(), 2U);
+  EXPECT_EQ(checkpoints_on_disk(machine, folder.file("run")),
+            std::vector<std::string>{folder.file("run/model.ckpt-4")});
+  EXPECT_EQ(read_file(machine, folder.file("run/checkpoint")).find("original"), std::string::npos);
+  EXPECT_NE(log.find("lists 2 checkpoints that are not this saver's"), std::string::npos) << log;
 }
 
 TEST_F(SessionManagerTest, ADirectoryAndAFileExcludeEachOther) {

@@ -81,6 +81,7 @@ TEST_F(FaultyFileSystemTest, EveryOperationHasItsName) {
   EXPECT_EQ(file_operation_name(FileOperation::ModificationTime), "modification_time");
   EXPECT_EQ(file_operation_name(FileOperation::RemoveDirectory), "remove_directory");
   EXPECT_EQ(file_operation_name(FileOperation::LockFile), "lock_file");
+  EXPECT_EQ(file_operation_name(FileOperation::Reserve), "reserve");
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ class BundleReader {
   /// The tensors by name.
   using Entries = std::map<std::string, BundleEntry, std::less<>>;
 
-  /// `prefix` is the path without `.index`.
+  /// `prefix` is the path without `.index`. A checkpoint whose replacement was interrupted is read from where its files
+  /// are.
   /// @throws NotFoundError if there is no such checkpoint, DataLossError, naming file and tensor, if it is
   /// damaged or incomplete.
   TRAINHOOK_DECL explicit BundleReader(std::string prefix, BundleReaderOptions options = {});
@@ -68,7 +69,8 @@ class BundleReader {
   /// is no larger than its files.
   TRAINHOOK_DECL void check_slices(std::string_view name, const BundleEntry& entry) const;
 
-  TRAINHOOK_DECL void open_shards(FileSystem& file_system);
+  /// `replacement`: the ending of the names of shards that an interrupted replacement has not renamed, or nothing.
+  TRAINHOOK_DECL void open_shards(FileSystem& file_system, const std::string& replacement);
   [[nodiscard]] TRAINHOOK_DECL const BundleEntry& readable_entry(std::string_view name) const;
 
   /// What one entry stores.

@@ -27,12 +27,16 @@ namespace trainhook {
 struct BundleWriterOptions {
   FileSystem* file_system = nullptr;  ///< null: the disk. Must outlive the writer.
 
-  /// Replaces a checkpoint of the same prefix instead of refusing. Between the removal of the
-  /// old one and the commit of the new one there is none: prefer a prefix that was never used.
+  /// Replaces a checkpoint of the same prefix instead of refusing. At each moment, also after a crash, a `BundleReader`
+  /// finds the old one or the new one; TensorFlow may find none for a moment: prefer a prefix that was never used.
   bool overwrite = false;
 
   /// Once a data file (shard) has this many bytes, the next tensor begins another file. 0: one file holds all.
   std::uint64_t shard_bytes = 0;
+
+  /// Bytes of tensors that will be added, or fewer. Disk space for them is reserved before the first is written, if the
+  /// file system can do that, so that a full disk is an error at once.
+  std::uint64_t expected_bytes = 0;
 };
 
 /// Writes one checkpoint. Tensors go straight from their buffers to a temporary file while `add` runs; `finish`
@@ -74,8 +78,8 @@ class BundleWriter {
   /// Stores a file beside the bundle, for example `.meta`, that is committed together with it.
   TRAINHOOK_DECL void add_side_file(const std::string& suffix, std::string contents);
 
-  /// Commits: when this returns, the checkpoint is durable. When it throws, there is none; with `overwrite`, the old
-  /// one may be gone too.
+  /// Commits: when this returns, the checkpoint is durable. When it throws, there is none; with `overwrite`, the old or
+  /// the new one.
   /// @throws FailedPreconditionError if slices of a partitioned variable are missing; the writer stays open for
   /// them.
   TRAINHOOK_DECL void finish();
@@ -92,8 +96,7 @@ class BundleWriter {
   // The final number of shards is unknown here; a temporary name does not need it.
   [[nodiscard]] TRAINHOOK_DECL std::string temporary_shard(std::uint32_t shard) const;
 
-  void begin_shard() { data_ = create_temporary(temporary_shard(shards_++)); }
-
+  TRAINHOOK_DECL void begin_shard();
   TRAINHOOK_DECL void finish_shard();
 
   /// `what` names it in errors.
@@ -136,11 +139,10 @@ class BundleWriter {
   void rename_to(const std::string& final_path) { rename_to(final_path, final_path); }
   TRAINHOOK_DECL void rename_to(const std::string& final_path, const std::string& created_for);
 
-  /// The order is what makes it safe: nothing gets its final name before its bytes are on the disk, and the index,
-  /// which makes the checkpoint exist, comes after everything that it speaks of is durable.
+  /// The order is what makes it safe: see bundle_protocol.hpp.
   TRAINHOOK_DECL void commit();
 
-  /// Removes whatever this writer made, the index first so that no half of a checkpoint shows.
+  /// Removes whatever this writer made, its temporary index last. A replacement that has begun is completed instead.
   TRAINHOOK_DECL void abandon() noexcept;
 
   std::string prefix_;
@@ -150,7 +152,7 @@ class BundleWriter {
   std::string temporary_suffix_;
   State state_ = State::Open;
   bool replaces_ = false;
-  std::vector<std::string> temporaries_;  // may have been renamed since
+  std::vector<std::string> temporaries_;  // may have been renamed since; the index is the last
   std::vector<std::string> renamed_;
   std::unique_ptr<WritableFile> data_;
   std::vector<std::byte> gathered_;

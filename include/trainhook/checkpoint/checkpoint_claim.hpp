@@ -52,8 +52,8 @@ struct CheckpointClaim {
 /// The claims that are held now, oldest first.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph);
 
-/// Claims the directory for one saver hook, creates it if it is missing, and removes temporary files of a killed
-/// writer.
+/// Claims the directory for one saver hook, creates it if it is missing, and finishes what a writer that was killed had
+/// begun there.
 /// @throws InvalidArgumentError, naming both hooks, if another hook of the graph has it: they would overwrite each
 /// other's list of checkpoints. FailedPreconditionError if another session or process has it.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,

@@ -12,8 +12,9 @@
 
 namespace trainhook {
 
-/// Whether there is a checkpoint of this prefix: its index is there, which is written last and removed first, whatever
-/// its data files. Source: `tf.compat.v1.train.checkpoint_exists`.
+/// Whether there is a checkpoint of this prefix: its index is there, which comes last and goes first, whatever its data
+/// files; or it was being replaced when the writer was killed, and a `BundleReader` can read the new one. Source:
+/// `tf.compat.v1.train.checkpoint_exists`.
 [[nodiscard]] TRAINHOOK_DECL bool checkpoint_exists(FileSystem& file_system, const std::string& prefix);
 [[nodiscard]] inline bool checkpoint_exists(const std::string& prefix) {
   return checkpoint_exists(posix_file_system(), prefix);

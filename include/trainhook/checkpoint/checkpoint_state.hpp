@@ -34,6 +34,11 @@ namespace detail {
 /// Drops what changes nothing about a path: `.`, doubled and trailing slashes.
 TRAINHOOK_DECL std::string plain_path(std::string_view path);
 
+/// The checkpoint that a directory's state file means by `listed`: the one of that name in the directory itself, so
+/// that a directory that was copied or moved means its own checkpoints; `listed` as it is if there is none.
+TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::string& directory,
+                                         const std::string& listed);
+
 /// Reads the four known fields and skips all others. @throws DataLossError.
 TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path);
 
@@ -58,8 +63,9 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
                                             CheckpointState state, const std::string& latest_filename = kLatestFilename,
                                             bool save_relative_paths = true);
 
-/// The newest checkpoint according to the state file, if it is on disk; otherwise nothing, and an error in the log. Its
-/// contents are not checked; `checkpoint_candidates` returns more to choose from.
+/// The newest checkpoint according to the state file, if it is on disk; otherwise nothing, and an error in the log. In
+/// a directory that was copied or moved it is the directory's own, whatever path the file gives. Its contents are not
+/// checked; `checkpoint_candidates` returns more to choose from.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(
     FileSystem& file_system, const std::string& directory, const std::string& latest_filename = kLatestFilename);
 [[nodiscard]] inline std::optional<std::string> latest_checkpoint(
@@ -79,9 +85,10 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
                                                    std::int64_t step);
 
 /// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that
-/// it lists or that are on disk, by falling step. A state file that cannot be read costs a warning, not the
-/// checkpoints. Unlisted ones count only if their basename is `basename`, or, without it, that of a listed one; if
-/// none is listed, all count. A listed one may be missing on disk: reading it will tell.
+/// it lists or that are on disk, by falling step. A listed one whose name is in the directory means the directory's
+/// own, also if the directory was copied or moved and the file gives the old path. A state file that cannot be read
+/// costs a warning, not the checkpoints. Unlisted ones count only if their basename is `basename`, or, without it, that
+/// of a listed one; if none is listed, all count. A listed one may be missing on disk: reading it will tell.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {},
     const std::string& latest_filename = kLatestFilename);

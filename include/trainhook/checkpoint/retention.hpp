@@ -3,8 +3,8 @@
 /// Retention: decides which checkpoints of a directory are kept, and writes the state file.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
@@ -20,23 +20,27 @@ struct RetentionPolicy {
   bool save_relative_paths = true;  ///< in the state file
 };
 
-/// Keeps the list of one directory's checkpoints of one basename. What there is, it learns from the state file and the
-/// directory, not from what this process happens to have saved. One sweep removes all that is too much; what cannot be
-/// removed is tried again at the next.
+/// Keeps the list of one directory's checkpoints of one basename, and removes those that are too many. It removes only
+/// what a saver wrote there: checkpoints of the directory and basename that the directory's state file lists, and an
+/// unlisted one that is whole and newer, by step and by file time, than all that are listed (its writer was killed
+/// before it wrote the state file). Whatever else is there or listed, it leaves alone and never lists: what was kept
+/// for ever, copies made by hand, other directories' checkpoints. A checkpoint stays listed until it is removed, and
+/// what cannot be removed is tried again at the next save. Each removal is logged with its reason.
 class Retention {
  public:
-  /// `save_path` is a prefix without step: `run/model.ckpt`.
+  /// `save_path` is a prefix without step: `run/model.ckpt`. `started`, in seconds since 1970, is when the time until
+  /// the first checkpoint that stays for ever begins, if the state file does not say.
   TRAINHOOK_DECL Retention(FileSystem& file_system, const std::string& save_path, std::string latest_filename,
-                           RetentionPolicy policy);
+                           RetentionPolicy policy, double started = 0);
 
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] std::string state_file() const { return join_path(directory_, latest_filename_); }
 
   /// Counts `prefix`, just committed at `time` (seconds since 1970), as the newest: first the state file says so, then
-  /// what is too much goes.
+  /// what is too much goes, then the state file no longer lists that.
   TRAINHOOK_DECL void add(const std::string& prefix, double time);
 
-  /// Takes these, oldest first, as what there is; those that are not on disk do not count.
+  /// Takes these, oldest first, as what savers wrote here; those that are not in the directory do not count.
   TRAINHOOK_DECL void replace(const std::vector<std::string>& prefixes);
 
   /// The checkpoints that will be deleted one day, oldest first: none if all are kept.
@@ -49,19 +53,16 @@ class Retention {
   };
 
   [[nodiscard]] bool keeps_all() const noexcept { return policy_.max_to_keep == 0; }
-
+  [[nodiscard]] TRAINHOOK_DECL bool is_here(const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL bool has_basename(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL double written_at(const std::string& prefix) const;
-  TRAINHOOK_DECL void adopt();
+  TRAINHOOK_DECL void adopt_listed();
 
-  // What a crash left between two steps of a sweep, or another max_to_keep: unlisted, and older than the newest.
-  TRAINHOOK_DECL void adopt_unlisted(const std::string& newest);
+  // What a writer that was killed had committed, but not listed.
+  TRAINHOOK_DECL void adopt_newer();
 
-  // A policy under which checkpoints may stay for ever unlisted: then an unlisted one is not known to be a leftover.
-  [[nodiscard]] bool preserves_some() const noexcept {
-    return policy_.keep_checkpoint_every_n_hours < RetentionPolicy{}.keep_checkpoint_every_n_hours;
-  }
-
-  TRAINHOOK_DECL void let_go();
+  TRAINHOOK_DECL void forget(std::string_view base);
+  TRAINHOOK_DECL void let_go(double now);
   TRAINHOOK_DECL void write_state();
   TRAINHOOK_DECL void sweep() noexcept;
 
@@ -71,8 +72,10 @@ class Retention {
   std::string latest_filename_;
   RetentionPolicy policy_;
   std::vector<Kept> kept_;
-  std::vector<std::string> doomed_;
-  std::optional<double> last_preserved_;
+  std::vector<Kept> doomed_;          // listed until their index is gone
+  std::vector<std::string> records_;  // of removals, to be removed after the directory is synced
+  double last_preserved_;
+  bool clock_went_back_ = false;
 };
 
 }  // namespace trainhook::detail

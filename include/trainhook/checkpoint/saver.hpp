@@ -48,12 +48,13 @@ struct SaverOptions {
   bool with_saveables = true;  ///< also what the graph's `saveable_objects` say
   bool sharded = false;        ///< several data files: one that has `shard_bytes` is followed by another
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
-  int max_to_keep = 5;                            ///< 0 keeps all
-  double keep_checkpoint_every_n_hours = 10'000;  ///< of those to be deleted, one in this many hours is kept for ever
+  int max_to_keep = 5;  ///< 0 keeps all; removed are only checkpoints that a saver wrote and the state file lists
+  double keep_checkpoint_every_n_hours = 10'000;  ///< of those to be removed, one in this many hours is kept for ever
   bool pad_step_number = false;                   ///< `model.ckpt-00000100`
   bool save_relative_paths =
-      true;                  ///< in the state file, so that the directory can be moved; false: absolute ones stay
-  bool allow_empty = false;  ///< a session without state is no error
+      true;                        ///< in the state file, so that the directory can be moved; false: absolute ones stay
+  bool allow_empty = false;        ///< a session without state is no error
+  bool refuse_non_finite = false;  ///< a state with NaN or infinity is not written, but an error
   FileSystem* file_system = nullptr;  ///< null: what `use` sets, or the disk
   Clock* clock = nullptr;
 };
@@ -78,16 +79,14 @@ class Saver {
   [[nodiscard]] const SaverOptions& options() const noexcept { return options_; }
 
   /// Sets the disk and clock of the session, for a saver whose options have none.
-  void use(FileSystem& file_system, Clock& clock) noexcept {
-    lent_file_system_ = &file_system;
-    lent_clock_ = &clock;
-  }
+  TRAINHOOK_DECL void use(FileSystem& file_system, Clock& clock);
 
   /// Everything that this saver saves, as of now.
   [[nodiscard]] TRAINHOOK_DECL Snapshot snapshot(SessionRef session) const;
 
-  /// Commits a snapshot: bundle first, then the state file, then old checkpoints are deleted. Returns the prefix; empty
-  /// if there was nothing to save.
+  /// Commits a snapshot: bundle first, then the state file, then old checkpoints are removed, each with a line in the
+  /// log. Returns the prefix; empty if there was nothing to save.
+  /// @throws FailedPreconditionError for NaN or infinity, if the options refuse them.
   TRAINHOOK_DECL std::string write(const Snapshot& snapshot, const SaveRequest& request);
 
   /// Commits the present state, as `write(snapshot(session), request)` does. From a session that gives its values one
@@ -104,9 +103,8 @@ class Saver {
   /// The checkpoints that later saves will delete, oldest first; none if `max_to_keep` is 0, or before the first save.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> last_checkpoints() const;
 
-  /// Checkpoints of one directory and basename that count as saved earlier, oldest first, instead of those that the
-  /// directory's state file lists. What is not on disk does not count.
-  /// @throws InvalidArgumentError for a prefix without a step.
+  /// Checkpoints of one directory, with or without a step in their names, that count as saved earlier, oldest first,
+  /// instead of those that the directory's state file lists. What is not on disk does not count.
   TRAINHOOK_DECL void recover_last_checkpoints(const std::vector<std::string>& prefixes,
                                                const std::string& latest_filename = kLatestFilename);
 
@@ -129,20 +127,26 @@ class Saver {
                                                               const StateSpec& spec);
 
   TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const Saveable& saveable);
-  /// What the graph's saveables give now, by name in the checkpoint.
+
+  // Adds what the graph's saveables give now, by name in the checkpoint.
   TRAINHOOK_DECL void add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const;
 
   TRAINHOOK_DECL void expect_entries(std::size_t count) const;
 
-  /// Writes one checkpoint, whose entries `add_entries` adds.
-  TRAINHOOK_DECL std::string commit(const SaveRequest& request, FunctionRef<void(BundleWriter&)> add_entries);
+  using AddTensor = FunctionRef<void(const std::string& name, const Tensor& tensor)>;
+
+  // Writes one checkpoint, whose tensors `add_entries` gives; about `expected_bytes`, strings not counted.
+  TRAINHOOK_DECL std::string commit(const SaveRequest& request, std::uint64_t expected_bytes,
+                                    FunctionRef<void(const AddTensor&)> add_entries);
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
+  TRAINHOOK_DECL static void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix);
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 
   SaverOptions options_;
   std::atomic<FileSystem*> lent_file_system_ = nullptr;
   std::atomic<Clock*> lent_clock_ = nullptr;
+  std::atomic<double> started_ = 0;             // by the clock in use: keep_checkpoint_every_n_hours begins here
   mutable std::mutex mutex_;                    // several hooks may share a saver, each with a thread that writes
   std::optional<detail::Retention> retention_;  // of the last checkpoint's state file
 };

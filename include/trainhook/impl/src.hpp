@@ -137,6 +137,7 @@
 
 #include <trainhook/checkpoint/impl/background_writer.ipp>
 #include <trainhook/checkpoint/impl/bundle_cleanup.ipp>
+#include <trainhook/checkpoint/impl/bundle_protocol.ipp>
 #include <trainhook/checkpoint/impl/bundle_reader.ipp>
 #include <trainhook/checkpoint/impl/bundle_writer.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>

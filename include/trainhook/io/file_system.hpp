@@ -35,6 +35,11 @@ class WritableFile {
   virtual void append(std::span<const std::byte> bytes) = 0;
   TRAINHOOK_DECL void append(std::string_view text);
 
+  /// Says that so many bytes will be appended in all, so that the disk can set the space aside; the file does not grow.
+  /// Does nothing by default, and if the file system cannot do that. @throws ResourceExhaustedError if there is no room
+  /// for them.
+  TRAINHOOK_DECL virtual void reserve(std::uint64_t bytes);
+
   /// Returns when the bytes are on the disk. After a failure no byte of the file is safe, and every later call
   /// throws, because a second fsync would succeed falsely. Write the data again, to another file.
   virtual void sync() = 0;

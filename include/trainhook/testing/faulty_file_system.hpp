@@ -40,9 +40,10 @@ enum class FileOperation {
   Rename,
   SyncDirectory,
   LockFile,
+  Reserve,
 };
 
-inline constexpr std::size_t kFileOperations = 18;
+inline constexpr std::size_t kFileOperations = 19;
 
 /// The function's name: `append`, `sync_directory`, ...
 [[nodiscard]] constexpr std::string_view file_operation_name(FileOperation operation) noexcept {
@@ -63,7 +64,8 @@ inline constexpr std::size_t kFileOperations = 18;
                                                                  "remove_directory",
                                                                  "rename",
                                                                  "sync_directory",
-                                                                 "lock_file"};
+                                                                 "lock_file",
+                                                                 "reserve"};
   return kNames[static_cast<std::size_t>(operation)];
 }
 
@@ -149,6 +151,7 @@ class FaultyFileSystem final : public FileSystem {
     [[nodiscard]] const std::string& path() const noexcept override { return inner_->path(); }
     [[nodiscard]] std::uint64_t size() const noexcept override { return inner_->size(); }
     TRAINHOOK_DECL void append(std::span<const std::byte> bytes) override;
+    TRAINHOOK_DECL void reserve(std::uint64_t bytes) override;
     TRAINHOOK_DECL void sync() override;
     TRAINHOOK_DECL void close() override;
 

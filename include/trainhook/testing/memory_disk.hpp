@@ -62,6 +62,7 @@ class MemoryWritableFile final : public WritableFile {
   [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
 
   TRAINHOOK_DECL void append(std::span<const std::byte> bytes) override;
+  TRAINHOOK_DECL void reserve(std::uint64_t bytes) override;
   TRAINHOOK_DECL void sync() override;
 
   void close() override { closed_ = true; }

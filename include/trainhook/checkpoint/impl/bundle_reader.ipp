@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/core/dtype.hpp>
@@ -28,13 +29,15 @@ namespace trainhook {
 TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOptions options)
     : prefix_(std::move(prefix)) {
   FileSystem& file_system = options.file_system != nullptr ? *options.file_system : posix_file_system();
-  index_path_ = detail::bundle_index_path(prefix_);
-  if (!detail::read_from_device([&] { return file_system.exists(index_path_); })) {
+  const std::optional<detail::BundleIndex> index =
+      detail::read_from_device([&] { return detail::find_bundle_index(file_system, prefix_); });
+  index_path_ = index ? index->path : detail::bundle_index_path(prefix_);
+  if (!index) {
     throw NotFoundError("there is no checkpoint {}: {} does not exist{}", prefix_, index_path_,
                         prefix_.ends_with(".index") ? "; give its path without \".index\"" : "");
   }
   read_index(file_system);
-  open_shards(file_system);
+  open_shards(file_system, index->suffix);
 }
 
 TRAINHOOK_DECL bool BundleReader::has_tensor(std::string_view name) const {
@@ -134,9 +137,13 @@ TRAINHOOK_DECL void BundleReader::check_slices(std::string_view name, const Bund
   if (std::ranges::adjacent_find(bytes, share) != bytes.end()) throw damaged("has slices that lie in the same bytes");
 }
 
-TRAINHOOK_DECL void BundleReader::open_shards(FileSystem& file_system) {
+TRAINHOOK_DECL void BundleReader::open_shards(FileSystem& file_system, const std::string& replacement) {
   for (std::uint32_t shard = 0; shard < num_shards_; ++shard) {
-    const std::string path = detail::bundle_data_path(prefix_, shard, num_shards_);
+    std::string path = detail::bundle_data_path(prefix_, shard, num_shards_);
+    if (!replacement.empty()) {
+      const std::string temporary = detail::temporary_data_path(prefix_, shard, replacement);
+      if (file_system.exists(temporary)) path = temporary;
+    }
     try {
       shards_.push_back(detail::read_from_device([&] { return file_system.open_readable(path); }));
     } catch (const NotFoundError& error) {

@@ -6,10 +6,12 @@
 #include <trainhook/checkpoint/bundle_writer.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/path.hpp>
@@ -24,14 +26,21 @@ TRAINHOOK_DECL BundleWriter::BundleWriter(std::string prefix, BundleWriterOption
       options_(options),
       file_system_(options.file_system != nullptr ? *options.file_system : posix_file_system()),
       directory_(parent_path(prefix_)),
-      temporary_suffix_(fmt::format(".tempstate{}", detail::random_number())) {
+      temporary_suffix_(detail::bundle_temporary_suffix()) {
   const std::string_view base = base_name(prefix_);
   if (base.empty() || base.find_first_of("*?[]\\") != std::string_view::npos) {
     throw InvalidArgumentError("checkpoint prefix {} must end in a name without any of * ? [ ] \\", prefix_);
   }
   file_system_.make_directories(directory_);
+  const std::optional<detail::BundleIndex> old = detail::find_bundle_index(file_system_, prefix_);
+  if (old && !old->suffix.empty()) detail::complete_replacement(file_system_, prefix_, old->suffix);
   refuse_existing();
-  begin_shard();
+  try {
+    begin_shard();
+  } catch (...) {
+    abandon();
+    throw;
+  }
 }
 
 TRAINHOOK_DECL void BundleWriter::add(const std::string& name, const Tensor& tensor) {
@@ -151,6 +160,13 @@ TRAINHOOK_DECL std::string BundleWriter::temporary_shard(std::uint32_t shard) co
   return detail::bundle_data_path(prefix_, shard, shard + 1);
 }
 
+TRAINHOOK_DECL void BundleWriter::begin_shard() {
+  data_ = create_temporary(temporary_shard(shards_++));
+  const std::uint64_t left = options_.expected_bytes - (std::min)(options_.expected_bytes, full_bytes_);
+  const std::uint64_t here = options_.shard_bytes > 0 ? (std::min)(left, options_.shard_bytes) : left;
+  if (here > 0) data_->reserve(here);
+}
+
 TRAINHOOK_DECL void BundleWriter::finish_shard() {
   flush();
   data_->sync();
@@ -231,10 +247,12 @@ TRAINHOOK_DECL void BundleWriter::commit() {
   finish_shard();
   for (const auto& [suffix, contents] : side_files_) write_temporary(prefix_ + suffix, contents);
   write_temporary(index_path, build_index());
+  file_system_.sync_directory(directory_);
   refuse_existing();  // another process may have been faster
   if (replaces_) {
-    file_system_.remove_file(index_path);
-    file_system_.sync_directory(directory_);
+    detail::begin_replacement(file_system_, prefix_, temporary_suffix_);
+    detail::complete_replacement(file_system_, prefix_, temporary_suffix_);
+    return;
   }
   for (std::uint32_t shard = 0; shard < shards_; ++shard) {
     rename_to(detail::bundle_data_path(prefix_, shard, shards_), temporary_shard(shard));
@@ -250,8 +268,20 @@ TRAINHOOK_DECL void BundleWriter::abandon() noexcept {
   state_ = State::Abandoned;
   data_.reset();
   try {
-    for (auto path = renamed_.rbegin(); path != renamed_.rend(); ++path) file_system_.remove_file(*path);
-  } catch (...) {  // then what is left stays whole: an index whose data is gone would be worse
+    if (replaces_ && file_system_.exists(detail::replaced_index_path(prefix_, temporary_suffix_))) {
+      detail::complete_replacement(file_system_, prefix_, temporary_suffix_);
+      return;
+    }
+    const std::string index_path = detail::bundle_index_path(prefix_);
+    if (!renamed_.empty() && renamed_.back() == index_path) {
+      file_system_.rename(index_path, index_path + temporary_suffix_);
+      renamed_.pop_back();
+      file_system_.sync_directory(directory_);
+    }
+    for (const std::string& path : renamed_) file_system_.remove_file(path);
+    if (!renamed_.empty()) file_system_.sync_directory(directory_);
+  } catch (...) {  // what is left says by its names how to go on: see bundle_protocol.hpp
+    return;
   }
   for (const std::string& path : temporaries_) detail::remove_silently(file_system_, path);
 }

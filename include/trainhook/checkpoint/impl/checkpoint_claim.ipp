@@ -5,7 +5,6 @@
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 
-#include <cstddef>
 #include <utility>
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
@@ -26,6 +25,25 @@ TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(c
   return claims;
 }
 
+TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const std::string& directory) {
+  for (const std::string& prefix : found.replaced)
+    log_info("Checkpoint {} was being replaced when its writer was killed; the new one is in place now.", prefix);
+  for (const std::string& prefix : found.removed) {
+    log_info("Removed what was left of {}: its writer was killed before it was committed, or while it was removed.",
+             prefix);
+  }
+  if (found.temporaries > 0) {
+    log_info("Removed {} temporary files from {} that a writer which was killed had left.", found.temporaries,
+             directory);
+  }
+  if (found.incomplete.empty()) return;
+  log_warning(
+      "{} in {}: data without an index, such as a copy in progress leaves, the first {}. This saver did not write it "
+      "and "
+      "leaves it alone; remove it if nobody needs it",
+      found.incomplete.size(), directory, found.incomplete.front());
+}
+
 TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,
                                                                   CheckpointClaim wanted) {
   const std::string directory = plain_path(wanted.directory);
@@ -40,9 +58,7 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
   file_system.make_directories(wanted.directory);
   if (wanted.directory_lock == DirectoryLock::Auto)
     wanted.hold = std::make_unique<DirectoryHold>(file_system, wanted.directory);
-  const std::size_t left = remove_stale_temporaries(file_system, wanted.directory).size();
-  if (left > 0)
-    log_info("Removed {} temporary files from {} that a writer which was killed had left.", left, wanted.directory);
+  log_what_was_finished(finish_interrupted_saves(file_system, wanted.directory), wanted.directory);
   auto claim = std::make_shared<CheckpointClaim>(std::move(wanted));
   graph.add_to_collection(kCheckpointClaims, std::weak_ptr<CheckpointClaim>(claim));
   return claim;

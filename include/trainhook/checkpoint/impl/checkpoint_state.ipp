@@ -12,8 +12,8 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
-#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
@@ -91,6 +91,13 @@ TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, con
   return parse_message_text<CheckpointState>(text, fmt::format("state file {}", path));
 }
 
+TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::string& directory,
+                                         const std::string& listed) {
+  std::string own = join_path(directory, base_name(listed));
+  if (plain_path(own) == plain_path(listed) || !checkpoint_exists(file_system, own)) return listed;
+  return own;
+}
+
 /// As `get_checkpoint_state`, but throws a DataLossError for a file that does not parse.
 TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                                     const std::string& directory,
@@ -157,7 +164,8 @@ TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_sys
                                                             const std::string& latest_filename) {
   const std::optional<CheckpointState> state = get_checkpoint_state(file_system, directory, latest_filename);
   if (!state) return std::nullopt;
-  if (checkpoint_exists(file_system, state->model_checkpoint_path)) return state->model_checkpoint_path;
+  std::string newest = detail::own_or_listed(file_system, directory, state->model_checkpoint_path);
+  if (checkpoint_exists(file_system, newest)) return newest;
   const std::string path = join_path(directory, latest_filename);
   log_error("state file {} names checkpoint {}, which is not there", path, state->model_checkpoint_path);
   return std::nullopt;
@@ -168,13 +176,19 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_sys
   std::vector<std::pair<std::int64_t, std::string>> found;
   if (!file_system.is_directory(directory)) return {};
   for (std::string name : file_system.list_directory(directory)) {
-    if (!name.ends_with(".index")) continue;
-    name.resize(name.size() - std::string_view(".index").size());
+    if (auto replaced = detail::replaced_index(name)) {
+      name = std::move(replaced->base);
+    } else if (name.ends_with(".index")) {
+      name.resize(name.size() - std::string_view(".index").size());
+    } else {
+      continue;
+    }
     const std::optional<std::int64_t> step = step_of_checkpoint(name);
     if (step && (!basename || name.substr(0, name.rfind('-')) == *basename))
       found.emplace_back(*step, join_path(directory, name));
   }
   std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   std::vector<std::string> prefixes;
   for (auto& [step, prefix] : found) prefixes.push_back(std::move(prefix));
   return prefixes;
@@ -186,9 +200,9 @@ TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string&
   for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
     if (step_of_checkpoint(found) != step) continue;
     if (detail::plain_path(found) == detail::plain_path(prefix)) return true;
-    const std::string index = detail::bundle_index_path(prefix);
-    return file_system.exists(index) &&
-           read_file(file_system, detail::bundle_index_path(found)) == read_file(file_system, index);
+    const auto index = detail::find_bundle_index(file_system, prefix);
+    const auto own = detail::find_bundle_index(file_system, found);
+    return index && own && read_file(file_system, own->path) == read_file(file_system, index->path);
   }
   return false;
 }
@@ -205,6 +219,7 @@ TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_s
   }
   std::vector<std::string> listed = state.all_model_checkpoint_paths;
   if (!state.model_checkpoint_path.empty()) listed.push_back(state.model_checkpoint_path);
+  for (std::string& prefix : listed) prefix = detail::own_or_listed(file_system, directory, prefix);
   std::ranges::reverse(listed);
   const auto stem = [](const std::string& prefix) {
     return std::string(base_name(prefix).substr(0, base_name(prefix).rfind('-')));

@@ -7,33 +7,48 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iterator>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 
 namespace trainhook::detail {
 
 TRAINHOOK_DECL Retention::Retention(FileSystem& file_system, const std::string& save_path, std::string latest_filename,
-                                    RetentionPolicy policy)
+                                    RetentionPolicy policy, double started)
     : file_system_(&file_system),
       directory_(parent_path(save_path)),
       basename_(base_name(save_path)),
       latest_filename_(std::move(latest_filename)),
-      policy_(policy) {
-  adopt();
+      policy_(policy),
+      last_preserved_(started) {
+  adopt_listed();
+  adopt_newer();
 }
 
 TRAINHOOK_DECL void Retention::add(const std::string& prefix, double time) {
-  std::erase_if(kept_, [&](const Kept& kept) { return keeps_all() || kept.prefix == prefix; });
-  std::erase(doomed_, prefix);
+  if (keeps_all()) kept_.clear();
+  forget(base_name(prefix));
   kept_.push_back({prefix, time});
-  if (!last_preserved_) last_preserved_ = time;
-  while (!keeps_all() && kept_.size() > static_cast<std::size_t>(policy_.max_to_keep)) let_go();
+  if (last_preserved_ > time) {
+    log_warning(
+        "state file {}: its last_preserved_timestamp is {:.0f} seconds ahead of the clock, so how much time has passed "
+        "is "
+        "not known; the next checkpoint that would be removed is kept",
+        state_file(), last_preserved_ - time);
+    last_preserved_ = time;
+    clock_went_back_ = true;
+  }
+  while (!keeps_all() && kept_.size() > static_cast<std::size_t>(policy_.max_to_keep)) let_go(time);
   write_state();
   sweep();
 }
@@ -41,7 +56,13 @@ TRAINHOOK_DECL void Retention::add(const std::string& prefix, double time) {
 TRAINHOOK_DECL void Retention::replace(const std::vector<std::string>& prefixes) {
   kept_.clear();
   for (const std::string& prefix : prefixes) {
-    if (checkpoint_exists(*file_system_, prefix)) kept_.push_back({prefix, written_at(prefix)});
+    if (!is_here(prefix)) {
+      log_warning("checkpoint {} is not in {}: this saver never removes it", prefix, directory_);
+      continue;
+    }
+    if (!checkpoint_exists(*file_system_, prefix)) continue;
+    forget(base_name(prefix));
+    kept_.push_back({prefix, written_at(prefix)});
   }
 }
 
@@ -52,71 +73,134 @@ TRAINHOOK_DECL std::vector<std::string> Retention::prefixes() const {
   return prefixes;
 }
 
-TRAINHOOK_DECL double Retention::written_at(const std::string& prefix) const {
-  return file_system_->modification_time(bundle_index_path(prefix));
+TRAINHOOK_DECL bool Retention::is_here(const std::string& prefix) const {
+  return plain_path(parent_path(prefix)) == plain_path(directory_);
 }
 
-TRAINHOOK_DECL void Retention::adopt() {
+TRAINHOOK_DECL bool Retention::has_basename(const std::string& prefix) const {
+  const std::string_view base = base_name(prefix);
+  return base == basename_ || (step_of_checkpoint(base) && base.substr(0, base.rfind('-')) == basename_);
+}
+
+TRAINHOOK_DECL double Retention::written_at(const std::string& prefix) const {
+  const std::vector<double> times = get_checkpoint_mtimes(*file_system_, {prefix});
+  return times.empty() ? 0 : times.front();
+}
+
+TRAINHOOK_DECL void Retention::adopt_listed() {
   CheckpointState state;
   try {
     state = get_checkpoint_state(*file_system_, directory_, latest_filename_).value_or(CheckpointState{});
   } catch (const InvalidArgumentError& error) {
     log_warning("{}", error.what());  // the next save replaces it
   }
-  last_preserved_ = state.last_preserved_timestamp;
-  const bool stamped = state.all_model_checkpoint_timestamps.size() == state.all_model_checkpoint_paths.size();
-  for (std::size_t i = 0; i < state.all_model_checkpoint_paths.size(); ++i) {
-    const std::string& prefix = state.all_model_checkpoint_paths[i];
-    if (checkpoint_exists(*file_system_, prefix))
-      kept_.push_back({prefix, stamped ? state.all_model_checkpoint_timestamps[i] : written_at(prefix)});
+  last_preserved_ = state.last_preserved_timestamp.value_or(last_preserved_);
+  std::vector<std::string>& listed = state.all_model_checkpoint_paths;
+  const bool stamped = state.all_model_checkpoint_timestamps.size() == listed.size();
+  if (std::ranges::find(listed, state.model_checkpoint_path) == listed.end() && !state.model_checkpoint_path.empty())
+    listed.push_back(state.model_checkpoint_path);
+  std::vector<std::string> foreign;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const std::string prefix = own_or_listed(*file_system_, directory_, listed[i]);
+    if (!checkpoint_exists(*file_system_, prefix)) continue;
+    if (!is_here(prefix) || !has_basename(prefix)) {
+      foreign.push_back(prefix);
+      continue;
+    }
+    const bool has_stamp = stamped && i < state.all_model_checkpoint_timestamps.size();
+    forget(base_name(prefix));
+    kept_.push_back({prefix, has_stamp ? state.all_model_checkpoint_timestamps[i] : written_at(prefix)});
   }
-  adopt_unlisted(state.model_checkpoint_path);
+  if (foreign.empty()) return;
+  log_warning(
+      "state file {} lists {} checkpoints that are not this saver's ({} in {}), the first is {}: they are never "
+      "removed, "
+      "and the next save no longer lists them",
+      state_file(), foreign.size(), basename_, directory_, foreign.front());
 }
 
-TRAINHOOK_DECL void Retention::adopt_unlisted(const std::string& newest) {
-  const auto newest_step = step_of_checkpoint(newest);
-  if (!newest_step || preserves_some()) return;
-  std::vector<Kept> unlisted;
+TRAINHOOK_DECL void Retention::adopt_newer() {
+  if (kept_.empty()) return;
+  std::int64_t newest_step = -1;
+  double newest_time = -std::numeric_limits<double>::infinity();
+  for (const Kept& kept : kept_) {
+    newest_step = (std::max)(newest_step, step_of_checkpoint(kept.prefix).value_or(-1));
+    newest_time = (std::max)(newest_time, written_at(kept.prefix));
+  }
+  if (newest_step < 0) return;
   for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_, basename_)) {
-    const bool listed =
-        std::ranges::any_of(kept_, [&](const Kept& kept) { return base_name(kept.prefix) == base_name(prefix); });
-    if (!listed && step_of_checkpoint(prefix) < newest_step) unlisted.push_back({prefix, written_at(prefix)});
+    const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
+    if (step <= newest_step || written_at(prefix) <= newest_time) continue;
+    try {
+      const BundleReader whole(prefix, {.file_system = file_system_});
+    } catch (const Error&) { continue; }
+    log_info(
+        "Checkpoint {} is not listed in {}, but newer than all that are: its writer was killed before it could list "
+        "it. "
+        "It counts as saved.",
+        prefix, state_file());
+    kept_.push_back({prefix, written_at(prefix)});
   }
-  kept_.insert(kept_.begin(), unlisted.begin(), unlisted.end());
 }
 
-TRAINHOOK_DECL void Retention::let_go() {
+TRAINHOOK_DECL void Retention::forget(std::string_view base) {
+  const auto is_it = [&](const Kept& kept) { return base_name(kept.prefix) == base; };
+  std::erase_if(kept_, is_it);
+  std::erase_if(doomed_, is_it);
+}
+
+TRAINHOOK_DECL void Retention::let_go(double now) {
   const Kept oldest = kept_.front();
   kept_.erase(kept_.begin());
-  if (oldest.time - policy_.keep_checkpoint_every_n_hours * 3600 >= *last_preserved_) {
-    last_preserved_ = oldest.time;  // stays on disk, no longer listed
+  const double hours = policy_.keep_checkpoint_every_n_hours;
+  const bool from_the_future = oldest.time > now;
+  if (!clock_went_back_ && !from_the_future && oldest.time - hours * 3600 < last_preserved_) {
+    doomed_.push_back(oldest);
     return;
   }
-  doomed_.push_back(oldest.prefix);
+  last_preserved_ = (std::min)(oldest.time, now);
+  if (std::exchange(clock_went_back_, false) || from_the_future) {
+    log_warning("Keeps {} for ever: by the clock it, or the last one kept so, was saved in the future.", oldest.prefix);
+  } else {
+    log_info("Keeps {} for ever: keep_checkpoint_every_n_hours is {}.", oldest.prefix, hours);
+  }
 }
 
 TRAINHOOK_DECL void Retention::write_state() {
   CheckpointState state;
-  state.model_checkpoint_path = kept_.back().prefix;
-  for (const Kept& kept : kept_) {
+  const auto list = [&](const Kept& kept) {
     state.all_model_checkpoint_paths.push_back(kept.prefix);
     state.all_model_checkpoint_timestamps.push_back(kept.time);
+  };
+  for (const Kept& doomed : doomed_) {
+    if (checkpoint_exists(*file_system_, doomed.prefix)) list(doomed);
   }
+  for (const Kept& kept : kept_) list(kept);
+  state.model_checkpoint_path = kept_.back().prefix;
   state.last_preserved_timestamp = last_preserved_;
   update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_, policy_.save_relative_paths);
 }
 
 TRAINHOOK_DECL void Retention::sweep() noexcept {
-  std::erase_if(doomed_, [this](const std::string& prefix) {
+  if (doomed_.empty() && records_.empty()) return;
+  std::erase_if(doomed_, [&](const Kept& doomed) {
     try {
-      remove_checkpoint(*file_system_, prefix);
+      std::ranges::move(remove_checkpoint_files(*file_system_, doomed.prefix), std::back_inserter(records_));
+      log_info("Removed {}: max_to_keep is {}.", doomed.prefix, policy_.max_to_keep);
       return true;
     } catch (...) {
-      log_warning("the old checkpoint {} could not be removed and is tried again at the next save: {}", prefix,
+      log_warning("the old checkpoint {} could not be removed and is tried again at the next save: {}", doomed.prefix,
                   describe(std::current_exception()));
       return false;
     }
   });
+  try {
+    write_state();  // syncs the directory, as the last step of a removal needs
+    for (; !records_.empty(); records_.pop_back()) remove_if_there(*file_system_, records_.back());
+  } catch (...) {
+    log_warning("until the next save, {} lists checkpoints that were removed, or the last file of one is left: {}",
+                state_file(), describe(std::current_exception()));
+  }
 }
 
 }  // namespace trainhook::detail

@@ -6,6 +6,9 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +25,37 @@
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 
+namespace trainhook::detail {
+
+/// The first of these numbers whose exponent has all bits set, which NaN and infinity have.
+template <class Bits>
+std::optional<std::size_t> first_with_exponent(std::span<const std::byte> bytes, Bits exponent) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + at, sizeof bits);
+    if ((bits & exponent) == exponent) return at / sizeof bits;
+  }
+  return std::nullopt;
+}
+
+/// The first element that is NaN or infinite.
+TRAINHOOK_DECL std::optional<std::size_t> first_non_finite(const Tensor& tensor) {
+  constexpr std::uint32_t kFloat = 0x7f800000;
+  constexpr std::uint64_t kDouble = 0x7ff0000000000000;
+  const auto half = [](std::optional<std::size_t> place) { return place ? std::optional(*place / 2) : place; };
+  switch (tensor.dtype()) {
+    case DType::Half: return first_with_exponent(tensor.bytes(), std::uint16_t{0x7c00});
+    case DType::BFloat16: return first_with_exponent(tensor.bytes(), std::uint16_t{0x7f80});
+    case DType::Float: return first_with_exponent(tensor.bytes(), kFloat);
+    case DType::Double: return first_with_exponent(tensor.bytes(), kDouble);
+    case DType::Complex64: return half(first_with_exponent(tensor.bytes(), kFloat));
+    case DType::Complex128: return half(first_with_exponent(tensor.bytes(), kDouble));
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 TRAINHOOK_DECL Saver::Saver(SaverOptions options) : options_(std::move(options)) {
@@ -32,6 +66,14 @@ TRAINHOOK_DECL Saver::Saver(SaverOptions options) : options_(std::move(options))
                                options_.keep_checkpoint_every_n_hours);
   }
   if (options_.shard_bytes == 0) throw InvalidArgumentError("Saver: shard_bytes is 0; it must be above 0");
+  started_ = clock().wall_seconds();
+}
+
+TRAINHOOK_DECL void Saver::use(FileSystem& file_system, Clock& clock) {
+  const Clock* const before = &this->clock();
+  lent_file_system_ = &file_system;
+  lent_clock_ = &clock;
+  if (&this->clock() != before) started_ = this->clock().wall_seconds();
 }
 
 TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session) const {
@@ -47,16 +89,21 @@ TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session) const {
 TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& request) {
   if (!session.gives_saved_values()) return write(snapshot(session), request);
   std::vector<NamedTensor> entries;  // those of the session without value
-  for (const StateSpec& spec : chosen_state(session)) entries.push_back({spec.name, Tensor()});
+  std::uint64_t bytes = 0;
+  for (const StateSpec& spec : chosen_state(session)) {
+    entries.push_back({spec.name, Tensor()});
+    if (spec.shape.is_fully_known())
+      bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
+  }
   add_saveables(session.graph(), entries);
   expect_entries(entries.size());
   if (entries.empty()) return {};
   std::vector<const NamedTensor*> in_order;
   for (const NamedTensor& entry : entries) in_order.push_back(&entry);
   std::ranges::sort(in_order, {}, [](const NamedTensor* entry) -> std::string_view { return entry->name; });
-  return commit(request, [&](BundleWriter& writer) {
+  return commit(request, bytes, [&](const AddTensor& add) {
     for (const NamedTensor* entry : in_order)
-      writer.add(entry->name, entry->tensor.has_value() ? entry->tensor : session.saved_value(entry->name));
+      add(entry->name, entry->tensor.has_value() ? entry->tensor : session.saved_value(entry->name));
   });
 }
 
@@ -75,19 +122,27 @@ TRAINHOOK_DECL void Saver::expect_entries(std::size_t count) const {
 
 TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) {
   if (snapshot.entries.empty()) return {};
-  return commit(request, [&](BundleWriter& writer) {
-    for (const NamedTensor& entry : snapshot.entries) writer.add(entry.name, entry.tensor);
+  std::uint64_t bytes = 0;
+  for (const NamedTensor& entry : snapshot.entries) bytes += entry.tensor.byte_size();
+  return commit(request, bytes, [&](const AddTensor& add) {
+    for (const NamedTensor& entry : snapshot.entries) add(entry.name, entry.tensor);
   });
 }
 
-TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, FunctionRef<void(BundleWriter&)> add_entries) {
+TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_bytes,
+                                         FunctionRef<void(const AddTensor&)> add_entries) {
   check(request);
   const std::scoped_lock lock(mutex_);
   const std::string prefix = prefix_of(request);
-  BundleWriter writer(
-      prefix,
-      {.file_system = &file_system(), .overwrite = true, .shard_bytes = options_.sharded ? options_.shard_bytes : 0});
-  add_entries(writer);
+  if (request.write_state) retention(request.save_path, request.latest_filename);  // sees what there was before
+  BundleWriter writer(prefix, {.file_system = &file_system(),
+                               .overwrite = true,
+                               .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
+                               .expected_bytes = expected_bytes});
+  add_entries([&](const std::string& name, const Tensor& tensor) {
+    if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
+    writer.add(name, tensor);
+  });
   if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
   if (request.before_commit) request.before_commit();
   writer.finish();
@@ -122,10 +177,9 @@ TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::strin
                                                     const std::string& latest_filename) {
   if (prefixes.empty()) return;
   const std::string& newest = prefixes.back();
-  if (!step_of_checkpoint(newest))
-    throw InvalidArgumentError("Saver: checkpoint '{}' does not end in a step, as in run/m-100", newest);
+  const std::string save_path = step_of_checkpoint(newest) ? newest.substr(0, newest.rfind('-')) : newest;
   const std::scoped_lock lock(mutex_);
-  retention(newest.substr(0, newest.rfind('-')), latest_filename).replace(prefixes);
+  retention(save_path, latest_filename).replace(prefixes);
 }
 
 TRAINHOOK_DECL FileSystem& Saver::file_system() const {
@@ -232,6 +286,16 @@ TRAINHOOK_DECL void Saver::check(const SaveRequest& request) const {
     throw InvalidArgumentError("Saver: global_step is {}; it must not be negative", *request.global_step);
 }
 
+TRAINHOOK_DECL void Saver::expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix) {
+  const auto place = detail::first_non_finite(tensor);
+  if (!place) return;
+  throw FailedPreconditionError(
+      "checkpoint {} is not written: element {} of '{}' is NaN or infinite, and refuse_non_finite is set; go back to "
+      "an "
+      "earlier checkpoint, with a lower learning rate for example",
+      prefix, *place, name);
+}
+
 TRAINHOOK_DECL std::string Saver::prefix_of(const SaveRequest& request) const {
   if (!request.global_step) return request.save_path;
   return fmt::format("{}-{:0{}}", request.save_path, *request.global_step, options_.pad_step_number ? 8 : 1);
@@ -243,7 +307,8 @@ TRAINHOOK_DECL detail::Retention& Saver::retention(const std::string& save_path,
     retention_.emplace(file_system(), save_path, latest_filename,
                        detail::RetentionPolicy{.max_to_keep = options_.max_to_keep,
                                                .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
-                                               .save_relative_paths = options_.save_relative_paths});
+                                               .save_relative_paths = options_.save_relative_paths},
+                       started_.load());
   }
   return *retention_;
 }

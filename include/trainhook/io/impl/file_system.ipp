@@ -15,6 +15,8 @@ TRAINHOOK_DECL void WritableFile::append(std::string_view text) {
   append(std::as_bytes(std::span(text.data(), text.size())));
 }
 
+TRAINHOOK_DECL void WritableFile::reserve(std::uint64_t) {}
+
 TRAINHOOK_DECL ReadableFile::~ReadableFile() = default;
 
 TRAINHOOK_DECL FileLock::~FileLock() = default;

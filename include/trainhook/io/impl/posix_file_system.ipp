@@ -132,8 +132,22 @@ class PosixWritableFile final : public WritableFile {
     start_write_back();
   }
 
+  void reserve(std::uint64_t bytes) override {
+    expect_usable();
+#ifdef FALLOC_FL_KEEP_SIZE  // not posix_fallocate: where the file system cannot reserve, that writes zeros instead
+    if (bytes <= size_) return;
+    reserved_ = bytes;
+    const int result = retry_on_signal(
+        [&] { return ::fallocate(descriptor_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); });
+    if (result != 0 && errno_meaning(errno).code == ErrorCode::ResourceExhausted)
+      throw_errno(fmt::format("reserve {} bytes for", bytes), path_, errno);
+#endif
+  }
+
   void sync() override {
     expect_usable();
+    if (reserved_ > size_) static_cast<void>(::ftruncate(descriptor_.number(), static_cast<off_t>(size_)));
+    reserved_ = 0;
     if (const int number = sync_descriptor(descriptor_.number()); number != 0) {
       broken_ = true;
       throw_errno("sync", path_, number);
@@ -165,6 +179,7 @@ class PosixWritableFile final : public WritableFile {
   std::string path_;
   FileDescriptor descriptor_;
   std::uint64_t size_ = 0;
+  std::uint64_t reserved_ = 0;  // the disk keeps room for so many until the next sync
   [[maybe_unused]] std::uint64_t handed_over_ = 0;
   bool broken_ = false;
 };

@@ -161,6 +161,11 @@ TRAINHOOK_DECL void FaultyFileSystem::Writing::append(std::span<const std::byte>
   inner_->append(bytes);
 }
 
+TRAINHOOK_DECL void FaultyFileSystem::Writing::reserve(std::uint64_t bytes) {
+  faults_->begin(FileOperation::Reserve, path());
+  inner_->reserve(bytes);
+}
+
 TRAINHOOK_DECL void FaultyFileSystem::Writing::sync() {
   faults_->begin(FileOperation::Sync, path());
   inner_->sync();

@@ -28,6 +28,15 @@ TRAINHOOK_DECL void MemoryWritableFile::append(std::span<const std::byte> bytes)
   size_ += bytes.size();
 }
 
+TRAINHOOK_DECL void MemoryWritableFile::reserve(std::uint64_t bytes) {
+  const std::scoped_lock lock(disk_->mutex);
+  expect_usable();
+  if (bytes > size_ && bytes - size_ > disk_->capacity - (std::min)(disk_->used, disk_->capacity)) {
+    throw ResourceExhaustedError("cannot reserve {} bytes for {}: No space left on device (free space on this disk)",
+                                 bytes, path_);
+  }
+}
+
 TRAINHOOK_DECL void MemoryWritableFile::sync() {
   const std::scoped_lock lock(disk_->mutex);
   expect_usable();

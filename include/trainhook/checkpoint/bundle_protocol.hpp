@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// How the files of a checkpoint come, are replaced and go: their names, the order, what a crash leaves, who finishes.
+///
+/// `m-1` is a prefix, N a random number of the writer or removal. Every temporary name ends in `.tempstateN`, which is
+/// also TensorFlow's ending; no reader takes such a file for a part of a checkpoint (they look for `*.index`). "Sync"
+/// means the directory; each file is synced when it is written, before its name matters.
+///
+///     save, if there is no m-1.index
+///       1  write m-1.data-*.tempstateN, m-1.meta.tempstateN, then m-1.index.tempstateN; sync
+///       2  rename the data and .meta to their final names; sync
+///       3  rename the index to its final name: now the checkpoint exists; sync
+///     replacement, if there is one
+///       1  as above: the new checkpoint is complete and durable beside the old one
+///       2  rename m-1.index to m-1.index.replaced.tempstateN: now the new checkpoint counts; sync
+///       3  remove data of another number of shards, and .meta if the new one has none; sync
+///       4  rename the data; sync; rename .meta; sync; rename the index; sync
+///       5  remove m-1.index.replaced.tempstateN
+///     removal
+///       1  rename m-1.index to m-1.index.tempstateN: now the checkpoint does not exist; sync
+///       2  remove the data and .meta; sync
+///       3  remove m-1.index.tempstateN
+///
+/// What a crash leaves, and who does what with it:
+///
+///     m-1.index.replaced.tempstateN, no m-1.index     a replacement after its step 2. Readers take the new checkpoint
+///                                                     from where its files are; the next start, or the next writer of
+///                                                     the prefix, does the remaining steps.
+///     m-1.index.tempstateN, no m-1.index              a save that was not committed, or a removal: the next start
+///                                                     removes what m-1 has, and this file last.
+///     any temporary name beside m-1.index             what is left of a save or a replacement: removed by the next
+///                                                     start.
+///     m-1.data-* that none of these names             not ours (a copy in progress, say): left alone, and said.
+///
+/// "The next start" is `finish_interrupted_saves`, which whoever takes the directory's lock calls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/io/file_system.hpp>
+
+namespace trainhook::detail {
+
+/// The ending of the names of one writer's or one removal's temporary files.
+TRAINHOOK_DECL std::string bundle_temporary_suffix();
+
+/// Whether this library gave the name to a file that was to be renamed or removed: `*.tempstate<digits>` or `*.tmp<16
+/// hex digits>`.
+TRAINHOOK_DECL bool is_temporary_name(std::string_view name);
+
+/// The checkpoint that a data file belongs to: `m-1` of `m-1.data-00000-of-00001`.
+TRAINHOOK_DECL std::optional<std::string_view> base_of_data(std::string_view name);
+
+/// A temporary name taken apart: the checkpoint, and the ending of the name.
+struct TemporaryIndex {
+  std::string base{};
+  std::string suffix{};
+};
+
+/// Of `m-1.index.tempstateN`.
+TRAINHOOK_DECL std::optional<TemporaryIndex> temporary_index(std::string_view name);
+
+/// Of `m-1.index.replaced.tempstateN`.
+TRAINHOOK_DECL std::optional<TemporaryIndex> replaced_index(std::string_view name);
+
+/// The path of `m-1.index.replaced.tempstateN`.
+TRAINHOOK_DECL std::string replaced_index_path(std::string_view prefix, std::string_view suffix);
+
+/// A shard before it is renamed. The final number of shards is unknown then; a temporary name does not need it.
+TRAINHOOK_DECL std::string temporary_data_path(std::string_view prefix, std::uint32_t shard, std::string_view suffix);
+
+/// Where a checkpoint's index is.
+struct BundleIndex {
+  std::string path{};
+  std::string suffix{};  ///< of a replacement that was interrupted: its files may still have temporary names
+};
+
+/// The index that makes a checkpoint exist, also after an interrupted replacement; nothing if there is no checkpoint.
+TRAINHOOK_DECL std::optional<BundleIndex> find_bundle_index(FileSystem& file_system, const std::string& prefix);
+
+/// Step 2 of a replacement. If it throws, nothing has changed.
+TRAINHOOK_DECL void begin_replacement(FileSystem& file_system, const std::string& prefix, const std::string& suffix);
+
+/// The steps after it that are not done yet. May be called again after it threw.
+TRAINHOOK_DECL void complete_replacement(FileSystem& file_system, const std::string& prefix, const std::string& suffix);
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/checkpoint/impl/bundle_protocol.ipp>
+#endif
