@@ -204,18 +204,24 @@ TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Gra
 TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session) const {
   std::vector<StateSpec> all = session.state();
   std::vector<std::string> wanted = options_.var_list;
-  const auto has = [](const auto& list, const auto& item) { return std::ranges::find(list, item) != list.end(); };
-  for (const std::string& name : wanted) {
-    if (std::ranges::find(all, name, &StateSpec::name) == all.end())
-      throw NotFoundError("Saver: var_list names '{}', which the session does not have", name);
+  if (!wanted.empty()) {
+    std::vector<std::string_view> names;
+    for (const StateSpec& spec : all) names.push_back(spec.name);
+    std::ranges::sort(names);
+    for (const std::string& name : wanted) {
+      if (!std::ranges::binary_search(names, std::string_view(name)))
+        throw NotFoundError("Saver: var_list names '{}', which the session does not have", name);
+    }
   }
   const bool by_kind = wanted.empty();
   if (by_kind && options_.with_saveables) {
     for (const auto& item : session.graph().collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
       wanted.push_back(item.state_name);
   }
+  std::ranges::sort(wanted);
   std::erase_if(all, [&](const StateSpec& spec) {
-    return !(by_kind && has(options_.kinds, spec.kind)) && !has(wanted, spec.name);
+    const bool is_of_kind = by_kind && std::ranges::find(options_.kinds, spec.kind) != options_.kinds.end();
+    return !is_of_kind && !std::ranges::binary_search(wanted, spec.name);
   });
   return all;
 }
