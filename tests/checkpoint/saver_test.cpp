@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -376,6 +377,18 @@ TEST_F(SaverTest, TheTimeUntilOneIsKeptForEverBeginsWhenTheSaverIsMade) {
   save(lent, session, 1);
   EXPECT_EQ(get_checkpoint_state(other, "run")->last_preserved_timestamp, made + 2 * 3600)
       << "a clock that is lent counts from then on";
+}
+
+TEST_F(SaverTest, WhatAProcessSavesFirstIsNotTakenForWhatAKilledOneLeft) {
+  ScriptedSession session(script);
+  testing::LogLines log;
+  for (std::int64_t step : {1, 2, 3}) {
+    clock.advance(std::chrono::seconds(1));
+    disk.set_time(clock.wall_seconds());
+    Saver saver(on_disk());
+    save(saver, session, step);
+  }
+  EXPECT_EQ(log.take(), Prefixes{});
 }
 
 TEST_F(SaverTest, RefusesNaNAndInfinityOnRequestAndNamesThem) {

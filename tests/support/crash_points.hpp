@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <random>
+#include <string>
 #include <vector>
 
 #include <fmt/core.h>
@@ -15,51 +17,110 @@
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
-#include "reordering_disk.hpp"
-
 namespace trainhook::support {
 
-/// Which changes of names power cuts keep: all subsets of a few; of many none, all, each alone, all but each, and all
-/// until each.
-inline std::vector<std::uint64_t> kept_changes(std::size_t changes) {
-  std::vector<std::uint64_t> kept;
-  const std::uint64_t all = (std::uint64_t{1} << changes) - 1;
-  if (changes <= 5) {
-    for (std::uint64_t subset = 0; subset <= all; ++subset) kept.push_back(subset);
-    return kept;
+/// The ways in which a power cut may go, one after the other: all if they are few, otherwise the two extremes, those
+/// that differ from them in one choice, and some at random.
+class PowerCuts {
+ public:
+  /// The choices of the present way; those made first are counted.
+  [[nodiscard]] testing::MemoryFileSystem::Choose choose() {
+    counts_.clear();
+    return [this](std::size_t count) {
+      counts_.push_back(count);
+      const std::size_t at = counts_.size() - 1;
+      return at < picks_.size() && picks_[at] < count ? picks_[at] : 0;
+    };
   }
-  kept = {0, all};
-  for (std::size_t i = 0; i < changes; ++i) {
-    const std::uint64_t one = std::uint64_t{1} << i;
-    kept.insert(kept.end(), {one, all ^ one, one - 1});
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    for (const std::size_t pick : picks_) text += fmt::format(" {}", pick);
+    return text;
   }
-  return kept;
-}
+
+  /// Goes to the next way; false after the last.
+  bool next() {
+    if (ways_.empty()) plan();
+    if (++way_ >= ways_.size()) return false;
+    picks_ = ways_[way_];
+    return true;
+  }
+
+ private:
+  using Way = std::vector<std::size_t>;
+
+  void plan() {
+    ways_.push_back(Way(counts_.size(), 0));
+    std::size_t all = 1;
+    for (const std::size_t count : counts_) all = all > kMost ? all : all * count;
+    if (all <= kMost) {
+      for (std::size_t number = 1; number < all; ++number) {
+        Way way;
+        std::size_t rest = number;
+        for (const std::size_t count : counts_) {
+          way.push_back(rest % count);
+          rest /= count;
+        }
+        ways_.push_back(way);
+      }
+      return;
+    }
+    Way last;
+    for (const std::size_t count : counts_) last.push_back(count - 1);
+    ways_.push_back(last);
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      Way one(counts_.size(), 0);
+      one[i] = last[i];
+      ways_.push_back(one);
+      Way but_one = last;
+      but_one[i] = 0;
+      ways_.push_back(but_one);
+    }
+    for (std::size_t i = 0; i < kMost / 2; ++i) {
+      Way way;
+      for (const std::size_t count : counts_) way.push_back(random_() % count);
+      ways_.push_back(way);
+    }
+  }
+
+  static constexpr std::size_t kMost = 32;
+
+  std::vector<std::size_t> counts_;
+  std::vector<Way> ways_;
+  std::size_t way_ = 0;
+  Way picks_;
+  std::minstd_rand random_;
+};
 
 /// Prepares a disk with `before`, lets `life` end at its n-th operation, and hands what is left to `look`: for all n,
-/// for a kill, and for each power cut that may follow. A life ends by an exception, or goes on and gets nothing done.
+/// for a kill, and for the power cuts that may follow. A life ends by an exception, or goes on and gets nothing done.
 /// `look`'s second argument is false if the life came to its end before.
 inline void end_at_each_operation(const std::function<void(testing::MemoryFileSystem&)>& before,
                                   const std::function<void(FileSystem&, testing::MemoryFileSystem&)>& life,
                                   const std::function<void(testing::MemoryFileSystem&, bool ended)>& look) {
   for (std::uint64_t n = 1;; ++n) {
+    const auto live = [&](testing::MemoryFileSystem& disk) {
+      disk.make_directories("run");
+      before(disk);
+      disk.sync_directory("run");
+      testing::FaultyFileSystem dying(disk);
+      dying.fail_from(n);
+      try {
+        life(dying, disk);
+      } catch (const DataLossError&) {}
+      return dying.count() >= n;
+    };
+    bool ended = false;
+    PowerCuts cuts;
+    do {
+      testing::MemoryFileSystem disk;
+      ended = live(disk);
+      disk.crash(cuts.choose());
+      SCOPED_TRACE(fmt::format("the power goes at operation {}, choices{}", n, cuts.text()));
+      look(disk, ended);
+    } while (cuts.next());
     testing::MemoryFileSystem disk;
-    disk.make_directories("run");
-    before(disk);
-    ReorderingDisk reordering(disk);
-    testing::FaultyFileSystem dying(reordering);
-    dying.fail_from(n);
-    try {
-      life(dying, disk);
-    } catch (const DataLossError&) {}
-    const bool ended = dying.count() >= n;
-    for (const std::uint64_t kept : kept_changes(reordering.pending())) {
-      SCOPED_TRACE(
-          fmt::format("the power goes at operation {} and keeps {:b} of {} changes", n, kept, reordering.pending()));
-      testing::MemoryFileSystem left;
-      reordering.power_cut(kept, left);
-      look(left, ended);
-    }
+    ended = live(disk);
     SCOPED_TRACE(fmt::format("killed at operation {}", n));
     look(disk, ended);
     if (!ended) {

@@ -131,6 +131,7 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
   check(request);
   const std::scoped_lock lock(mutex_);
   const std::string prefix = prefix_of(request);
+  if (request.write_state) retention(request.save_path, request.latest_filename);  // sees what there was before
   BundleWriter writer(prefix, {.file_system = &file_system(),
                                .overwrite = true,
                                .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
