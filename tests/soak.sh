@@ -7,7 +7,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 minutes=${1:-0}
 case $minutes in *[!0-9]*) echo "soak.sh: '$minutes' is no number of minutes" >&2; exit 2 ;; esac
-"$root/.ci/packages" build
+"$root/.ci/packages" examples
 "$root/.ci/release" soak
 work=$(mktemp -d "${TRAINHOOK_SOAK_DIR:-/tmp}/trainhook-soak.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -3,6 +3,8 @@
 /// CheckpointInputPipelineHook: model and input always come back together, whatever was interrupted when.
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -384,6 +386,33 @@ TEST(CheckpointInputPipelineHook, S29_AnUnreadableInputStopsWithTheErrorAsTheMod
         }
       });
     }
+  }
+}
+
+TEST(CheckpointInputPipelineHook, S29_AnyOperationOfARestoreThatFailsOnceChangesNothing) {
+  for (std::uint64_t n = 1, operations = 1; n <= operations; ++n) {
+    support::LogLines log;
+    support::Outside outside;
+    {
+      Fed training(outside);
+      training.start_training(2);
+      training.train_steps(5);
+    }
+    testing::FaultyFileSystem disk(outside.disk);
+    Fed resumed(outside, &disk);
+    resumed.use_disk(disk);
+    resumed.add(CheckpointSaverHook(
+        {.checkpoint_dir = "run", .save_steps = 2, .saver = resumed.saver, .save_graph_def = false}));
+    resumed.add(CheckpointInputPipelineHook());
+    resumed.begin();
+    disk.reset();
+    disk.fail_at(n, ErrorCode::DataLoss);
+    resumed.restore_newest();
+    resumed.create();
+    resumed.train_steps(1);
+    operations = std::max(operations, disk.count());
+    EXPECT_EQ(resumed.latest(), 4) << disk.trace().at(n - 1);
+    EXPECT_TRUE(resumed.report.skipped.empty()) << disk.trace().at(n - 1);
   }
 }
 

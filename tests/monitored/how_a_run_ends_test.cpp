@@ -549,9 +549,9 @@ TEST(HowARunEnds, EachRowAboutASessionIsTrue) {
     SCOPED_TRACE(row[0]);
     ASSERT_EQ(row.size(), 5U);
     ASSERT_TRUE(scenarios.contains(row[0])) << "this row has no scenario";
-    for (const auto& [name, scenario] : scenarios[row[0]]) {
-      SCOPED_TRACE(name);
-      at_every_place([&](std::size_t place) { expect_ending(row, scenario, place); });
+    for (const auto& named : scenarios[row[0]]) {
+      SCOPED_TRACE(named.first);
+      at_every_place([&](std::size_t place) { expect_ending(row, named.second, place); });
     }
   }
 }

@@ -15,7 +15,7 @@ text_of() {
   done
 }
 
-for script in .ci/run .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh tests/interop/run.sh tests/kill/run.sh; do
+for script in .ci/run .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh tests/interop/run.sh tests/kill/run.sh tests/soak.sh; do
   text=$(text_of "$script")
   # shellcheck disable=SC2046  # a list of words
   installed=$(.ci/packages --list $(sed -nE '/^ *#/d; s/.*\.ci\/packages"? ([a-z ]+[a-z]).*/\1/p' "$script"))

@@ -11,7 +11,7 @@ namespace trainhook::detail {
 /// @throws UnknownError with the message of `error` and the way out.
 [[noreturn]] TRAINHOOK_DECL void throw_unreadable(const DataLossError& error);
 
-/// Calls `read`, which does nothing but one operation of a FileSystem, and once more if the device failed.
+/// Calls `read`, which takes nothing for damaged that it reads, and once more if the device failed.
 /// @throws UnknownError if it failed twice. A file that could not be read is not damaged: nothing may be skipped or
 /// replaced because of it. Other errors are passed on.
 template <class Read>

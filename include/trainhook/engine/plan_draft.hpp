@@ -83,7 +83,6 @@ class DraftWriter {
   [[nodiscard]] TRAINHOOK_DECL static SlotNeed need_of(const DraftValue& value);
   [[nodiscard]] TRAINHOOK_DECL static ValueSource source_of(const DraftValue& value);
   TRAINHOOK_DECL void finish();
-  [[nodiscard]] TRAINHOOK_DECL bool is_only_result_of(std::uint32_t root) const;
 
   /// A request for nothing but variables needs no steps at all.
   TRAINHOOK_DECL void find_plain_reads();

@@ -13,6 +13,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/engine/kernel.hpp>
+#include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/engine/plan.hpp>
 #include <trainhook/engine/plan_draft.hpp>
 #include <trainhook/engine/schedule.hpp>
@@ -53,6 +54,12 @@ class Planner {
   TRAINHOOK_DECL std::uint32_t take_value(Output input, Node& reader);
 
   TRAINHOOK_DECL void add_kernel(Node& node, const KernelDef& def);
+
+  /// The value that an initializer assigns if it depends on other variables; its nodes are planned here.
+  TRAINHOOK_DECL std::uint32_t initial_value(Node& initializer);
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t value_of_copy(Output output, Node& reader);
+  TRAINHOOK_DECL void copy_node(Node& node);
+  TRAINHOOK_DECL std::uint32_t value_or_initial(Node& variable);
   TRAINHOOK_DECL std::uint32_t variable_input(const Node& node, std::size_t i, DraftStep& draft);
   TRAINHOOK_DECL std::uint32_t output_value(Node& node, const KernelDef& def, std::size_t i, const DraftStep& draft);
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t root_of(std::uint32_t value) const noexcept;
@@ -70,6 +77,8 @@ class Planner {
   PlanDraft draft_;
   std::vector<Value>& values_ = draft_.values;
   std::unordered_map<const Node*, std::vector<std::uint32_t>> value_of_output_;
+  std::unordered_map<const Node*, std::vector<std::uint32_t>> copies_;  // for initial values
+  Scheduler* scheduler_ = nullptr;
 };
 
 }  // namespace trainhook::detail

@@ -3,7 +3,10 @@
 /// SlotPool: places for the values of a run, given out again once the value in them is dead.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
@@ -30,19 +33,17 @@ class SlotPool {
   /// The free slot whose last value was nearest in size, else a new one.
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t take(const SlotNeed& need);
 
-  void give(std::uint32_t slot, const SlotNeed& need) { free_.push_back({slot, need}); }
+  void give(std::uint32_t slot, const SlotNeed& need) { free_of(need.use)[need.size].push_back(slot); }
 
   /// How many slots a run needs.
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
  private:
-  struct Free {
-    std::uint32_t slot;
-    SlotNeed need;
-  };
-  TRAINHOOK_DECL static std::int64_t distance(std::int64_t a, std::int64_t b) noexcept;
+  using FreeSlots = std::map<std::int64_t, std::vector<std::uint32_t>>;  // by the size of their last value
 
-  std::vector<Free> free_;
+  [[nodiscard]] FreeSlots& free_of(SlotUse use) noexcept { return free_[static_cast<std::size_t>(use)]; }
+
+  std::array<FreeSlots, 4> free_;
   std::uint32_t count_ = 0;
 };
 

@@ -50,7 +50,10 @@ TRAINHOOK_DECL InputCheckpoints::Commit InputCheckpoints::take(SessionRef sessio
 }
 
 TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
-  if (taken_ == step || !is_checkpoint_of(*file_system_, restored_from, directory_, model_basename_, step)) return;
+  if (taken_ == step) return;
+  const bool is_ours = read_from_device(
+      [&] { return is_checkpoint_of(*file_system_, restored_from, directory_, model_basename_, step); });
+  if (!is_ours) return;
   const std::string prefix = prefix_of(step);
   if (read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
     saver_.restore(session, prefix);
@@ -72,7 +75,8 @@ TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t s
 
 TRAINHOOK_DECL std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session,
                                                                              std::int64_t step) const {
-  std::vector<std::string> saved = checkpoints_on_disk(*file_system_, directory_, basename_);
+  std::vector<std::string> saved =
+      read_from_device([&] { return checkpoints_on_disk(*file_system_, directory_, basename_); });
   std::ranges::reverse(saved);
   for (const std::string& prefix : saved) {
     const std::optional<std::int64_t> earlier = step_of_checkpoint(prefix);

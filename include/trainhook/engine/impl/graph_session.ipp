@@ -14,8 +14,8 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/engine/denormals.hpp>
+#include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/engine/planner.hpp>
-#include <trainhook/engine/schedule.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/session_like.hpp>

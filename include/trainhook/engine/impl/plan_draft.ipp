@@ -106,13 +106,22 @@ TRAINHOOK_DECL ValueSource DraftWriter::source_of(const DraftValue& value) {
 }
 
 TRAINHOOK_DECL void DraftWriter::finish() {
+  std::vector<std::uint32_t> times(draft_.values.size(), 0);    // that a value is a result
+  std::vector<std::uint32_t> sharers(draft_.values.size(), 0);  // results in the buffer of a value
+  for (const std::uint32_t index : draft_.results) {
+    if (index == kNoValue) continue;
+    ++times[index];
+    ++sharers[index];
+    const std::uint32_t root = draft_.values[index].root;
+    if (root != kNoValue && root != index) ++sharers[root];
+  }
   for (std::uint32_t index : draft_.results) {
     PlanResult result;
     if (index != kNoValue) {
       const DraftValue& value = draft_.values[index];
       result.source = source_of(value);
-      result.give_away = std::ranges::count(draft_.results, index) == 1;
-      if (value.root != kNoValue && draft_.values[value.root].kind == DraftKind::Owned && is_only_result_of(value.root))
+      result.give_away = times[index] == 1;
+      if (value.root != kNoValue && draft_.values[value.root].kind == DraftKind::Owned && sharers[value.root] == 1)
         result.owner = draft_.values[value.root].slot;
     }
     plan_.results.push_back(result);
@@ -128,23 +137,19 @@ TRAINHOOK_DECL void DraftWriter::finish() {
   find_plain_reads();
 }
 
-TRAINHOOK_DECL bool DraftWriter::is_only_result_of(std::uint32_t root) const {
-  return std::ranges::count_if(draft_.results, [&](std::uint32_t index) {
-           return index == root || (index != kNoValue && draft_.values[index].root == root);
-         }) == 1;
-}
-
 TRAINHOOK_DECL void DraftWriter::find_plain_reads() {
   if (!plan_.feed_keys.empty() || plan_.fetches.empty()) return;
   if (std::ranges::any_of(plan_.steps, [](const PlanStep& step) { return step.read_from == nullptr; })) return;
+  std::vector<VariableState*> read_into(draft_.values.size(), nullptr);  // by value
+  for (std::size_t at = 0; at < draft_.steps.size(); ++at)
+    read_into[draft_.steps[at].outputs.front()] = plan_.steps[at].read_from;
   std::vector<PlanResult> results = plan_.results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].source.variable != nullptr) continue;
-    const auto read = std::ranges::find_if(
-        draft_.steps, [&](const DraftStep& draft) { return draft.outputs == std::vector{draft_.results[i]}; });
-    if (read == draft_.steps.end()) return;
+    VariableState* const variable = draft_.results[i] == kNoValue ? nullptr : read_into[draft_.results[i]];
+    if (variable == nullptr) return;
     results[i] = {};
-    results[i].source.variable = plan_.steps[static_cast<std::size_t>(read - draft_.steps.begin())].read_from;
+    results[i].source.variable = variable;
   }
   plan_.results = std::move(results);
   plan_.only_reads = true;

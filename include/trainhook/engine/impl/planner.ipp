@@ -12,6 +12,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/engine/initial_values.hpp>
 
 namespace trainhook::detail {
 
@@ -23,7 +24,8 @@ TRAINHOOK_DECL Planner::Planner(const KernelTable& kernels, const FindState& sta
 
 TRAINHOOK_DECL std::unique_ptr<Plan> Planner::make() {
   add_feeds();
-  const Scheduler scheduler(kernels_, plan_->fetches, plan_->feed_keys);
+  Scheduler scheduler(kernels_, plan_->fetches, plan_->feed_keys);
+  scheduler_ = &scheduler;
   mark_values_of_writes(scheduler.order());
   for (Node* node : scheduler.order()) add_node(*node);
   add_results();
@@ -58,10 +60,16 @@ TRAINHOOK_DECL void Planner::mark_values_of_writes(const std::vector<Node*>& ord
     if (is_fed(output) || needs_no_kernel(output.node()) || !kernels_.at(output.node()).writes) return;
     value_of(output) = add_value({.kind = Kind::Borrowed, .spec = {output.dtype(), output.shape()}});
   };
-  for (const Node* node : order) {
-    const std::size_t variables = needs_no_kernel(*node) ? 0 : kernels_.at(*node).variables;
-    for (std::size_t i = variables; i < node->inputs().size(); ++i) {
-      if (value_of(node->inputs()[i]) == kNoValue) mark(node->inputs()[i]);
+  const auto mark_inputs = [&](const Node& node, std::size_t from) {
+    for (std::size_t i = from; i < node.inputs().size(); ++i) {
+      if (value_of(node.inputs()[i]) == kNoValue) mark(node.inputs()[i]);
+    }
+  };
+  for (Node* node : order) {
+    if (scheduler_->initial_values().concerns(*node)) {
+      for (const Node* copied : scheduler_->initial_values().expression(*node).copied) mark_inputs(*copied, 0);
+    } else {
+      mark_inputs(*node, needs_no_kernel(*node) ? 0 : kernels_.at(*node).variables);
     }
   }
   for (const Fetch& fetch : plan_->fetches) {
@@ -122,8 +130,13 @@ TRAINHOOK_DECL void Planner::add_kernel(Node& node, const KernelDef& def) {
     return;
   }
   DraftStep draft;
+  const bool is_initializer = scheduler_->initial_values().concerns(node);
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-    draft.inputs.push_back(i < def.variables ? variable_input(node, i, draft) : take_value(node.inputs()[i], node));
+    if (is_initializer && i == 1) {
+      draft.inputs.push_back(initial_value(node));
+    } else {
+      draft.inputs.push_back(i < def.variables ? variable_input(node, i, draft) : take_value(node.inputs()[i], node));
+    }
   }
   PlanStep step;
   step.node = &node;
@@ -141,6 +154,64 @@ TRAINHOOK_DECL void Planner::add_kernel(Node& node, const KernelDef& def) {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) draft.outputs.push_back(output_value(node, def, i, draft));
   }
   add_step(std::move(step), std::move(draft));
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::initial_value(Node& initializer) {
+  for (Node* node : scheduler_->initial_values().expression(initializer).copied) copy_node(*node);
+  return value_of_copy(initializer.inputs()[1], initializer);
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::value_of_copy(Output output, Node& reader) {
+  const bool is_copied = scheduler_->initial_values().depends(output);
+  return is_copied ? copies_.at(&output.node()).at(output.index()) : take_value(output, reader);
+}
+
+TRAINHOOK_DECL void Planner::copy_node(Node& node) {
+  std::vector<std::uint32_t> copies;
+  if (is_variable(node)) {
+    copies.push_back(value_or_initial(node));
+  } else if (forwards(node)) {
+    copies.push_back(value_of_copy(node.inputs()[0], node));
+  } else {
+    const KernelDef& def = kernels_.at(node);
+    DraftStep draft;
+    for (const Output& input : node.inputs()) draft.inputs.push_back(value_of_copy(input, node));
+    PlanStep step;
+    step.node = &node;
+    step.kernel = def.make(node);
+    step.state = def.make_state == nullptr ? nullptr : &state_of_(node, &def);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+      Value value{.kind = Kind::Owned, .spec = node.outputs()[i], .defined = position()};
+      if (def.alias && i == 0) {
+        value.kind = Kind::Borrowed;
+        value.root = root_of(draft.inputs.at(0));
+      }
+      copies.push_back(add_value(std::move(value)));
+    }
+    draft.outputs = copies;
+    add_step(std::move(step), std::move(draft));
+  }
+  copies_.emplace(&node, std::move(copies));
+}
+
+TRAINHOOK_DECL std::uint32_t Planner::value_or_initial(Node& variable) {
+  const InitialValues::Initialized& initialized = scheduler_->initial_values().initialized(variable);
+  const std::uint32_t initial = value_of_copy(initialized.initial_value, variable);
+  if (scheduler_->has(initialized.initializer.node())) return initial;  // this run gives it that value
+  const std::uint32_t handle = value_of(Output(&variable, 0));
+  const std::uint32_t chosen =
+      add_value({.kind = Kind::Borrowed, .spec = variable.outputs()[0], .defined = position()});
+  PlanStep step;
+  step.node = &variable;
+  step.may_initialize = true;
+  step.kernel = [](KernelContext& context) {
+    const Tensor& present = context.variable(0).value;
+    context.set_output(0, present.has_value() ? present : context.input(1));
+  };
+  add_step(std::move(step), {.inputs = {handle, initial},
+                             .outputs = {chosen},
+                             .locks = {static_cast<VariableState*>(values_[handle].state)}});
+  return chosen;
 }
 
 TRAINHOOK_DECL std::uint32_t Planner::variable_input(const Node& node, std::size_t i, DraftStep& draft) {

@@ -6,28 +6,16 @@
 #include <trainhook/engine/schedule.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <set>
 #include <string_view>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/graph/graph.hpp>
 
 namespace trainhook::detail {
-
-TRAINHOOK_DECL bool is_variable(const Node& node) noexcept { return node.type() == "VariableV2"; }
-
-TRAINHOOK_DECL bool is_constant(const Node& node) noexcept { return node.type() == "Const"; }
-
-TRAINHOOK_DECL bool is_placeholder(const Node& node) noexcept { return node.type() == "Placeholder"; }
-
-TRAINHOOK_DECL bool forwards(const Node& node) noexcept {
-  return node.type() == "Identity" || node.type() == "StopGradient" || node.type() == "PlaceholderWithDefault";
-}
-
-TRAINHOOK_DECL bool needs_no_kernel(const Node& node) noexcept {
-  return is_variable(node) || is_constant(node) || is_placeholder(node) || forwards(node) || node.type() == "NoOp";
-}
 
 /// A node may have been made by hand. @throws InvalidArgumentError where it lacks an input or output without which it
 /// cannot be planned; a kernel finds out about the others. `def` is null for what needs no kernel.
@@ -46,28 +34,13 @@ TRAINHOOK_DECL void expect_ports(const Node& node, const KernelDef* def) {
   }
 }
 
-TRAINHOOK_DECL bool is_fed(std::span<const Output> fed, Output output) noexcept {
-  return std::ranges::find(fed, output) != fed.end();
-}
-
-TRAINHOOK_DECL const Node* variable_named_by(const KernelTable& kernels, std::span<const Output> fed, Output output) {
-  while (!is_fed(fed, output)) {
-    const Node& node = output.node();
-    if (is_variable(node)) return &node;
-    const KernelDef* def = needs_no_kernel(node) ? nullptr : kernels.find(node.type());
-    if (def == nullptr || !def->writes || output.index() != 0) return nullptr;
-    output = node.inputs()[0];
-  }
-  return nullptr;
-}
-
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
 TRAINHOOK_DECL Scheduler::Scheduler(const KernelTable& kernels, std::span<const Fetch> fetches,
                                     std::span<const Output> fed)
-    : kernels_(kernels), fed_(fed) {
+    : kernels_(kernels), fed_(fed), initial_values_(kernels, fed) {
   if (!fetches.empty()) places_.assign(fetches[0].node().graph().size(), kAbsent);
   collect(fetches);
   connect();
@@ -94,8 +67,13 @@ TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
   while (!open.empty()) {
     Node& node = *open.back();
     open.pop_back();
-    for (const Output& input : node.inputs()) {
-      if (!detail::is_fed(fed_, input)) want(input.node());
+    if (initial_values_.concerns(node)) {
+      for (Node* needed : initial_values_.needs(node)) want(*needed);
+      want(node.inputs()[0].node());
+    } else {
+      for (const Output& input : node.inputs()) {
+        if (!detail::is_fed(fed_, input)) want(input.node());
+      }
     }
     for (const Operation& input : node.control_inputs()) want(input.node());
   }
@@ -112,71 +90,72 @@ TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
 
 TRAINHOOK_DECL void Scheduler::connect() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    const Node& node = *nodes_[i].node;
-    for (const Output& input : node.inputs()) {
-      if (!detail::is_fed(fed_, input)) link(place_of(input.node()), i);
+    Node& node = *nodes_[i].node;
+    const bool is_initializer = initial_values_.concerns(node);
+    const std::size_t variables = detail::needs_no_kernel(node) ? 0 : kernels_.at(node).variables;
+    for (std::size_t k = 0; k < node.inputs().size(); ++k) {
+      const Output& input = node.inputs()[k];
+      if (!detail::is_fed(fed_, input) && (!is_initializer || k == 0)) link(input.node(), {i, k >= variables});
     }
-    for (const Operation& input : node.control_inputs()) link(place_of(input.node()), i);
+    if (is_initializer) {
+      for (const Node* needed : initial_values_.expression(node).needed) link(*needed, {i, true});
+    }
+    for (const Operation& input : node.control_inputs()) link(input.node(), {i, false});
   }
 }
 
-TRAINHOOK_DECL void Scheduler::link(std::uint32_t from, std::uint32_t to) {
-  nodes_[from].next.push_back(to);
-  ++nodes_[to].waits;
+TRAINHOOK_DECL void Scheduler::link(const Node& from, Edge edge) {
+  nodes_[place_of(from)].next.push_back(edge);
+  ++nodes_[edge.to].waits;
 }
 
 TRAINHOOK_DECL void Scheduler::protect_reads() {
-  std::vector<bool> depends;
+  Marks depends(nodes_.size());
+  Marks read(nodes_.size());
+  std::vector<std::uint32_t> readers;
   for (std::uint32_t writer = 0; writer < nodes_.size(); ++writer) {
     if (!nodes_[writer].writes) continue;
     const Node& node = *nodes_[writer].node;
-    depends.assign(nodes_.size(), false);
-    mark_dependents(writer, depends);
+    readers.clear();
+    read.clear();
     for (std::size_t i = 0; i < kernels_.at(node).variables; ++i) {
       const Node* variable = detail::variable_named_by(kernels_, fed_, node.inputs()[i]);
-      if (variable == nullptr) continue;
-      for (std::uint32_t reader : readers_of(place_of(*variable))) {
-        if (reader == writer || depends[reader]) continue;
-        nodes_[reader].next_soft.push_back(writer);
-        ++nodes_[writer].waits_soft;
-      }
+      if (variable != nullptr) add_readers(place_of(*variable), read, readers);
+    }
+    if (readers.empty()) continue;
+    depends.clear();
+    mark_dependents(writer, std::ranges::max(readers), depends);
+    for (const std::uint32_t reader : readers) {
+      if (reader == writer || depends.has(reader)) continue;
+      nodes_[reader].next_soft.push_back(writer);
+      ++nodes_[writer].waits_soft;
     }
   }
 }
 
-TRAINHOOK_DECL void Scheduler::mark_dependents(std::uint32_t start, std::vector<bool>& marked) const {
+TRAINHOOK_DECL void Scheduler::mark_dependents(std::uint32_t start, std::uint32_t last, Marks& marks) const {
   std::vector<std::uint32_t> open{start};
   while (!open.empty()) {
     const std::uint32_t place = open.back();
     open.pop_back();
-    for (std::uint32_t next : nodes_[place].next) {
-      if (!marked[next]) {
-        marked[next] = true;
-        open.push_back(next);
-      }
+    for (const Edge& edge : nodes_[place].next) {
+      if (edge.to <= last && marks.mark(edge.to)) open.push_back(edge.to);
     }
   }
 }
 
-TRAINHOOK_DECL std::vector<std::uint32_t> Scheduler::readers_of(std::uint32_t variable) const {
-  std::set<std::uint32_t> readers;
+TRAINHOOK_DECL void Scheduler::add_readers(std::uint32_t variable, Marks& marks,
+                                           std::vector<std::uint32_t>& readers) const {
   std::vector<std::uint32_t> open{variable};
   while (!open.empty()) {
     const std::uint32_t place = open.back();
     open.pop_back();
-    for (std::uint32_t next : nodes_[place].next) {
-      if (!takes_value(*nodes_[next].node, *nodes_[place].node) || !readers.insert(next).second) continue;
-      if (shares_buffer(*nodes_[next].node)) open.push_back(next);
+    for (const Edge& edge : nodes_[place].next) {
+      if (!edge.takes_value || !marks.mark(edge.to)) continue;
+      readers.push_back(edge.to);
+      if (shares_buffer(*nodes_[edge.to].node)) open.push_back(edge.to);
     }
   }
-  return {readers.begin(), readers.end()};
-}
-
-TRAINHOOK_DECL bool Scheduler::takes_value(const Node& node, const Node& from) const {
-  const std::size_t first = detail::needs_no_kernel(node) ? 0 : kernels_.at(node).variables;
-  return std::ranges::any_of(node.inputs().subspan((std::min)(first, node.inputs().size())), [&](const Output& input) {
-    return &input.node() == &from && !detail::is_fed(fed_, input);
-  });
 }
 
 TRAINHOOK_DECL bool Scheduler::shares_buffer(const Node& node) const {
@@ -213,9 +192,9 @@ TRAINHOOK_DECL void Scheduler::sort() {
     }
     done[place] = true;
     order_.push_back(nodes_[place].node);
-    for (std::uint32_t next : nodes_[place].next) {
-      --nodes_[next].waits;
-      offer(next);
+    for (const Edge& edge : nodes_[place].next) {
+      --nodes_[edge.to].waits;
+      offer(edge.to);
     }
     for (std::uint32_t next : nodes_[place].next_soft) {
       --nodes_[next].waits_soft;

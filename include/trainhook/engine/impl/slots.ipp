@@ -5,7 +5,7 @@
 
 #include <trainhook/engine/slots.hpp>
 
-#include <cstddef>
+#include <iterator>
 #include <limits>
 
 #include <trainhook/core/dtype.hpp>
@@ -27,21 +27,15 @@ TRAINHOOK_DECL SlotNeed SlotNeed::of(const OutputSpec& spec, bool is_handle) {
 }
 
 TRAINHOOK_DECL std::uint32_t SlotPool::take(const SlotNeed& need) {
-  std::size_t best = free_.size();
-  for (std::size_t i = 0; i < free_.size(); ++i) {
-    if (free_[i].need.use != need.use) continue;
-    if (best == free_.size() || distance(free_[i].need.size, need.size) < distance(free_[best].need.size, need.size))
-      best = i;
-  }
-  if (best == free_.size()) return count_++;
-  const std::uint32_t slot = free_[best].slot;
-  free_[best] = free_.back();
-  free_.pop_back();
+  FreeSlots& free = free_of(need.use);
+  if (free.empty()) return count_++;
+  auto best = free.lower_bound(need.size);
+  if (best == free.end() || (best != free.begin() && need.size - std::prev(best)->first < best->first - need.size))
+    --best;
+  const std::uint32_t slot = best->second.back();
+  best->second.pop_back();
+  if (best->second.empty()) free.erase(best);
   return slot;
-}
-
-TRAINHOOK_DECL std::int64_t SlotPool::distance(std::int64_t a, std::int64_t b) noexcept {
-  return a > b ? a - b : b - a;
 }
 
 }  // namespace trainhook::detail

@@ -10,7 +10,9 @@
 #include <trainhook/engine/impl/denormals.ipp>
 #include <trainhook/engine/impl/eigen_session.ipp>
 #include <trainhook/engine/impl/graph_session.ipp>
+#include <trainhook/engine/impl/initial_values.ipp>
 #include <trainhook/engine/impl/kernel.ipp>
+#include <trainhook/engine/impl/node_kinds.ipp>
 #include <trainhook/engine/impl/plan.ipp>
 #include <trainhook/engine/impl/plan_draft.ipp>
 #include <trainhook/engine/impl/planner.ipp>

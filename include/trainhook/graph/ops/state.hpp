@@ -29,7 +29,8 @@ struct VariableOptions {
   std::vector<std::string> collections = {std::string(graph_keys::kGlobalVariables)};
 };
 
-/// Adds a variable with an initial value, under the current name scope.
+/// Adds a variable with an initial value, under the current name scope. The initial value may depend on other variables
+/// of the graph's collections: an initializer takes such a variable's value if it has one, or else its initial value.
 /// @throws InvalidArgumentError if the initial value is empty or its shape is not fully known. Source:
 /// `tf.compat.v1.Variable` with `use_resource=False`.
 TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_value, const VariableOptions& options = {});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
@@ -84,9 +85,11 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
 
 TRAINHOOK_DECL bool CheckpointJob::is_restored(SessionRef session) {
   const std::int64_t step = global_step(session);
-  if (!is_checkpoint_of(services_->file_system(), services_->restored_from(), options_.checkpoint_dir,
-                        options_.checkpoint_basename, step))
-    return false;
+  const bool is_ours = read_from_device([&] {
+    return is_checkpoint_of(services_->file_system(), services_->restored_from(), options_.checkpoint_dir,
+                            options_.checkpoint_basename, step);
+  });
+  if (!is_ours) return false;
   last_saved_ = step;
   timer_.update_last_triggered_step(step, services_->clock());
   return true;

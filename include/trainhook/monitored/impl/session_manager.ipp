@@ -52,7 +52,7 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
                                                                const std::string& directory) {
-  std::vector<std::string> candidates = checkpoint_candidates(file_system, directory);
+  std::vector<std::string> candidates = read_from_device([&] { return checkpoint_candidates(file_system, directory); });
   const auto conditions = graph.collection<RestoreCondition>(kRestoreConditions);
   std::erase_if(candidates, [&](const std::string& prefix) {
     return std::ranges::any_of(conditions, [&](const RestoreCondition& condition) {

@@ -95,7 +95,7 @@ TRAINHOOK_DECL std::optional<std::string> difference(const std::string& prefix,
     if (!same(tensor, found->second)) others.push_back(name);
   }
   if (others.empty()) return std::nullopt;
-  std::ranges::stable_partition(others, [](const std::string& name) { return !name.starts_with('_'); });
+  std::stable_partition(others.begin(), others.end(), [](const std::string& name) { return !name.starts_with('_'); });
   std::string rest;
   for (const std::string& name : std::span(others).subspan(1)) rest += fmt::format(", and so does '{}'", name);
   return fmt::format("'{}' in {} differs: {} instead of {}{}", others[0], prefix, mine.at(others[0]),

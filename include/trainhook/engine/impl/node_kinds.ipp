@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of node_kinds.hpp.
+#pragma once
+
+#include <trainhook/engine/node_kinds.hpp>
+
+#include <algorithm>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL bool is_variable(const Node& node) noexcept { return node.type() == "VariableV2"; }
+
+TRAINHOOK_DECL bool is_constant(const Node& node) noexcept { return node.type() == "Const"; }
+
+TRAINHOOK_DECL bool is_placeholder(const Node& node) noexcept { return node.type() == "Placeholder"; }
+
+TRAINHOOK_DECL bool forwards(const Node& node) noexcept {
+  return node.type() == "Identity" || node.type() == "StopGradient" || node.type() == "PlaceholderWithDefault";
+}
+
+TRAINHOOK_DECL bool needs_no_kernel(const Node& node) noexcept {
+  return is_variable(node) || is_constant(node) || is_placeholder(node) || forwards(node) || node.type() == "NoOp";
+}
+
+TRAINHOOK_DECL bool is_fed(std::span<const Output> fed, Output output) noexcept {
+  return std::ranges::find(fed, output) != fed.end();
+}
+
+TRAINHOOK_DECL const Node* variable_named_by(const KernelTable& kernels, std::span<const Output> fed, Output output) {
+  while (!is_fed(fed, output)) {
+    const Node& node = output.node();
+    if (is_variable(node)) return &node;
+    const KernelDef* def = needs_no_kernel(node) ? nullptr : kernels.find(node.type());
+    if (def == nullptr || !def->writes || output.index() != 0) return nullptr;
+    output = node.inputs()[0];
+  }
+  return nullptr;
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What grows with the number of variables or nodes: saving and restoring models of many small variables, and the first
+/// run of a wide graph. Each at 5,000, 20,000 and 100,000.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/state.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+#include "record.hpp"
+
+namespace th = trainhook;
+
+namespace {
+
+constexpr std::array kCounts{5'000, 20'000, 100'000};
+
+/// Reports milliseconds at each count, of which 100,000 may take 300 ms and fewer as much less, and by which factor
+/// the time grows at most if the count doubles. `millis(count)` measures once.
+template <class Millis>
+void report(const std::string& name, Millis millis) {
+  std::array<double, kCounts.size()> medians{};
+  for (std::size_t i = 0; i < kCounts.size(); ++i) {
+    std::vector<double> figures;
+    for (int round = 0; round < 5; ++round) figures.push_back(millis(kCounts[i]));
+    medians[i] = th::bench::median(figures);
+    th::bench::report({.name = name + "_" + std::to_string(kCounts[i] / 1000) + "k",
+                       .ours = medians[i],
+                       .peer = 300.0 * kCounts[i] / 100'000,
+                       .peer_name = "budget",
+                       .unit = "ms",
+                       .goal = 1});
+  }
+  double growth = 0;
+  for (std::size_t i = 1; i < kCounts.size(); ++i) {
+    const double doublings = std::log2(static_cast<double>(kCounts[i]) / kCounts[i - 1]);
+    growth = std::max(growth, std::pow(medians[i] / medians[i - 1], 1 / doublings));
+  }
+  th::bench::report({.name = name + "_growth",
+                     .ours = growth,
+                     .peer = 1,
+                     .peer_name = "constant",
+                     .unit = "x at twice",
+                     .goal = 2.3});
+}
+
+std::string name_of(int i) { return "model/layer" + std::to_string(100'000 + i) + "/kernel"; }
+
+template <class Work>
+double millis(Work&& work) {
+  return 1e3 * th::bench::seconds(std::forward<Work>(work));
+}
+
+/// A loop with that many variables of 8 numbers, and a saver whose files are in memory.
+struct Loop {
+  explicit Loop(int count) : values(static_cast<std::size_t>(count), {1, 2, 3, 4, 5, 6, 7, 8}) {
+    for (int i = 0; i < count; ++i) session.variable(name_of(i), values[static_cast<std::size_t>(i)]);
+  }
+
+  std::vector<std::array<float, 8>> values;
+  th::testing::MemoryFileSystem files;
+  th::LoopSession session;
+  th::Saver saver{{.file_system = &files}};
+};
+
+double loop_save(int count) {
+  Loop loop(count);
+  return millis([&] { loop.saver.save(loop.session, {.save_path = "run/model.ckpt"}); });
+}
+
+double loop_restore(int count) {
+  Loop loop(count);
+  loop.saver.save(loop.session, {.save_path = "run/model.ckpt"});
+  return millis([&] { loop.saver.restore(loop.session, "run/model.ckpt"); });
+}
+
+double graph_restore(int count) {
+  Loop loop(count);
+  loop.saver.save(loop.session, {.save_path = "run/model.ckpt"});
+  th::Graph graph;
+  const th::Output zeros = th::zeros(graph, {8});
+  for (int i = 0; i < count; ++i) th::make_variable(name_of(i), zeros);
+  th::EigenSession session(graph);
+  return millis([&] { loop.saver.restore(session, "run/model.ckpt"); });
+}
+
+/// A variable, that many nodes that take its value, their sum, and an update of the variable.
+double plan_wide(int count) {
+  th::Graph graph;
+  const th::Variable x = th::make_variable("x", th::constant(graph, th::Tensor(1.0F)));
+  std::vector<th::Output> layer;
+  for (int i = 0; i < count; ++i) layer.push_back(th::negative(x));
+  const th::Output update = th::assign_add(x, th::add_n(layer));
+  th::EigenSession session(graph);
+  session.run(x.initializer);
+  return millis([&] { session.run(update); });
+}
+
+/// That many variables, initialized, then each of them updated.
+double plan_wide_variables(int count) {
+  th::Graph graph;
+  const th::Output zero = th::constant(graph, th::Tensor(0.0F));
+  std::vector<th::Output> values;
+  std::vector<th::Variable> variables;
+  std::vector<th::Operation> initializers, updates;
+  for (int i = 0; i < count / 2; ++i) {
+    variables.push_back(th::make_variable(name_of(i), zero));
+    values.push_back(variables.back());
+    initializers.push_back(variables.back().initializer);
+  }
+  const th::Output sum = th::add_n(values);
+  for (const th::Variable& variable : variables) updates.push_back(th::assign_add(variable, sum).operation());
+  const th::Operation initialize = th::group(graph, initializers);
+  const th::Operation update = th::group(graph, updates);
+  th::EigenSession session(graph);
+  return millis([&] {
+    session.run(initialize);
+    session.run(update);
+  });
+}
+
+}  // namespace
+
+int main() {
+  report("loop_save_many", loop_save);
+  report("loop_restore_many", loop_restore);
+  report("graph_restore_many", graph_restore);
+  report("plan_wide", plan_wide);
+  report("plan_wide_variables", plan_wide_variables);
+}
