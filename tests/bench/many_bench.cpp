@@ -99,13 +99,24 @@ double graph_restore(int count) {
   return millis([&] { loop.saver.restore(session, "run/model.ckpt"); });
 }
 
+/// The sum of any number of values; a node takes at most 65,535.
+th::Output sum_of(const std::vector<th::Output>& values) {
+  constexpr std::size_t kAtOnce = 1'000;
+  std::vector<th::Output> sums;
+  for (std::size_t i = 0; i < values.size(); i += kAtOnce) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(i);
+    sums.push_back(th::add_n({first, first + static_cast<std::ptrdiff_t>(std::min(kAtOnce, values.size() - i))}));
+  }
+  return th::add_n(sums);
+}
+
 /// A variable, that many nodes that take its value, their sum, and an update of the variable.
 double plan_wide(int count) {
   th::Graph graph;
   const th::Variable x = th::make_variable("x", th::constant(graph, th::Tensor(1.0F)));
   std::vector<th::Output> layer;
   for (int i = 0; i < count; ++i) layer.push_back(th::negative(x));
-  const th::Output update = th::assign_add(x, th::add_n(layer));
+  const th::Output update = th::assign_add(x, sum_of(layer));
   th::EigenSession session(graph);
   session.run(x.initializer);
   return millis([&] { session.run(update); });
@@ -123,7 +134,7 @@ double plan_wide_variables(int count) {
     values.push_back(variables.back());
     initializers.push_back(variables.back().initializer);
   }
-  const th::Output sum = th::add_n(values);
+  const th::Output sum = sum_of(values);
   for (const th::Variable& variable : variables) updates.push_back(th::assign_add(variable, sum).operation());
   const th::Operation initialize = th::group(graph, initializers);
   const th::Operation update = th::group(graph, updates);

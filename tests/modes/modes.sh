@@ -29,6 +29,16 @@ test_lists() {
   done
 }
 
+# Each op's object is in the table of its family, where imported graphs find it; builders do without the table.
+test_ops() {
+  local file defined listed
+  for file in "$root"/include/trainhook/graph/ops/impl/*.ipp; do
+    defined=$(sed -n 's/^inline constexpr OpDef \(k[A-Za-z0-9]*Op\){.*/\1/p' "$file" | sort)
+    listed=$({ grep -o '&k[A-Za-z0-9]*Op\b' "$file" || true; } | tr -d '&' | sort)
+    diff <(echo "$defined") <(echo "$listed") || fail "the table of $file differs (< there is such an op, > it is listed)"
+  done
+}
+
 # mixing <library> <version>: the linker refuses a program with files of both modes, or of two forms of the standard library.
 test_mixing() {
   local library=$1 symbol=trainhook_$2_mixes_with_header_only_files debug=trainhook_$2_debug_mode_mixes_with_header_only_files

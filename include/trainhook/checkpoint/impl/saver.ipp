@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -95,12 +96,14 @@ TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& re
       bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
   }
   add_saveables(session.graph(), entries);
-  std::ranges::sort(entries, {}, &NamedTensor::name);
   expect_entries(entries.size());
   if (entries.empty()) return {};
+  std::vector<const NamedTensor*> in_order;
+  for (const NamedTensor& entry : entries) in_order.push_back(&entry);
+  std::ranges::sort(in_order, {}, [](const NamedTensor* entry) -> std::string_view { return entry->name; });
   return commit(request, bytes, [&](const AddTensor& add) {
-    for (const NamedTensor& entry : entries)
-      add(entry.name, entry.tensor.has_value() ? entry.tensor : session.saved_value(entry.name));
+    for (const NamedTensor* entry : in_order)
+      add(entry->name, entry->tensor.has_value() ? entry->tensor : session.saved_value(entry->name));
   });
 }
 
@@ -131,19 +134,24 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
   check(request);
   const std::scoped_lock lock(mutex_);
   const std::string prefix = prefix_of(request);
-  if (request.write_state) retention(request.save_path, request.latest_filename);  // sees what there was before
-  BundleWriter writer(prefix, {.file_system = &file_system(),
-                               .overwrite = true,
-                               .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
-                               .expected_bytes = expected_bytes});
-  add_entries([&](const std::string& name, const Tensor& tensor) {
-    if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
-    writer.add(name, tensor);
-  });
-  if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
-  if (request.before_commit) request.before_commit();
-  writer.finish();
-  if (request.write_state) retention(request.save_path, request.latest_filename).add(prefix, clock().wall_seconds());
+  if (request.write_state) retention(request.save_path, request.latest_filename).begin(prefix);
+  try {
+    BundleWriter writer(prefix, {.file_system = &file_system(),
+                                 .overwrite = true,
+                                 .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
+                                 .expected_bytes = expected_bytes});
+    add_entries([&](const std::string& name, const Tensor& tensor) {
+      if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
+      writer.add(name, tensor);
+    });
+    if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
+    if (request.before_commit) request.before_commit();
+    writer.finish();
+  } catch (...) {
+    if (request.write_state) retention_->abandon(prefix);
+    throw;
+  }
+  if (request.write_state) retention_->add(prefix, clock().wall_seconds());
   return prefix;
 }
 
@@ -201,18 +209,24 @@ TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Gra
 TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session) const {
   std::vector<StateSpec> all = session.state();
   std::vector<std::string> wanted = options_.var_list;
-  const auto has = [](const auto& list, const auto& item) { return std::ranges::find(list, item) != list.end(); };
-  for (const std::string& name : wanted) {
-    if (std::ranges::find(all, name, &StateSpec::name) == all.end())
-      throw NotFoundError("Saver: var_list names '{}', which the session does not have", name);
+  if (!wanted.empty()) {
+    std::vector<std::string_view> names;
+    for (const StateSpec& spec : all) names.push_back(spec.name);
+    std::ranges::sort(names);
+    for (const std::string& name : wanted) {
+      if (!std::ranges::binary_search(names, std::string_view(name)))
+        throw NotFoundError("Saver: var_list names '{}', which the session does not have", name);
+    }
   }
   const bool by_kind = wanted.empty();
   if (by_kind && options_.with_saveables) {
     for (const auto& item : session.graph().collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
       wanted.push_back(item.state_name);
   }
+  std::ranges::sort(wanted);
   std::erase_if(all, [&](const StateSpec& spec) {
-    return !(by_kind && has(options_.kinds, spec.kind)) && !has(wanted, spec.name);
+    const bool is_of_kind = by_kind && std::ranges::find(options_.kinds, spec.kind) != options_.kinds.end();
+    return !is_of_kind && !std::ranges::binary_search(wanted, spec.name);
   });
   return all;
 }

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <unordered_set>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -65,7 +65,8 @@ TRAINHOOK_DECL void GraphSession::load(std::span<const NamedTensor> entries) {
   discover();
   std::vector<std::function<void()>> commits;
   commits.reserve(entries.size());
-  std::set<std::string_view> seen;
+  std::unordered_set<std::string_view> seen;
+  seen.reserve(entries.size());
   for (const NamedTensor& entry : entries) {
     if (!seen.insert(entry.name).second) throw InvalidArgumentError("'{}' is given twice", entry.name);
     commits.push_back(named_state(entry.name).prepare_load(entry.tensor));

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <set>
+#include <unordered_set>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
@@ -73,7 +73,8 @@ TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) const {
 TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
   std::vector<Change> changes;
   std::vector<Change> sure;
-  std::set<std::string_view> seen;
+  std::unordered_set<std::string_view> seen;
+  seen.reserve(entries.size());
   for (const NamedTensor& entry : entries) {
     if (!seen.insert(entry.name).second) throw InvalidArgumentError("'{}' is given twice", entry.name);
     VariableBinding* variable = find_variable(entry.name);
