@@ -98,6 +98,8 @@ TEST(BundleProtocol, KnowsItsOwnNames) {
   EXPECT_FALSE(temporary_index(".index" + suffix));
   EXPECT_EQ(replaced_index(detail::replaced_index_path("m-1", suffix))->base, "m-1");
   EXPECT_FALSE(replaced_index("m-1.index" + suffix));
+  EXPECT_EQ(detail::unlisted_index(detail::unlisted_index_path("m-1", suffix))->base, "m-1");
+  EXPECT_TRUE(is_temporary_name(detail::unlisted_index_path("m-1", suffix)));
   EXPECT_EQ(base_of_data("a.data-b.data-00000-of-00001"), "a.data-b");
   for (const char* name : {"m.data-", "m.data-0-of-", "m.data-x-of-1", "m.index", "m.data-0-of-1.tempstate5"})
     EXPECT_FALSE(base_of_data(name)) << name;

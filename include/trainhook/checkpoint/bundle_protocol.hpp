@@ -20,6 +20,9 @@
 ///       1  rename m-1.index to m-1.index.tempstateN: now the checkpoint does not exist; sync
 ///       2  remove the data and .meta; sync
 ///       3  remove m-1.index.tempstateN
+///     a saver's first checkpoint, if the state file lists none of its own
+///       before the save: make m-1.index.unlisted.tempstateN
+///       when the state file lists m-1: remove it
 ///
 /// What a crash leaves, and who does what with it:
 ///
@@ -28,7 +31,9 @@
 ///                                                     the prefix, does the remaining steps.
 ///     m-1.index.tempstateN, no m-1.index              a save that was not committed, or a removal: the next start
 ///                                                     removes what m-1 has, and this file last.
-///     any temporary name beside m-1.index             what is left of a save or a replacement: removed by the next
+///     m-1.index.unlisted.tempstateN beside m-1.index  a saver wrote m-1 and had no time to list it: the next saver in
+///                                                     the directory counts m-1 as its own, and removes this file.
+///     any other temporary name beside m-1.index       what is left of a save or a replacement: removed by the next
 ///                                                     start.
 ///     m-1.data-* that none of these names             not ours (a copy in progress, say): left alone, and said.
 ///
@@ -66,6 +71,12 @@ TRAINHOOK_DECL std::optional<TemporaryIndex> temporary_index(std::string_view na
 
 /// Of `m-1.index.replaced.tempstateN`.
 TRAINHOOK_DECL std::optional<TemporaryIndex> replaced_index(std::string_view name);
+
+/// Of `m-1.index.unlisted.tempstateN`.
+TRAINHOOK_DECL std::optional<TemporaryIndex> unlisted_index(std::string_view name);
+
+/// The path of `m-1.index.unlisted.tempstateN`.
+TRAINHOOK_DECL std::string unlisted_index_path(std::string_view prefix, std::string_view suffix);
 
 /// The path of `m-1.index.replaced.tempstateN`.
 TRAINHOOK_DECL std::string replaced_index_path(std::string_view prefix, std::string_view suffix);

@@ -12,7 +12,8 @@ enum class DirectoryLock {
   /// that process lives; that of another machine holds until it has not been refreshed for three minutes, by the file
   /// system's clock. Then it is taken over, and the former holder saves nothing more.
   Auto,
-  None,  ///< does not lock it: you see to it that no other process saves there
+  /// Does not lock it: you see to it that no other process saves there. If one does, checkpoints of both may be lost.
+  None,
 };
 
 }  // namespace trainhook

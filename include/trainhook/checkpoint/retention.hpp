@@ -21,11 +21,12 @@ struct RetentionPolicy {
 };
 
 /// Keeps the list of one directory's checkpoints of one basename, and removes those that are too many. It removes only
-/// what a saver wrote there: checkpoints of the directory and basename that the directory's state file lists, and an
-/// unlisted one that is whole and newer, by step and by file time, than all that are listed (its writer was killed
-/// before it wrote the state file). Whatever else is there or listed, it leaves alone and never lists: what was kept
-/// for ever, copies made by hand, other directories' checkpoints. A checkpoint stays listed until it is removed, and
-/// what cannot be removed is tried again at the next save. Each removal is logged with its reason.
+/// what a saver wrote there: checkpoints of the directory and basename that the directory's state file lists, and one
+/// whose writer was killed before it could list it: it is whole and newer, by step and by file time, than all that are
+/// listed, or, if none is listed, a file says so (see bundle_protocol.hpp). Whatever else is there or listed, it leaves
+/// alone and never lists: what was kept for ever, copies made by hand, other directories' checkpoints. A checkpoint
+/// stays listed until it is removed, and what cannot be removed is tried again at the next save. Each removal is logged
+/// with its reason.
 class Retention {
  public:
   /// `save_path` is a prefix without step: `run/model.ckpt`. `started`, in seconds since 1970, is when the time until
@@ -35,6 +36,12 @@ class Retention {
 
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] std::string state_file() const { return join_path(directory_, latest_filename_); }
+
+  /// Call it before `prefix` is written, so that it is known who did it if the process is killed before `add`.
+  TRAINHOOK_DECL void begin(const std::string& prefix);
+
+  /// Takes `begin` back: `prefix` could not be written.
+  TRAINHOOK_DECL void abandon(const std::string& prefix) noexcept;
 
   /// Counts `prefix`, just committed at `time` (seconds since 1970), as the newest: first the state file says so, then
   /// what is too much goes, then the state file no longer lists that.
@@ -50,6 +57,7 @@ class Retention {
   struct Kept {
     std::string prefix;
     double time;
+    bool has_stamp = true;  // false: the time is that of its file
   };
 
   [[nodiscard]] bool keeps_all() const noexcept { return policy_.max_to_keep == 0; }
@@ -59,7 +67,9 @@ class Retention {
   TRAINHOOK_DECL void adopt_listed();
 
   // What a writer that was killed had committed, but not listed.
+  TRAINHOOK_DECL void adopt_recorded();
   TRAINHOOK_DECL void adopt_newer();
+  TRAINHOOK_DECL void adopt_unlisted(const std::string& prefix);
 
   TRAINHOOK_DECL void forget(std::string_view base);
   TRAINHOOK_DECL void let_go(double now);
@@ -73,7 +83,7 @@ class Retention {
   RetentionPolicy policy_;
   std::vector<Kept> kept_;
   std::vector<Kept> doomed_;          // listed until their index is gone
-  std::vector<std::string> records_;  // of removals, to be removed after the directory is synced
+  std::vector<std::string> records_;  // of removals and of begun saves: to be removed when the state file is written
   double last_preserved_;
   bool clock_went_back_ = false;
 };

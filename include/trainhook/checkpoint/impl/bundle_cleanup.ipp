@@ -76,6 +76,8 @@ class SaveFinisher {
     for (const bool records : {false, true}) {  // what names the rest goes last
       if (records && !found_.removed.empty()) attempt(directory_, [&] { file_system_.sync_directory(directory_); });
       for (const std::string& name : names) {
+        const auto unlisted = unlisted_index(name);
+        if (unlisted && std::ranges::binary_search(names, bundle_index_path(unlisted->base))) continue;
         if (is_temporary_name(name) && temporary_index(name).has_value() == records) remove_temporary(name);
       }
     }

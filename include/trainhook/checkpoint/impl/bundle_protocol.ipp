@@ -21,6 +21,7 @@ namespace trainhook::detail {
 
 inline constexpr std::string_view kTemporaryEnding = ".tempstate";
 inline constexpr std::string_view kReplaced = ".replaced";
+inline constexpr std::string_view kUnlisted = ".unlisted";
 
 TRAINHOOK_DECL bool all_of_set(std::string_view text, std::string_view set) {
   return !text.empty() && text.find_first_not_of(set) == std::string_view::npos;
@@ -69,6 +70,14 @@ TRAINHOOK_DECL std::optional<TemporaryIndex> replaced_index(std::string_view nam
 
 TRAINHOOK_DECL std::string replaced_index_path(std::string_view prefix, std::string_view suffix) {
   return bundle_index_path(prefix).append(kReplaced).append(suffix);
+}
+
+TRAINHOOK_DECL std::optional<TemporaryIndex> unlisted_index(std::string_view name) {
+  return temporary_of(name, bundle_index_path("").append(kUnlisted));
+}
+
+TRAINHOOK_DECL std::string unlisted_index_path(std::string_view prefix, std::string_view suffix) {
+  return bundle_index_path(prefix).append(kUnlisted).append(suffix);
 }
 
 TRAINHOOK_DECL std::string temporary_data_path(std::string_view prefix, std::uint32_t shard, std::string_view suffix) {
@@ -128,7 +137,7 @@ TRAINHOOK_DECL void rename_side_files(FileSystem& file_system, const std::string
   for (const std::string& name : file_system.list_directory(directory)) {
     if (!name.starts_with(beginning) || !name.ends_with(suffix)) continue;
     const std::string final_name = name.substr(0, name.size() - suffix.size());
-    if (base_of_data(final_name) || temporary_index(name) || replaced_index(name)) continue;
+    if (base_of_data(final_name) || temporary_index(name) || replaced_index(name) || unlisted_index(name)) continue;
     file_system.rename(join_path(directory, name), join_path(directory, final_name));
     renamed = true;
   }

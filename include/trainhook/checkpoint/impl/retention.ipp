@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
@@ -32,12 +33,37 @@ TRAINHOOK_DECL Retention::Retention(FileSystem& file_system, const std::string& 
       policy_(policy),
       last_preserved_(started) {
   adopt_listed();
+  adopt_recorded();
   adopt_newer();
+}
+
+TRAINHOOK_DECL void Retention::begin(const std::string& prefix) {
+  if (!kept_.empty()) return;
+  file_system_->make_directories(directory_);
+  const std::string record = unlisted_index_path(prefix, bundle_temporary_suffix());
+  file_system_->create_writable(record, WriteMode::Exclusive)->close();
+  records_.push_back(record);
+}
+
+TRAINHOOK_DECL void Retention::abandon(const std::string& prefix) noexcept {
+  try {
+    if (checkpoint_exists(*file_system_, prefix)) return;
+    const std::string beginning = unlisted_index_path(prefix, "");
+    std::erase_if(records_, [&](const std::string& record) {
+      if (!record.starts_with(beginning)) return false;
+      remove_if_there(*file_system_, record);
+      return true;
+    });
+  } catch (...) {  // the next start removes it
+  }
 }
 
 TRAINHOOK_DECL void Retention::add(const std::string& prefix, double time) {
   if (keeps_all()) kept_.clear();
   forget(base_name(prefix));
+  for (Kept& kept : kept_) {
+    if (!kept.has_stamp) kept.time = (std::min)(kept.time, time);  // a file system's clock may be ahead
+  }
   kept_.push_back({prefix, time});
   if (last_preserved_ > time) {
     log_warning(
@@ -62,7 +88,7 @@ TRAINHOOK_DECL void Retention::replace(const std::vector<std::string>& prefixes)
     }
     if (!checkpoint_exists(*file_system_, prefix)) continue;
     forget(base_name(prefix));
-    kept_.push_back({prefix, written_at(prefix)});
+    kept_.push_back({prefix, written_at(prefix), false});
   }
 }
 
@@ -109,7 +135,7 @@ TRAINHOOK_DECL void Retention::adopt_listed() {
     }
     const bool has_stamp = stamped && i < state.all_model_checkpoint_timestamps.size();
     forget(base_name(prefix));
-    kept_.push_back({prefix, has_stamp ? state.all_model_checkpoint_timestamps[i] : written_at(prefix)});
+    kept_.push_back({prefix, has_stamp ? state.all_model_checkpoint_timestamps[i] : written_at(prefix), has_stamp});
   }
   if (foreign.empty()) return;
   log_warning(
@@ -119,8 +145,21 @@ TRAINHOOK_DECL void Retention::adopt_listed() {
       state_file(), foreign.size(), basename_, directory_, foreign.front());
 }
 
+TRAINHOOK_DECL void Retention::adopt_recorded() {
+  if (!file_system_->is_directory(directory_)) return;
+  const std::vector<Kept> listed = kept_;
+  for (const std::string& name : file_system_->list_directory(directory_)) {
+    const std::optional<TemporaryIndex> record = unlisted_index(name);
+    if (!record || !has_basename(record->base)) continue;
+    const std::string prefix = join_path(directory_, record->base);
+    records_.push_back(join_path(directory_, name));
+    const bool is_listed =
+        std::ranges::any_of(listed, [&](const Kept& kept) { return base_name(kept.prefix) == record->base; });
+    if (!is_listed) adopt_unlisted(prefix);
+  }
+}
+
 TRAINHOOK_DECL void Retention::adopt_newer() {
-  if (kept_.empty()) return;
   std::int64_t newest_step = -1;
   double newest_time = -std::numeric_limits<double>::infinity();
   for (const Kept& kept : kept_) {
@@ -129,18 +168,20 @@ TRAINHOOK_DECL void Retention::adopt_newer() {
   }
   if (newest_step < 0) return;
   for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_, basename_)) {
-    const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
-    if (step <= newest_step || written_at(prefix) <= newest_time) continue;
-    try {
-      const BundleReader whole(prefix, {.file_system = file_system_});
-    } catch (const Error&) { continue; }
-    log_info(
-        "Checkpoint {} is not listed in {}, but newer than all that are: its writer was killed before it could list "
-        "it. "
-        "It counts as saved.",
-        prefix, state_file());
-    kept_.push_back({prefix, written_at(prefix)});
+    if (step_of_checkpoint(prefix) > newest_step && written_at(prefix) > newest_time) adopt_unlisted(prefix);
   }
+}
+
+TRAINHOOK_DECL void Retention::adopt_unlisted(const std::string& prefix) {
+  try {
+    const BundleReader whole(prefix, {.file_system = file_system_});
+  } catch (const Error&) { return; }
+  log_info(
+      "Checkpoint {} is not listed in {}: its writer was killed before it could list it. It counts as saved from now "
+      "on.",
+      prefix, state_file());
+  forget(base_name(prefix));
+  kept_.push_back({prefix, written_at(prefix), false});
 }
 
 TRAINHOOK_DECL void Retention::forget(std::string_view base) {

@@ -134,19 +134,24 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
   check(request);
   const std::scoped_lock lock(mutex_);
   const std::string prefix = prefix_of(request);
-  if (request.write_state) retention(request.save_path, request.latest_filename);  // sees what there was before
-  BundleWriter writer(prefix, {.file_system = &file_system(),
-                               .overwrite = true,
-                               .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
-                               .expected_bytes = expected_bytes});
-  add_entries([&](const std::string& name, const Tensor& tensor) {
-    if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
-    writer.add(name, tensor);
-  });
-  if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
-  if (request.before_commit) request.before_commit();
-  writer.finish();
-  if (request.write_state) retention(request.save_path, request.latest_filename).add(prefix, clock().wall_seconds());
+  if (request.write_state) retention(request.save_path, request.latest_filename).begin(prefix);
+  try {
+    BundleWriter writer(prefix, {.file_system = &file_system(),
+                                 .overwrite = true,
+                                 .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
+                                 .expected_bytes = expected_bytes});
+    add_entries([&](const std::string& name, const Tensor& tensor) {
+      if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
+      writer.add(name, tensor);
+    });
+    if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
+    if (request.before_commit) request.before_commit();
+    writer.finish();
+  } catch (...) {
+    if (request.write_state) retention_->abandon(prefix);
+    throw;
+  }
+  if (request.write_state) retention_->add(prefix, clock().wall_seconds());
   return prefix;
 }
 

@@ -2,7 +2,7 @@
 /// @file
 /// The two tables in the docstring of SessionRunHook, read from there: each row has scenarios, and each scenario is
 /// tried with the first, the middle and the last of three hooks. Whole traces are compared with what the row says.
-#include <trainhook/session/session_run_hook.hpp>
+#include <trainhook/monitored/session_lifecycle.hpp>
 
 #include <algorithm>
 #include <cstddef>
