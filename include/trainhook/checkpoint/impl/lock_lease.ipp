@@ -104,8 +104,7 @@ TRAINHOOK_DECL void LockLease::confirm() {
     }
     log_warning(
         "the lease {} was removed and is made again; leave it there, it keeps other processes from saving into the "
-        "same "
-        "directory",
+        "same directory",
         path_);
     return;
   }

@@ -68,8 +68,7 @@ TRAINHOOK_DECL void Retention::add(const std::string& prefix, double time) {
   if (last_preserved_ > time) {
     log_warning(
         "state file {}: its last_preserved_timestamp is {:.0f} seconds ahead of the clock, so how much time has passed "
-        "is "
-        "not known; the next checkpoint that would be removed is kept",
+        "is not known; the next checkpoint that would be removed is kept",
         state_file(), last_preserved_ - time);
     last_preserved_ = time;
     clock_went_back_ = true;
@@ -140,8 +139,7 @@ TRAINHOOK_DECL void Retention::adopt_listed() {
   if (foreign.empty()) return;
   log_warning(
       "state file {} lists {} checkpoints that are not this saver's ({} in {}), the first is {}: they are never "
-      "removed, "
-      "and the next save no longer lists them",
+      "removed, and the next save no longer lists them",
       state_file(), foreign.size(), basename_, directory_, foreign.front());
 }
 

@@ -302,8 +302,7 @@ TRAINHOOK_DECL void Saver::expect_finite(const std::string& name, const Tensor& 
   if (!place) return;
   throw FailedPreconditionError(
       "checkpoint {} is not written: element {} of '{}' is NaN or infinite, and refuse_non_finite is set; go back to "
-      "an "
-      "earlier checkpoint, with a lower learning rate for example",
+      "an earlier checkpoint, with a lower learning rate for example",
       prefix, *place, name);
 }
 

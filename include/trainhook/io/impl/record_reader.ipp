@@ -26,7 +26,8 @@ TRAINHOOK_DECL RecordStatus RecordReader::try_next(std::string& payload) {
   std::array<char, kRecordHeaderSize> header;
   file_->read_at(offset_, std::as_writable_bytes(std::span(header)));
   const std::string_view fields(header.data(), header.size());
-  if (!crc32c::agree(fixed32_at(fields, 8), crc32c::mask(crc32c::value(fields.substr(0, 8))))) throw corrupted("length");
+  if (!crc32c::agree(fixed32_at(fields, 8), crc32c::mask(crc32c::value(fields.substr(0, 8)))))
+    throw corrupted("length");
   const std::uint64_t length = fixed64_at(fields, 0);
   if (left < kRecordOverhead || length > left - kRecordOverhead) return RecordStatus::Truncated;
   payload.resize(static_cast<std::size_t>(length) + 4);

@@ -143,8 +143,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
     if (!hook->claim()) {
       throw FailedPreconditionError(
           "a hook, {}, is in another session that is still open; a hook belongs to one session at a time, so close "
-          "that "
-          "session before, or make a hook for each",
+          "that session before, or make a hook for each",
           short_type_name(*hook));
     }
     ++claimed;
