@@ -4,6 +4,7 @@
 #include <trainhook/session/queue_runner.hpp>
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -35,6 +36,7 @@ class QueueEngine {
     } else if (name == "close") {
       ++closes;
     } else {
+      if (on_cancel) on_cancel();
       cancelled = true;
     }
     changed.notify_all();
@@ -68,6 +70,7 @@ class QueueEngine {
   std::exception_ptr end;
   int closes = 0;
   bool cancelled = false;
+  std::function<void()> on_cancel;
   bool breaks = false;
   bool has_begun = false;
 };
@@ -112,6 +115,19 @@ TEST(QueueRunner, AnotherErrorStopsTheCoordinator) {
   EXPECT_THROW(coordinator.join(), DataLossError);
   EXPECT_EQ(engine.closes, 0);
   EXPECT_TRUE(engine.cancelled);
+}
+
+TEST(QueueRunner, TheQueueIsClosedAfterTheErrorIsRecorded) {
+  QueueEngine engine;
+  engine.limit = 0;
+  engine.end = std::make_exception_ptr(DataLossError("the file is torn"));
+  Coordinator coordinator;
+  std::string error_at_cancel = "not cancelled";
+  engine.on_cancel = [&] { error_at_cancel = describe(coordinator.error()); };
+  const QueueRunner runner({.enqueue_ops = {engine.enqueue}, .cancel_op = engine.cancel});
+  runner.create_threads(engine, coordinator);
+  EXPECT_THROW(coordinator.join(), DataLossError);
+  EXPECT_EQ(error_at_cancel, "DataLoss: the file is torn");
 }
 
 TEST(QueueRunner, AnErrorThatIsNoCancellationCountsAfterTheStopToo) {

@@ -97,6 +97,35 @@ TEST(ScriptedSession, DoesWhatAnOperationSays) {
   EXPECT_EQ(session.variable("global_step"), Tensor(std::int64_t{0}));
 }
 
+TEST(ScriptedSession, ARunInsideARunLeavesTheOuterOneAlone) {
+  Script script;
+  ScriptedSession session(script);
+  const Output x = script.value("x", [] { return 1.0F; });
+  const Output nested = script.value("nested", [&] { return 100 + session.run(x, {{x, 5.0F}}).scalar<float>(); });
+  const Operation training = script.operation("training", [&] { session.run(script.train()); });
+  const auto results = session.run({x, nested, training, x}, {{x, 2.0F}});
+  EXPECT_EQ(results[0], Tensor(2.0F));
+  EXPECT_EQ(results[1], Tensor(105.0F));
+  EXPECT_EQ(results[3], Tensor(2.0F));
+  EXPECT_EQ(session.variable("global_step"), Tensor(std::int64_t{1}));
+}
+
+TEST(ScriptedSession, ThrowsANewErrorEachTime) {
+  Script script;
+  script.throw_at(1, DataLossError("torn"));
+  const auto thrown = [&] {
+    script.runs = 0;
+    ScriptedSession session(script);
+    try {
+      session.run(script.train());
+    } catch (...) { return std::current_exception(); }
+    return std::exception_ptr();
+  };
+  const std::exception_ptr first = thrown();
+  EXPECT_NE(first, nullptr);
+  EXPECT_NE(first, thrown());
+}
+
 TEST(ScriptedSession, KnowsWhatIsStateOfTheInput) {
   Script script;
   script.input_state("numbers-state", Tensor(std::int64_t{7}));

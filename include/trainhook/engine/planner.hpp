@@ -76,7 +76,8 @@ class Planner {
   std::unique_ptr<Plan> plan_;
   PlanDraft draft_;
   std::vector<Value>& values_ = draft_.values;
-  std::unordered_map<const Node*, std::vector<std::uint32_t>> value_of_output_;
+  std::vector<std::uint32_t> first_output_;     // by node id: where the values of its outputs begin
+  std::vector<std::uint32_t> value_of_output_;  // those of all nodes
   std::unordered_map<const Node*, std::vector<std::uint32_t>> copies_;  // for initial values
   Scheduler* scheduler_ = nullptr;
 };

@@ -13,6 +13,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/initial_values.hpp>
+#include <trainhook/graph/graph.hpp>
 
 namespace trainhook::detail {
 
@@ -39,9 +40,14 @@ TRAINHOOK_DECL std::uint32_t Planner::add_value(Value value) {
 }
 
 TRAINHOOK_DECL std::uint32_t& Planner::value_of(Output output) {
-  std::vector<std::uint32_t>& of_node = value_of_output_[&output.node()];
-  if (of_node.empty()) of_node.assign((std::max)(output.node().outputs().size(), output.index() + 1), kNoValue);
-  return of_node[output.index()];
+  const Node& node = output.node();
+  if (node.id() >= first_output_.size()) first_output_.resize(node.graph().size(), kNoValue);
+  std::uint32_t& first = first_output_[node.id()];
+  if (first == kNoValue) {
+    first = static_cast<std::uint32_t>(value_of_output_.size());
+    value_of_output_.resize(value_of_output_.size() + (std::max)(node.outputs().size(), output.index() + 1), kNoValue);
+  }
+  return value_of_output_[first + output.index()];
 }
 
 TRAINHOOK_DECL void Planner::add_feeds() {
