@@ -290,6 +290,27 @@ TEST_F(RetentionTest, S31_ARemovalThatFailsIsLoggedAndTriedAgainAtTheNextSave) {
   set_log_sink(before);
 }
 
+TEST_F(RetentionTest, TidiesUpWithoutASaveAndOnlyIfThereIsSomethingToDo) {
+  disk.set_time(1);
+  {
+    detail::Retention earlier = open({.max_to_keep = 3});
+    for (std::int64_t step : {1, 2, 3}) save(earlier, step, 1);
+  }
+  testing::FaultyFileSystem watched(disk);
+  const auto tidy = [&] { detail::Retention(watched, "run/model.ckpt", "checkpoint", {.max_to_keep = 2}).tidy(3); };
+  disk.set_time(2);
+  write(4);  // its writer was killed
+  tidy();
+  EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-3", "run/model.ckpt-4"}));
+  EXPECT_EQ(listed(), (Prefixes{"run/model.ckpt-3", "run/model.ckpt-4"}));
+  watched.reset();
+  tidy();
+  EXPECT_EQ(watched.count(testing::FileOperation::CreateWritable), 0U);
+  disk.remove_file("run/model.ckpt-3.index");
+  tidy();
+  EXPECT_EQ(listed(), Prefixes{"run/model.ckpt-4"}) << "what is gone is not listed";
+}
+
 TEST_F(RetentionTest, SavingTheSamePrefixAgainMovesItToTheEnd) {
   detail::Retention retention = open({.max_to_keep = 3});
   for (std::int64_t step : {1, 2, 3}) save(retention, step, 0);

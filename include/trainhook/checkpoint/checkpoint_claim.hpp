@@ -36,6 +36,9 @@ class CheckpointCompanion {
 
   /// Takes the present state, on the thread that runs the session.
   [[nodiscard]] virtual Commit take(SessionRef session, std::int64_t global_step) = 0;
+
+  /// Cleans up as `after_model` does, at the end of a run that was restored at its last step and saved nothing.
+  virtual void tidy(std::int64_t /*global_step*/) noexcept {}
 };
 
 /// Marks a directory as used by one saver hook, from `begin` until its session ends, and holds the directory, so that

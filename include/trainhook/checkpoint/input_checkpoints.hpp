@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -31,6 +32,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   TRAINHOOK_DECL void follow(const std::shared_ptr<CheckpointClaim>& model);
 
   [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step) override;
+  TRAINHOOK_DECL void tidy(std::int64_t global_step) noexcept override;
 
   /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
   /// that step. Without a file of that step the newest earlier one is used, with a warning; without any, the input
@@ -52,6 +54,9 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_not(const std::string& prefix) const;
 
   TRAINHOOK_DECL void write(const Snapshot& snapshot, std::int64_t step) const;
+
+  // Whether the state file says the same.
+  [[nodiscard]] TRAINHOOK_DECL bool lists(const CheckpointState& state) const;
 
   // Keeps what a model of the directory would be restored with, so also what was just restored while that model is
   // there, and the files of later steps: one may belong to a save in progress.

@@ -47,6 +47,10 @@ class Retention {
   /// what is too much goes, then the state file no longer lists that.
   TRAINHOOK_DECL void add(const std::string& prefix, double time);
 
+  /// Does at `now` what a process that was killed had left to do after its last save: lists what it had not listed,
+  /// removes what is too much. Does nothing if there is nothing to do. What fails is logged, and done by the next save.
+  TRAINHOOK_DECL void tidy(double now) noexcept;
+
   /// Takes these, oldest first, as what savers wrote here; those that are not in the directory do not count.
   TRAINHOOK_DECL void replace(const std::vector<std::string>& prefixes);
 
@@ -73,6 +77,7 @@ class Retention {
 
   TRAINHOOK_DECL void forget(std::string_view base);
   TRAINHOOK_DECL void let_go(double now);
+  TRAINHOOK_DECL void settle(double now);
   TRAINHOOK_DECL void write_state();
   TRAINHOOK_DECL void sweep() noexcept;
 
@@ -86,6 +91,7 @@ class Retention {
   std::vector<std::string> records_;  // of removals and of begun saves: to be removed when the state file is written
   double last_preserved_;
   bool clock_went_back_ = false;
+  bool is_listed_ = true;  // false: the state file lists something else
 };
 
 }  // namespace trainhook::detail

@@ -93,6 +93,10 @@ class Saver {
   /// after the other, as LoopSession does, it takes no snapshot: there is one copy of one value at a time.
   TRAINHOOK_DECL std::string save(SessionRef session, const SaveRequest& request);
 
+  /// Does what a process that was killed had left to do after its last save into this path: lists what it had not
+  /// listed, removes what is too much. Saves do that, too; this is for a run that has nothing to save any more.
+  TRAINHOOK_DECL void tidy(const std::string& save_path, const std::string& latest_filename = kLatestFilename);
+
   /// Reads and verifies the whole checkpoint, gives the saveables their state, then the session its own: if anything
   /// is wrong, no variable changes. A partitioned variable is joined; variables of an object-based checkpoint are
   /// found by their full names.

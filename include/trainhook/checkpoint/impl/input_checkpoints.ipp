@@ -15,6 +15,7 @@
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/core/error.hpp>
@@ -47,6 +48,13 @@ TRAINHOOK_DECL InputCheckpoints::Commit InputCheckpoints::take(SessionRef sessio
   const auto self = shared_from_this();
   return {.before_model = [self, snapshot, global_step] { self->write(*snapshot, global_step); },
           .after_model = [self, global_step] { self->remove_obsolete(global_step); }};
+}
+
+TRAINHOOK_DECL void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
+  try {
+    if (!checkpoint_exists(*file_system_, prefix_of(global_step))) return;
+  } catch (...) { return; }  // it is said by whoever needs the file
+  remove_obsolete(global_step);
 }
 
 TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
@@ -133,6 +141,14 @@ TRAINHOOK_DECL void InputCheckpoints::write(const Snapshot& snapshot, std::int64
   writer.finish();
 }
 
+TRAINHOOK_DECL bool InputCheckpoints::lists(const CheckpointState& state) const {
+  try {
+    const auto now = get_checkpoint_state(*file_system_, directory_, latest_filename_);
+    return now && now->model_checkpoint_path == state.model_checkpoint_path &&
+           now->all_model_checkpoint_paths == state.all_model_checkpoint_paths;
+  } catch (const InvalidArgumentError&) { return false; }
+}
+
 TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) const noexcept {
   try {
     const auto steps_of = [this](const std::string& basename) {
@@ -150,7 +166,8 @@ TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) c
       if (step > saved_step) continue;  // may belong to a save in progress
       (needed.contains(step) ? state.all_model_checkpoint_paths : obsolete).push_back(prefix_of(step));
     }
-    update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_);
+    if (!obsolete.empty() || !lists(state))
+      update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_);
     for (const std::string& prefix : obsolete) remove_checkpoint(*file_system_, prefix);
   } catch (...) {
     log_warning("input checkpoints in {} could not be tidied up and are tried again at the next save: {}", directory_,

@@ -61,19 +61,34 @@ TRAINHOOK_DECL void Retention::abandon(const std::string& prefix) noexcept {
 TRAINHOOK_DECL void Retention::add(const std::string& prefix, double time) {
   if (keeps_all()) kept_.clear();
   forget(base_name(prefix));
-  for (Kept& kept : kept_) {
-    if (!kept.has_stamp) kept.time = (std::min)(kept.time, time);  // a file system's clock may be ahead
-  }
   kept_.push_back({prefix, time});
-  if (last_preserved_ > time) {
+  settle(time);
+}
+
+TRAINHOOK_DECL void Retention::tidy(double now) noexcept {
+  if (kept_.empty() || keeps_all()) return;
+  if (is_listed_ && records_.empty() && kept_.size() <= static_cast<std::size_t>(policy_.max_to_keep)) return;
+  try {
+    settle(now);
+  } catch (...) {
+    log_warning("checkpoints in {} could not be tidied up, which is tried again at the next save: {}", directory_,
+                describe(std::current_exception()));
+  }
+}
+
+TRAINHOOK_DECL void Retention::settle(double now) {
+  for (Kept& kept : kept_) {
+    if (!kept.has_stamp) kept.time = (std::min)(kept.time, now);  // a file system's clock may be ahead
+  }
+  if (last_preserved_ > now) {
     log_warning(
         "state file {}: its last_preserved_timestamp is {:.0f} seconds ahead of the clock, so how much time has passed "
         "is not known; the next checkpoint that would be removed is kept",
-        state_file(), last_preserved_ - time);
-    last_preserved_ = time;
+        state_file(), last_preserved_ - now);
+    last_preserved_ = now;
     clock_went_back_ = true;
   }
-  while (!keeps_all() && kept_.size() > static_cast<std::size_t>(policy_.max_to_keep)) let_go(time);
+  while (!keeps_all() && kept_.size() > static_cast<std::size_t>(policy_.max_to_keep)) let_go(now);
   write_state();
   sweep();
 }
@@ -127,7 +142,10 @@ TRAINHOOK_DECL void Retention::adopt_listed() {
   std::vector<std::string> foreign;
   for (std::size_t i = 0; i < listed.size(); ++i) {
     const std::string prefix = own_or_listed(*file_system_, directory_, listed[i]);
-    if (!checkpoint_exists(*file_system_, prefix)) continue;
+    if (!checkpoint_exists(*file_system_, prefix)) {
+      is_listed_ = false;
+      continue;
+    }
     if (!is_here(prefix) || !has_basename(prefix)) {
       foreign.push_back(prefix);
       continue;
@@ -180,6 +198,7 @@ TRAINHOOK_DECL void Retention::adopt_unlisted(const std::string& prefix) {
       prefix, state_file());
   forget(base_name(prefix));
   kept_.push_back({prefix, written_at(prefix), false});
+  is_listed_ = false;
 }
 
 TRAINHOOK_DECL void Retention::forget(std::string_view base) {
@@ -218,6 +237,7 @@ TRAINHOOK_DECL void Retention::write_state() {
   state.model_checkpoint_path = kept_.back().prefix;
   state.last_preserved_timestamp = last_preserved_;
   update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_, policy_.save_relative_paths);
+  is_listed_ = true;
 }
 
 TRAINHOOK_DECL void Retention::sweep() noexcept {

@@ -155,6 +155,11 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
   return prefix;
 }
 
+TRAINHOOK_DECL void Saver::tidy(const std::string& save_path, const std::string& latest_filename) {
+  const std::scoped_lock lock(mutex_);
+  retention(save_path, latest_filename).tidy(clock().wall_seconds());
+}
+
 TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix) const {
   const BundleReader reader = open(prefix);
   std::optional<ObjectGraphKeys> full_names;

@@ -207,7 +207,13 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
     }
   };
   attempt([&] {
-    if (last_saved_ != step) save_now(session, step, SaveOrder::Last);
+    if (last_saved_ != step) {
+      save_now(session, step, SaveOrder::Last);
+    } else if (claim_ != nullptr) {
+      if (claim_->hold != nullptr) claim_->hold->confirm();
+      find_saver(session.graph())->tidy(save_path());
+      for (const auto& companion : claim_->companions) companion->tidy(step);
+    }
   });
   for (const auto& listener : options_.listeners) attempt([&] { listener->end(session, step); });
   abort();
