@@ -50,5 +50,15 @@ TEST(ControlFlowOps, WithDependenciesPassesTheValueOn) {
   EXPECT_TRUE(identity(x).node().control_inputs().empty()) << "the scope has ended";
 }
 
+TEST(ControlFlowOps, AGroupNamesEachOfManyOperationsOnce) {
+  Graph graph;
+  std::vector<Operation> operations;
+  for (int i = 0; i < 100; ++i) operations.push_back(no_op(graph));
+  std::vector<Operation> repeated = operations;
+  repeated.insert(repeated.end(), operations.rbegin(), operations.rend());
+  const auto inputs = group(graph, repeated).node().control_inputs();
+  EXPECT_EQ(std::vector<Operation>(inputs.begin(), inputs.end()), operations);
+}
+
 }  // namespace
 }  // namespace trainhook
