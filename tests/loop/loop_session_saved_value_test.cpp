@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Saves that take one value after the other, without a snapshot of the whole model.
+#include <trainhook/loop/loop_session.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,7 +11,6 @@
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/saver.hpp>
-#include <trainhook/loop/loop_session.hpp>
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
