@@ -36,7 +36,7 @@ class NodeState {
   /// How it appears in the session's state; nothing for what cannot be kept over a restart.
   [[nodiscard]] virtual std::optional<StateSpec> spec() const { return std::nullopt; }
 
-  /// The value as of now. Only called where there is a `spec`.
+  /// The value as of now. Only called if there is a `spec`.
   [[nodiscard]] virtual Tensor save() { return {}; }
 
   /// Checks that `value` can be taken over, and throws if not. The result takes it over and does not throw.
@@ -61,11 +61,11 @@ class VariableState final : public NodeState {
   [[nodiscard]] Tensor save() override { return read(); }
   [[nodiscard]] TRAINHOOK_DECL std::function<void()> prepare_load(const Tensor& tensor) override;
 
-  /// A handle of the value. @throws FailedPreconditionError where it has none yet.
+  /// A handle of the value. @throws FailedPreconditionError if it has none yet.
   [[nodiscard]] TRAINHOOK_DECL Tensor read() const;
   TRAINHOOK_DECL void read_into(Tensor& target) const;
 
-  /// @throws FailedPreconditionError where it has no value yet. The caller holds `mutex`.
+  /// @throws FailedPreconditionError if it has no value yet. The caller holds `mutex`.
   TRAINHOOK_DECL void expect_value() const;
 
   mutable std::mutex mutex;  ///< held while `value` is read, replaced or written through
@@ -101,7 +101,7 @@ class KernelContext {
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
   [[nodiscard]] std::size_t num_inputs() const noexcept { return inputs_.size(); }
   [[nodiscard]] std::size_t num_outputs() const noexcept { return outputs_.size(); }
-  /// @throws InvalidArgumentError where the node has no such input; so does whatever else names an input or an output.
+  /// @throws InvalidArgumentError if the node has no such input; so does whatever else names an input or an output.
   [[nodiscard]] const Tensor& input(std::size_t i) const { return *input_at(i).value; }
   [[nodiscard]] const Shape& shape(std::size_t i) const { return input(i).shape(); }
   template <TensorElement T>
@@ -157,11 +157,11 @@ class KernelContext {
     return reinterpret_cast<T*>(scratch_->overwrite_bytes().data());
   }
 
-  /// Waits on `changed` until `ready()` holds. @throws DeadlineExceededError where the run's timeout ends before.
+  /// Waits on `changed` until `ready()` holds. @throws DeadlineExceededError if the run's timeout ends before.
   TRAINHOOK_DECL void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                            FunctionRef<bool()> ready) const;
 
-  /// What a kernel has promised. @throws InternalError where an output is missing or has another dtype than the node
+  /// What a kernel has promised. @throws InternalError if an output is missing or has another dtype than the node
   /// says.
   void check_outputs() const {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -219,7 +219,7 @@ class KernelTable {
   TRAINHOOK_DECL explicit KernelTable(std::span<const KernelGroup> groups);
   [[nodiscard]] TRAINHOOK_DECL const KernelDef* find(std::string_view type) const noexcept;
 
-  /// @throws UnimplementedError where no group has the node's type.
+  /// @throws UnimplementedError if no group has the node's type.
   [[nodiscard]] TRAINHOOK_DECL const KernelDef& at(const Node& node) const;
 
  private:

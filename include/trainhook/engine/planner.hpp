@@ -43,7 +43,7 @@ class Planner {
 
   [[nodiscard]] bool is_fed(Output output) const { return detail::is_fed(plan_->feed_keys, output); }
 
-  /// A writer gives its variable's new value on only where somebody takes it as a value.
+  /// A writer passes its variable's new value on only if somebody takes it as a value.
   TRAINHOOK_DECL void mark_values_of_writes(const std::vector<Node*>& order);
 
   TRAINHOOK_DECL void add_node(Node& node);

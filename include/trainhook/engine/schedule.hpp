@@ -16,8 +16,8 @@
 #include <trainhook/session/run_args.hpp>
 
 namespace trainhook {
-/// Puts the nodes behind a request in order: inputs and control inputs first; whoever reads a variable before whoever
-/// writes it, unless dependencies say otherwise; a writer as soon as it may, which ends the life of gradients early;
+/// Puts the nodes behind a request in order: inputs and control inputs first; readers of a variable before those that
+/// write it, unless dependencies say otherwise; a writer as soon as it may, which ends the life of gradients early;
 /// else as created.
 class Scheduler {
  public:

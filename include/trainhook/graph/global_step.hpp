@@ -26,7 +26,7 @@ TRAINHOOK_DECL Variable create_global_step(Graph& graph);
 TRAINHOOK_DECL Variable get_or_create_global_step(Graph& graph);
 
 /// The value of the global step that hooks fetch, made once for each graph: a copy, so that it does not change while a
-/// run goes on. Where the step is advanced by `increment`, it is the value before. Nothing where the graph has no
+/// run goes on. If the step is advanced by `increment`, it is the value before. Nothing if the graph has no
 /// global step.
 /// @throws FailedPreconditionError if the collection has more than one.
 TRAINHOOK_DECL std::optional<Output> get_or_create_global_step_read(Graph& graph);

@@ -57,7 +57,7 @@ class Graph {
   [[nodiscard]] TRAINHOOK_DECL Operation operation(std::string_view name) const;
 
   /// The output called `name:index`; a bare `name` is its output 0. @throws NotFoundError, or InvalidArgumentError
-  /// where a bare name is ambiguous because the operation has several outputs.
+  /// if a bare name is ambiguous because the operation has several outputs.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::string_view name) const;
 
   /// Adds an item of any copyable type to a collection, in a finalized graph too; graph_keys.hpp tells which type the

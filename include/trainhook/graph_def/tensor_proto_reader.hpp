@@ -53,7 +53,7 @@ class TensorProtoReader {
   [[noreturn]] TRAINHOOK_DECL void fail(std::string_view problem) const;
   [[nodiscard]] TRAINHOOK_DECL Tensor make();
 
-  /// `reals_` holds the first elements; the last of them stands for all that follow, zero where there is none.
+  /// `reals_` holds the first elements; the last of them stands for all that follow, zero if there is none.
   [[nodiscard]] TRAINHOOK_DECL Tensor filled(DType dtype, std::uint64_t wanted);
 
   [[nodiscard]] TRAINHOOK_DECL Tensor of_strings(std::int64_t count);

@@ -48,7 +48,7 @@ class PosixFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_file(const std::string& path) override;
 
  private:
-  /// False where there is nothing of that name; other failures are errors, never "does not exist".
+  /// False if there is nothing of that name; other failures are errors, never "does not exist".
   TRAINHOOK_DECL static bool find(const std::string& path, struct ::stat& status);
 };
 

@@ -20,7 +20,7 @@ namespace trainhook::testing {
 
 /// Each callback adds a line to the trace, which other listeners and hooks may share: `a.begin`, `a.before_save 4`,
 /// `a.after_save 4`, `a.save_failed 4: DataLoss` (the code, which unlike the message is always the same), `a.end 4`.
-/// What stands in `act` under that line, without name and code, is done after it is written: throw, look at the disk,
+/// What `act` has under that line, without name and code, is done after it is written: throw, look at the disk,
 /// ...
 class RecordingListener final : public CheckpointSaverListener {
  public:

@@ -17,7 +17,7 @@
 
 namespace trainhook::detail {
 
-/// A node may have been made by hand. @throws InvalidArgumentError where it lacks an input or output without which it
+/// A node may have been made by hand. @throws InvalidArgumentError if it lacks an input or output without which it
 /// cannot be planned; a kernel finds out about the others. `def` is null for what needs no kernel.
 TRAINHOOK_DECL void expect_ports(const Node& node, const KernelDef* def) {
   const auto expect = [&](std::string_view what, std::size_t count, bool enough) {

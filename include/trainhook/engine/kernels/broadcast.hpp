@@ -11,7 +11,7 @@
 
 namespace trainhook::detail {
 
-/// The shape that both are broadcast to. @throws InvalidArgumentError where there is none.
+/// The shape that both are broadcast to. @throws InvalidArgumentError if there is none.
 [[nodiscard]] inline Shape broadcast_shapes(const Shape& x, const Shape& y) {
   const std::size_t rank = (std::max)(x.rank(), y.rank());
   Ints dims;

@@ -22,7 +22,7 @@ using NumberTypes = DTypes<float, double, std::int32_t, std::int64_t>;
 using CastTypes = DTypes<float, double, std::int32_t, std::int64_t, std::uint8_t, bool>;
 
 /// `make.operator()<T>()` for the T among `Ts` that the node's attribute names.
-/// @throws UnimplementedError where none of them is it.
+/// @throws UnimplementedError if none of them is it.
 template <class... Ts, class Make>
 [[nodiscard]] Kernel kernel_for(DTypes<Ts...>, const Node& node, std::string_view attr, Make make) {
   const DType dtype = node.attr<DType>(attr);

@@ -105,7 +105,7 @@ class GradientBuilder {
     return first != parts_.end() && first->first.first == op.node().id();
   }
 
-  /// The sum of all gradients that have come to `x`; without value where none has.
+  /// The sum of all gradients that have come to `x`; without value if none has.
   Output total(const Output& x) {
     const auto found = parts_.find(key(x));
     if (found == parts_.end()) return {};

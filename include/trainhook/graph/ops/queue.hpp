@@ -59,7 +59,7 @@ class FIFOQueue {
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> dequeue_many(std::int32_t n, std::string_view name = {}) const;
 
   /// No more elements come: what is in the queue can still be taken. Enqueues that wait go on, unless
-  /// `cancel_pending_enqueues`: then they throw CancelledError. Harmless when repeated, where TensorFlow's fails.
+  /// `cancel_pending_enqueues`: then they throw CancelledError. Harmless if repeated; TensorFlow's fails then.
   TRAINHOOK_DECL Operation close(bool cancel_pending_enqueues = false, std::string_view name = {}) const;
 
   /// How many elements it holds, an int32 scalar.

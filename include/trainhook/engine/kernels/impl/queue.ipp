@@ -49,8 +49,8 @@ class FIFOQueueState final : public NodeState {
   [[nodiscard]] const ElementSpec& components() const noexcept { return components_; }
 
   /// Puts the elements in, as there is room for each.
-  /// @throws InvalidArgumentError for one that does not fit, before any is in; CancelledError where the queue or the
-  /// session is closed; DeadlineExceededError where the run has a timeout and it ends before there is room.
+  /// @throws InvalidArgumentError for one that does not fit, before any is in; CancelledError if the queue or the
+  /// session is closed; DeadlineExceededError if the run has a timeout and it ends before there is room.
   void enqueue(const KernelContext& context, std::vector<Element> elements) {
     for (const Element& element : elements) {
       if (trainhook::detail::matches(components_, element)) continue;
@@ -69,8 +69,8 @@ class FIFOQueueState final : public NodeState {
     }
   }
 
-  /// Takes out `count` elements. @throws OutOfRangeError where the queue is closed and holds fewer, which stay;
-  /// CancelledError where the session is closed; DeadlineExceededError where the run has a timeout and it ends before
+  /// Takes out `count` elements. @throws OutOfRangeError if the queue is closed and holds fewer, which stay;
+  /// CancelledError where the session is closed; DeadlineExceededError if the run has a timeout and it ends before
   /// they are there.
   [[nodiscard]] std::vector<Element> dequeue(const KernelContext& context, std::size_t count) {
     std::vector<Element> taken;
@@ -183,7 +183,7 @@ inline std::unique_ptr<NodeState> make_queue_state(const Node& node, std::uint64
   return std::make_unique<FIFOQueueState>(node);
 }
 
-/// The queue that a node uses. @throws InvalidArgumentError where its first input is no queue, UnimplementedError for a
+/// The queue that a node uses. @throws InvalidArgumentError if its first input is no queue, UnimplementedError for a
 /// timeout.
 inline const Node& queue_node(const Node& node) {
   expect_resource(node, "FIFOQueueV2");

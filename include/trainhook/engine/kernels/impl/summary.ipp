@@ -55,7 +55,7 @@ inline Kernel make_histogram_summary(const Node& node) {
   };
 }
 
-/// Floats become bytes image by image: [0, largest] is spread over 0 to 255, or, where some are negative, [-largest,
+/// Floats become bytes image by image: [0, largest] is spread over 0 to 255, or, if some are negative, [-largest,
 /// largest] around 128. Pixels with a value that is no finite number get `bad_color`.
 template <class T>
 void image_to_bytes(std::span<const T> values, std::span<const std::uint8_t> bad_color,

@@ -82,7 +82,7 @@ Tensor filled_with(const Shape& shape, T value) {
   return tensor;
 }
 
-/// `value` as a T; floating types round it. @throws InvalidArgumentError where an integer type does not have it.
+/// `value` as a T; floating types round it. @throws InvalidArgumentError if an integer type does not have it.
 template <class T>
 T number_as(long double value) {
   if constexpr (std::integral<T>) {
