@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -23,19 +22,6 @@
 
 namespace trainhook {
 namespace {
-
-TEST(PosixFileSystem, MapsTheSystemsErrors) {
-  const auto code_of = [](int number) { return detail::errno_meaning(number).code; };
-  EXPECT_EQ(code_of(ENOENT), ErrorCode::NotFound);
-  EXPECT_EQ(code_of(EACCES), ErrorCode::PermissionDenied);
-  EXPECT_EQ(code_of(EROFS), ErrorCode::PermissionDenied);
-  EXPECT_EQ(code_of(EEXIST), ErrorCode::AlreadyExists);
-  for (int full : {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, EFBIG})
-    EXPECT_EQ(code_of(full), ErrorCode::ResourceExhausted) << full;
-  for (int absent : {ENOSYS, EOPNOTSUPP, ENOLCK}) EXPECT_EQ(code_of(absent), ErrorCode::Unimplemented) << absent;
-  EXPECT_EQ(code_of(EIO), ErrorCode::DataLoss);
-  EXPECT_EQ(code_of(9999), ErrorCode::Unknown);
-}
 
 TEST(PosixFileSystem, ErrorsNamePathOperationAndWayOut) {
   try {

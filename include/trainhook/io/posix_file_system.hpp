@@ -3,32 +3,15 @@
 /// The file system of the operating system, through POSIX calls.
 #pragma once
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
-namespace detail {
-
-struct ErrnoMeaning {
-  ErrorCode code;
-  std::string_view way_out;
-};
-
-TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept;
-
-}  // namespace detail
-
 /// The disk of this machine. Stateless; `posix_file_system()` is the one that everything uses by default.
 class PosixFileSystem final : public FileSystem {
  public:
@@ -46,10 +29,6 @@ class PosixFileSystem final : public FileSystem {
   TRAINHOOK_DECL void rename(const std::string& from, const std::string& to) override;
   TRAINHOOK_DECL void sync_directory(const std::string& path) override;
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_file(const std::string& path) override;
-
- private:
-  /// False if there is nothing of that name; other failures are errors, never "does not exist".
-  TRAINHOOK_DECL static bool find(const std::string& path, struct ::stat& status);
 };
 
 /// The file system that everything uses unless told otherwise.

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of posix_file.hpp.
+#pragma once
+
+#include <trainhook/io/posix_file.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+
+#include <fmt/core.h>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept {
+  switch (number) {
+    case ENOENT: return {ErrorCode::NotFound, "check the path and that its directory exists"};
+    case EEXIST: return {ErrorCode::AlreadyExists, "remove it or choose another name"};
+    case EACCES:
+    case EPERM: return {ErrorCode::PermissionDenied, "check owner and permissions of the file and its directory"};
+    case EROFS: return {ErrorCode::PermissionDenied, "choose a directory on a file system that can be written"};
+    case ENOSPC: return {ErrorCode::ResourceExhausted, "free space on this disk"};
+    case EDQUOT: return {ErrorCode::ResourceExhausted, "free space or raise the quota"};
+    case EFBIG: return {ErrorCode::ResourceExhausted, "raise the limit of file sizes (ulimit -f)"};
+    case EMFILE:
+    case ENFILE: return {ErrorCode::ResourceExhausted, "raise the limit of open files (ulimit -n)"};
+    case ENOMEM: return {ErrorCode::ResourceExhausted, "free memory"};
+    case EISDIR: return {ErrorCode::FailedPrecondition, "give the path of a file"};
+    case ENOTDIR: return {ErrorCode::FailedPrecondition, "a part of the path is a file; choose another directory"};
+    case ENOTEMPTY: return {ErrorCode::FailedPrecondition, "empty the directory first"};
+    case EXDEV: return {ErrorCode::FailedPrecondition, "keep both names on one file system"};
+    case EBUSY:
+    case ETXTBSY: return {ErrorCode::FailedPrecondition, "another program uses it"};
+    case EINVAL:
+    case ELOOP:
+    case ENAMETOOLONG: return {ErrorCode::InvalidArgument, "choose another path"};
+    case ENOSYS:
+    case EOPNOTSUPP:
+    case ENOLCK: return {ErrorCode::Unimplemented, "this file system does not support it"};
+    case EIO: return {ErrorCode::DataLoss, "the device failed: check it before trusting this file"};
+    default: return {ErrorCode::Unknown, "see the system's message"};
+  }
+}
+
+[[noreturn]] TRAINHOOK_DECL void throw_errno(std::string_view operation, std::string_view path, int number) {
+  const ErrnoMeaning meaning = errno_meaning(number);
+  throw_error(meaning.code, fmt::format("cannot {} {}: {} ({})", operation, path,
+                                        std::generic_category().message(number), meaning.way_out));
+}
+
+TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const std::string& path, int flags) {
+  const int number = retry_on_signal([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
+  if (number < 0) throw_errno(operation, path, errno);
+  return FileDescriptor(number);
+}
+
+[[nodiscard]] TRAINHOOK_DECL int sync_descriptor(int descriptor) noexcept {
+#ifdef F_FULLFSYNC  // on Apple's systems fsync stops at the drive's cache
+  if (retry_on_signal([&] { return ::fcntl(descriptor, F_FULLFSYNC); }) == 0) return 0;
+#endif
+  return retry_on_signal([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
+}
+
+class PosixWritableFile final : public WritableFile {
+ public:
+  PosixWritableFile(std::string path, FileDescriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+
+  [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+
+  void append(std::span<const std::byte> bytes) override {
+    expect_usable();
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t written = retry_on_signal([&] {
+        return ::pwrite(descriptor_.number(), bytes.data() + done, bytes.size() - done,
+                        static_cast<off_t>(size_ + done));
+      });
+      if (written <= 0) {
+        const int number = written < 0 ? errno : ENOSPC;
+        broken_ = retry_on_signal([&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(size_)); }) != 0;
+        throw_errno("write to", path_, number);
+      }
+      done += static_cast<std::size_t>(written);
+    }
+    size_ += bytes.size();
+    start_write_back();
+  }
+
+  void reserve(std::uint64_t bytes) override {
+    expect_usable();
+#ifdef FALLOC_FL_KEEP_SIZE  // not posix_fallocate: where the file system cannot reserve, that writes zeros instead
+    if (bytes <= size_) return;
+    reserved_ = bytes;
+    const int result = retry_on_signal(
+        [&] { return ::fallocate(descriptor_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); });
+    if (result != 0 && errno_meaning(errno).code == ErrorCode::ResourceExhausted)
+      throw_errno(fmt::format("reserve {} bytes for", bytes), path_, errno);
+#endif
+  }
+
+  void sync() override {
+    expect_usable();
+    if (reserved_ > size_) static_cast<void>(::ftruncate(descriptor_.number(), static_cast<off_t>(size_)));
+    reserved_ = 0;
+    if (const int number = sync_descriptor(descriptor_.number()); number != 0) {
+      broken_ = true;
+      throw_errno("sync", path_, number);
+    }
+  }
+
+  void close() override {
+    if (const int number = descriptor_.close(); number != 0) throw_errno("close", path_, number);
+  }
+
+ private:
+  void expect_usable() const {
+    if (!descriptor_.is_open()) throw FailedPreconditionError("file {} is closed already", path_);
+    if (broken_) throw FailedPreconditionError("file {} failed before and cannot be trusted; write another one", path_);
+  }
+
+  /// Lets the disk work while the caller prepares the next bytes, so that the final sync has little left to do.
+  void start_write_back() noexcept {
+#ifdef SYNC_FILE_RANGE_WRITE
+    constexpr std::uint64_t kWindow = 8u << 20;
+    if (size_ - handed_over_ < kWindow) return;
+    static_cast<void>(::sync_file_range(descriptor_.number(), static_cast<off_t>(handed_over_),
+                                        static_cast<off_t>(size_ - handed_over_),
+                                        SYNC_FILE_RANGE_WRITE));  // a hint: sync() reports what goes wrong
+    handed_over_ = size_;
+#endif
+  }
+
+  std::string path_;
+  FileDescriptor descriptor_;
+  std::uint64_t size_ = 0;
+  std::uint64_t reserved_ = 0;  // the disk keeps room for so many until the next sync
+  [[maybe_unused]] std::uint64_t handed_over_ = 0;
+  bool broken_ = false;
+};
+
+class PosixReadableFile final : public ReadableFile {
+ public:
+  PosixReadableFile(std::string path, FileDescriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+
+  [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+
+  [[nodiscard]] std::uint64_t size() const override {
+    struct ::stat status = {};
+    if (::fstat(descriptor_.number(), &status) != 0) throw_errno("examine", path_, errno);
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+
+  void read_at(std::uint64_t offset, std::span<std::byte> into) const override {
+    std::size_t done = 0;
+    while (done < into.size()) {
+      const ssize_t got = retry_on_signal([&] {
+        return ::pread(descriptor_.number(), into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+      });
+      if (got < 0) throw_errno("read", path_, errno);
+      if (got == 0) {
+        const std::uint64_t end = offset + done;
+        throw DataLossError("file {} ends at byte {}, before the end of {} bytes at offset {}", path_, end, into.size(),
+                            offset);
+      }
+      done += static_cast<std::size_t>(got);
+    }
+  }
+
+ private:
+  std::string path_;
+  FileDescriptor descriptor_;
+};
+
+TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const std::string& path) {
+  FileDescriptor descriptor = open_descriptor("open", path, O_RDONLY);
+  struct ::stat status = {};
+  if (::fstat(descriptor.number(), &status) != 0) throw_errno("examine", path, errno);
+  if (S_ISDIR(status.st_mode)) throw_errno("read", path, EISDIR);
+  return std::make_unique<PosixReadableFile>(path, std::move(descriptor));
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> create_posix_file(const std::string& path, WriteMode mode) {
+  const int flags = O_WRONLY | O_CREAT | (mode == WriteMode::Exclusive ? O_EXCL : O_TRUNC);
+  return std::make_unique<PosixWritableFile>(path, open_descriptor("create", path, flags));
+}
+
+}  // namespace trainhook::detail

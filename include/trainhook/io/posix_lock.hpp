@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Locks of the operating system, which a forked child does not keep. For PosixFileSystem.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/io/file_system.hpp>
+
+namespace trainhook::detail {
+
+/// What `FileSystem::lock_file` promises, by `flock`.
+[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const std::string& path);
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/io/impl/posix_lock.ipp>
+#endif
