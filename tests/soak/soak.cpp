@@ -377,8 +377,7 @@ int long_run(const Soak& soak) {
   fs::remove_all(directory);
   float weight = 0;
   th::LoopSession loop;
-  loop.variable("weight", weight);
-  th::summary::scalar("weight", loop.value("weight", [&] { return weight; }));
+  th::summary::scalar("training_weight", loop.variable("weight", weight));
   auto session = th::monitored_training_session(
       loop, {.checkpoint_dir = directory,
              .save_checkpoint_steps = steps / 100,
