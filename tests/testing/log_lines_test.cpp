@@ -3,7 +3,9 @@
 /// LogLines: what it keeps, and that it gives the sink back.
 #include <trainhook/testing/log_lines.hpp>
 
+#include <cstddef>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,6 +21,17 @@ TEST(LogLines, KeepsLinesWithTheirLevel) {
   EXPECT_EQ(log.count("two"), 2U);
   EXPECT_EQ(log.take(), (std::vector<std::string>{"I one", "W two", "E two again"}));
   EXPECT_TRUE(log.lines.empty());
+}
+
+TEST(LogLines, MayBeCountedWhileAnotherThreadLogs) {
+  constexpr std::size_t kLines = 200;
+  LogLines log;
+  std::thread other([] {
+    for (std::size_t i = 0; i < kLines; ++i) log_info("line");
+  });
+  while (log.count("line") < kLines) std::this_thread::yield();
+  other.join();
+  EXPECT_EQ(log.take().size(), kLines);
 }
 
 TEST(LogLines, GivesTheSinkBack) {

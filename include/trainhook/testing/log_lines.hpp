@@ -16,8 +16,8 @@
 namespace trainhook::testing {
 
 /// While it lives, log lines of the whole program go here: `I ...` for information, `W ...` for warnings, `E ...` for
-/// errors. Lines may come from several threads; look at them when those are quiet. One at a time, or one within the
-/// life of the other.
+/// errors. Lines may come from several threads; `count` and `take` may be called meanwhile, `lines` is for when those
+/// are quiet. One at a time, or one within the life of the other.
 class LogLines {
  public:
   TRAINHOOK_DECL LogLines();
@@ -29,13 +29,16 @@ class LogLines {
   [[nodiscard]] TRAINHOOK_DECL std::size_t count(std::string_view part) const;
 
   /// What was logged since the last call.
-  [[nodiscard]] std::vector<std::string> take() { return std::exchange(lines, {}); }
+  [[nodiscard]] std::vector<std::string> take() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(lines, {});
+  }
 
   std::vector<std::string> lines;
 
  private:
   LogSink before_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace trainhook::testing

@@ -19,6 +19,7 @@ TRAINHOOK_DECL LogLines::LogLines() {
 }
 
 TRAINHOOK_DECL std::size_t LogLines::count(std::string_view part) const {
+  const std::scoped_lock lock(mutex_);
   return static_cast<std::size_t>(
       std::ranges::count_if(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; }));
 }
