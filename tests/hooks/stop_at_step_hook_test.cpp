@@ -3,6 +3,9 @@
 /// StopAtStepHook: where it stops, also over restarts.
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 
+#include <cstdint>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "training_double.hpp"
@@ -50,6 +53,15 @@ TEST(StopAtStepHook, B009_StopsAfterSoManySteps) {
   process.set_step(15);
   process.run(process.nothing);
   EXPECT_TRUE(process.should_stop());
+}
+
+TEST(StopAtStepHook, StopsAtTheLargestStepIfTheSumIsBeyondIt) {
+  Process process;
+  process.add(StopAtStepHook({.num_steps = (std::numeric_limits<std::int64_t>::max)()}));
+  process.set_step(5);
+  process.start();
+  process.run(process.nothing);
+  EXPECT_FALSE(process.should_stop());
 }
 
 TEST(StopAtStepHook, RunsExactlyTheStepsThatAreMissing) {

@@ -3,6 +3,8 @@
 /// Saves that take one value after the other, without a snapshot of the whole model.
 #include <trainhook/loop/loop_session.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -80,6 +85,20 @@ TEST(SavedValue, ThatCannotBeTakenLeavesNoCheckpoint) {
   EXPECT_THROW(saver.save(loop, {.save_path = "run/other"}), FailedPreconditionError);
   EXPECT_EQ(disk.files(), before);
   EXPECT_EQ(BundleReader("run/m", {.file_system = &disk}).get_tensor("first"), Tensor::of<float>({1}));
+}
+
+TEST(LoopSession, RefusesACheckpointWithAStepThatNoTrainingReaches) {
+  testing::MemoryFileSystem disk;
+  float weight = 1;
+  LoopSession loop;
+  loop.variable("weight", weight);
+  loop.open();
+  BundleWriter writer("run/m", {.file_system = &disk});
+  writer.add("global_step", Tensor((std::numeric_limits<std::int64_t>::max)()));
+  writer.add("weight", Tensor(2.0F));
+  writer.finish();
+  EXPECT_THROW(Saver({.file_system = &disk}).restore(loop, "run/m"), DataLossError);
+  EXPECT_EQ(weight, 1.0F);
 }
 
 }  // namespace

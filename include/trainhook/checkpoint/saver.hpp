@@ -144,6 +144,8 @@ class Saver {
                                     FunctionRef<void(const AddTensor&)> add_entries);
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
   TRAINHOOK_DECL static void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix);
+  TRAINHOOK_DECL static void expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
+                                             const std::string& prefix);
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 

@@ -124,6 +124,7 @@ class SessionRunHook {
  protected:
   SessionRunHook() = default;
   SessionRunHook(const SessionRunHook& /*other*/) noexcept {}  // a copy belongs to no session
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
   SessionRunHook& operator=(const SessionRunHook& /*other*/) noexcept { return *this; }
 
   /// The session's disk, clock and event writers, from `begin` on. @throws FailedPreconditionError before.

@@ -15,7 +15,6 @@
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
-#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/core/error.hpp>

@@ -21,6 +21,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -171,6 +172,8 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
   for (const StateSpec& spec : chosen_state(session)) {
     if (const auto key = find_entry(reader, full_names, spec)) staged.push_back({spec.name, reader.get_tensor(*key)});
   }
+  if (const std::optional<Variable> step = get_global_step(session.graph()))
+    expect_possible(step->name(), staged, prefix);
   std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
   for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph()))
     states.emplace_back(saveable, read_state(reader, *saveable));
@@ -309,6 +312,17 @@ TRAINHOOK_DECL void Saver::expect_finite(const std::string& name, const Tensor& 
       "checkpoint {} is not written: element {} of '{}' is NaN or infinite, and refuse_non_finite is set; go back to "
       "an earlier checkpoint, with a lower learning rate for example",
       prefix, *place, name);
+}
+
+TRAINHOOK_DECL void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
+                                           const std::string& prefix) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // whoever counts on from there must not overflow
+  const auto found = std::ranges::find(staged, global_step, &NamedTensor::name);
+  if (found == staged.end() || found->tensor.dtype() != DType::Int64 || found->tensor.num_elements() != 1) return;
+  const std::int64_t step = found->tensor.data<std::int64_t>()[0];
+  if (step >= -kMost && step <= kMost) return;
+  throw DataLossError("checkpoint {} says that '{}' is {}, which no training reaches: it is damaged", prefix,
+                      global_step, step);
 }
 
 TRAINHOOK_DECL std::string Saver::prefix_of(const SaveRequest& request) const {

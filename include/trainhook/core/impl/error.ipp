@@ -38,6 +38,7 @@ TRAINHOOK_DECL Error::~Error() = default;
 TRAINHOOK_DECL Error::Error(const Error& other) noexcept : std::runtime_error(other), code_(other.code_) {}
 
 TRAINHOOK_DECL Error& Error::operator=(const Error& other) noexcept {
+  if (this == &other) return *this;
   std::runtime_error::operator=(other);
   code_ = other.code_;
   return *this;

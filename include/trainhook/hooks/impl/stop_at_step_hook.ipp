@@ -5,6 +5,8 @@
 
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 
+#include <limits>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/coordinator.hpp>
@@ -31,7 +33,10 @@ TRAINHOOK_DECL void StopAtStepHook::begin(Graph& graph) {
 
 TRAINHOOK_DECL void StopAtStepHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   const std::int64_t step = read_global_step(session, global_step_);
-  if (!last_step_) last_step_ = step + *options_.num_steps;
+  if (!last_step_) {
+    constexpr std::int64_t kLargest = (std::numeric_limits<std::int64_t>::max)();
+    last_step_ = step > 0 && *options_.num_steps > kLargest - step ? kLargest : step + *options_.num_steps;
+  }
   if (step >= *last_step_) coordinator.request_stop();
 }
 

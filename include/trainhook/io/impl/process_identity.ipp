@@ -6,12 +6,12 @@
 #include <trainhook/io/process_identity.hpp>
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <string_view>
 
