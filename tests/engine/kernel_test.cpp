@@ -84,7 +84,8 @@ TEST(VariableState, RefusesWhatDoesNotFit) {
   EXPECT_THROW(static_cast<void>(state.prepare_load(Tensor::of<float>({1, 2, 3}))), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(state.prepare_load(Tensor::of<double>({1, 2}))), InvalidArgumentError);
   EXPECT_FALSE(state.spec()->initialized);
-  state.prepare_load(Tensor::of<float>({1, 2}))();
+  const Tensor value = Tensor::of<float>({1, 2});
+  state.prepare_load(value)();
   EXPECT_EQ(state.read(), Tensor::of<float>({1, 2}));
   EXPECT_TRUE(state.spec()->initialized);
 }

@@ -126,9 +126,9 @@ class Saver {
 
   // Under which name the checkpoint has this piece of state, in the right dtype and shape; nothing if it may be
   // missing.
-  TRAINHOOK_DECL static std::optional<std::string> find_entry(const BundleReader& reader,
-                                                              const std::optional<ObjectGraphKeys>& full_names,
-                                                              const StateSpec& spec);
+  TRAINHOOK_DECL static std::optional<std::string_view> find_entry(const BundleReader& reader,
+                                                                   const std::optional<ObjectGraphKeys>& full_names,
+                                                                   const StateSpec& spec);
 
   TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const Saveable& saveable);
 

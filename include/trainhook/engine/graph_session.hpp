@@ -77,7 +77,6 @@ class GraphSession : public RunForms<GraphSession, false> {
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<detail::Plan> make_plan(const RunRequest& request);
   TRAINHOOK_DECL static void check_feed(const Feed& feed);
   TRAINHOOK_DECL NodeState& state_of_node(const Node& node, const KernelDef* def);
-  [[nodiscard]] TRAINHOOK_DECL NodeState* find_state(const Node& node);
 
   /// Looks at the nodes that were added since the last time.
   TRAINHOOK_DECL void discover();
@@ -95,9 +94,9 @@ class GraphSession : public RunForms<GraphSession, false> {
   std::mutex mutex_;  // guards what follows
   std::unordered_map<const Node*, std::unique_ptr<NodeState>> states_;
   std::unordered_multimap<std::size_t, std::unique_ptr<detail::Plan>> plans_;
-  std::unordered_map<std::string, const Node*> names_;
-  std::vector<const Node*> others_;
-  std::vector<const Node*> saved_;
+  std::unordered_map<std::string, NodeState*> names_;
+  std::vector<NodeState*> others_;
+  std::vector<NodeState*> saved_;
   std::size_t discovered_ = 0;
   std::size_t num_global_variables_ = 0;
 };

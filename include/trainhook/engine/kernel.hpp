@@ -39,9 +39,10 @@ class NodeState {
   /// The value as of now. Only called if there is a `spec`.
   [[nodiscard]] virtual Tensor save() { return {}; }
 
-  /// Checks that `value` can be taken over, and throws if not. The result takes it over and does not throw.
-  [[nodiscard]] virtual std::function<void()> prepare_load(const Tensor& value) {
-    return [value] {};
+  /// Checks that `value` can be taken over, and throws if not. The result takes it over and does not throw; `value`
+  /// lives until then.
+  [[nodiscard]] virtual std::function<void()> prepare_load(const Tensor& /*value*/) {
+    return [] {};
   }
 
   /// The session has been closed: wakes every run that waits in here, and none waits from then on. Called from any

@@ -169,7 +169,9 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
     full_names.emplace(reader);
   }
   std::vector<NamedTensor> staged;
-  for (const StateSpec& spec : chosen_state(session)) {
+  const std::vector<StateSpec> chosen = chosen_state(session);
+  staged.reserve(chosen.size());
+  for (const StateSpec& spec : chosen) {
     if (const auto key = find_entry(reader, full_names, spec)) staged.push_back({spec.name, reader.get_tensor(*key)});
   }
   if (const std::optional<Variable> step = get_global_step(session.graph()))
@@ -247,11 +249,11 @@ TRAINHOOK_DECL BundleReader Saver::open(const std::string& prefix) const {
   }
 }
 
-TRAINHOOK_DECL std::optional<std::string> Saver::find_entry(const BundleReader& reader,
-                                                            const std::optional<ObjectGraphKeys>& full_names,
-                                                            const StateSpec& spec) {
-  std::string key = spec.name;
-  if (!reader.has_tensor(key)) {
+TRAINHOOK_DECL std::optional<std::string_view> Saver::find_entry(const BundleReader& reader,
+                                                                 const std::optional<ObjectGraphKeys>& full_names,
+                                                                 const StateSpec& spec) {
+  auto found = reader.entries().find(spec.name);
+  if (found == reader.entries().end()) {
     const bool has_full_name = full_names && full_names->keys().contains(spec.name);
     if (spec.kind == StateKind::Input && !has_full_name) {
       throw NotFoundError(
@@ -269,15 +271,17 @@ TRAINHOOK_DECL std::optional<std::string> Saver::find_entry(const BundleReader& 
           "into another directory",
           reader.prefix(), spec.name);
     }
-    key = full_names->key(spec.name);
+    const std::string key = full_names->key(spec.name);
+    static_cast<void>(reader.entry(key));  // throws if it is not there
+    found = reader.entries().find(key);
   }
-  const BundleEntry& entry = reader.entry(key);
+  const BundleEntry& entry = found->second;
   if (entry.dtype != spec.dtype || !spec.shape.compatible_with(entry.shape)) {
     throw InvalidArgumentError(
         "variable '{}' is {}{} in the model and {}{} in checkpoint {}; restore it into the model that wrote it",
         spec.name, spec.dtype, spec.shape, entry.dtype, entry.shape, reader.prefix());
   }
-  return key;
+  return found->first;
 }
 
 TRAINHOOK_DECL StateValues Saver::read_state(const BundleReader& reader, const Saveable& saveable) {

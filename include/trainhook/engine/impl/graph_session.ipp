@@ -47,7 +47,8 @@ TRAINHOOK_DECL std::vector<StateSpec> GraphSession::state() {
   const std::scoped_lock lock(mutex_);
   discover();
   std::vector<StateSpec> specs;
-  for (const Node* node : saved_) specs.push_back(*find_state(*node)->spec());
+  specs.reserve(saved_.size());
+  for (const NodeState* state : saved_) specs.push_back(*state->spec());
   return specs;
 }
 
@@ -153,21 +154,27 @@ TRAINHOOK_DECL NodeState& GraphSession::state_of_node(const Node& node, const Ke
   return *state;
 }
 
-TRAINHOOK_DECL NodeState* GraphSession::find_state(const Node& node) { return states_.at(&node).get(); }
-
 TRAINHOOK_DECL void GraphSession::discover() {
   if (discovered_ == graph_.size() && num_global_variables_ == count_global_variables()) return;
+  names_.reserve(count_global_variables());
   for (; discovered_ < graph_.size(); ++discovered_) {
     const Node& node = graph_.nodes()[discovered_];
-    const KernelDef* def = detail::is_variable(node) ? nullptr : kernels_.find(node.type());
-    if (!detail::is_variable(node) && (def == nullptr || def->make_state == nullptr)) continue;
-    const std::optional<StateSpec> spec = state_of_node(node, def).spec();
+    if (detail::is_variable(node)) {
+      names_.emplace(node.name(), &state_of_node(node, nullptr));
+      continue;
+    }
+    const KernelDef* def = kernels_.find(node.type());
+    if (def == nullptr || def->make_state == nullptr) continue;
+    NodeState& state = state_of_node(node, def);
+    const std::optional<StateSpec> spec = state.spec();
     if (!spec) continue;
-    names_.emplace(spec->name, &node);
-    if (!detail::is_variable(node)) others_.push_back(&node);
+    names_.emplace(spec->name, &state);
+    others_.push_back(&state);
   }
   saved_.clear();
-  for (const Variable& variable : global_variables(graph_)) saved_.push_back(&variable.handle.node());
+  saved_.reserve(count_global_variables() + others_.size());
+  for (const Variable& variable : global_variables(graph_))
+    saved_.push_back(&state_of_node(variable.handle.node(), nullptr));
   num_global_variables_ = saved_.size();
   saved_.insert(saved_.end(), others_.begin(), others_.end());
 }
@@ -180,7 +187,7 @@ TRAINHOOK_DECL std::size_t GraphSession::count_global_variables() const {
 TRAINHOOK_DECL NodeState& GraphSession::named_state(const std::string& name) {
   const auto found = names_.find(name);
   if (found == names_.end()) throw NotFoundError("the session's graph has no variable or other state '{}'", name);
-  return *find_state(*found->second);
+  return *found->second;
 }
 
 }  // namespace trainhook

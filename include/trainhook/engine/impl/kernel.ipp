@@ -23,7 +23,7 @@ TRAINHOOK_DECL std::function<void()> VariableState::prepare_load(const Tensor& t
     throw InvalidArgumentError("variable '{}' is {}{} and cannot take {}", node_->name(), wanted.dtype, wanted.shape,
                                tensor);
   }
-  return [this, tensor] {
+  return [this, &tensor] {
     const std::scoped_lock lock(mutex);
     value = tensor;
   };
