@@ -57,6 +57,15 @@ TEST_F(FaultyFileSystemTest, FailsTheNthOfAKind) {
   EXPECT_EQ(disk_.contents("f"), "ac");
 }
 
+TEST_F(FaultyFileSystemTest, AShortAppendLeavesTheFirstHalfOfItsBytesOnce) {
+  const auto file = faulty_.create_writable("f", WriteMode::Exclusive);
+  faulty_.set_short_appends(true);
+  faulty_.fail_from(1);
+  EXPECT_THROW(file->append("abcdef"), DataLossError);
+  EXPECT_THROW(file->append("ghijkl"), DataLossError);
+  EXPECT_EQ(disk_.contents("f"), "abc");
+}
+
 TEST_F(FaultyFileSystemTest, ADeadDiskStaysDeadUntilReset) {
   faulty_.fail_from(1);
   EXPECT_THROW(static_cast<void>(faulty_.exists("f")), DataLossError);

@@ -84,6 +84,10 @@ class FaultyFileSystem final : public FileSystem {
   /// The n-th operation from now on and all after it fail: the disk is gone, or the process that would do them.
   TRAINHOOK_DECL void fail_from(std::uint64_t n, ErrorCode code = ErrorCode::DataLoss);
 
+  /// Whether an append that fails has written the first half of its bytes by then, as on a disk that fills up or in a
+  /// process that is killed; at first it has not.
+  TRAINHOOK_DECL void set_short_appends(bool are_short);
+
   /// Everything works again, counts and trace start over; the callback stays.
   TRAINHOOK_DECL void reset();
 
@@ -125,12 +129,14 @@ class FaultyFileSystem final : public FileSystem {
   struct Faults {
     mutable std::mutex mutex{};
     std::optional<Plan> plan{};
+    bool short_appends = false;  // until the first one that fails
     std::array<std::uint64_t, kFileOperations> counts{};
     std::uint64_t total = 0;
     std::vector<std::string> trace{};
     std::function<void(FileOperation, const std::string&)> callback{};
 
-    TRAINHOOK_DECL void begin(FileOperation kind, const std::string& path);
+    TRAINHOOK_DECL void begin(FileOperation kind, const std::string& path,
+                              const std::function<void()>& write_half = {});
   };
 
   class Reading final : public ReadableFile {

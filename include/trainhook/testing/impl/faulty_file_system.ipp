@@ -24,6 +24,11 @@ TRAINHOOK_DECL void FaultyFileSystem::fail_from(std::uint64_t n, ErrorCode code)
   plan({.at = n, .code = code, .stays = true});
 }
 
+TRAINHOOK_DECL void FaultyFileSystem::set_short_appends(bool are_short) {
+  const std::scoped_lock lock(faults_->mutex);
+  faults_->short_appends = are_short;
+}
+
 TRAINHOOK_DECL void FaultyFileSystem::reset() {
   const std::scoped_lock lock(faults_->mutex);
   faults_->plan.reset();
@@ -119,7 +124,8 @@ TRAINHOOK_DECL std::unique_ptr<FileLock> FaultyFileSystem::lock_file(const std::
   return inner_->lock_file(path);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::Faults::begin(FileOperation kind, const std::string& path) {
+TRAINHOOK_DECL void FaultyFileSystem::Faults::begin(FileOperation kind, const std::string& path,
+                                                    const std::function<void()>& write_half) {
   std::function<void(FileOperation, const std::string&)> call;
   {
     const std::scoped_lock lock(mutex);
@@ -136,6 +142,7 @@ TRAINHOOK_DECL void FaultyFileSystem::Faults::begin(FileOperation kind, const st
     return;
   }
   const ErrorCode code = plan->code;
+  if (write_half && std::exchange(short_appends, false)) write_half();
   if (!plan->stays) plan.reset();
   throw_error(code, fmt::format("cannot {} {}: made to fail by a test", file_operation_name(kind), path));
 }
@@ -157,7 +164,9 @@ TRAINHOOK_DECL FaultyFileSystem::Writing::Writing(std::shared_ptr<Faults> faults
     : faults_(std::move(faults)), inner_(std::move(inner)) {}
 
 TRAINHOOK_DECL void FaultyFileSystem::Writing::append(std::span<const std::byte> bytes) {
-  faults_->begin(FileOperation::Append, path());
+  faults_->begin(FileOperation::Append, path(), [&] {
+    if (bytes.size() > 1) inner_->append(bytes.first(bytes.size() / 2));
+  });
   inner_->append(bytes);
 }
 

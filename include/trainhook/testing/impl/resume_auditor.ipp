@@ -143,6 +143,7 @@ class AuditedRun {
   [[nodiscard]] std::optional<std::string> difference_from(const RunRecord& wanted, Interruption interruption,
                                                            std::uint64_t at, std::mt19937_64& random) {
     FaultyFileSystem faulty(disk_);
+    faulty.set_short_appends(true);
     if (interruption == Interruption::Error) {
       faulty.fail_at(at, options_.error);
     } else {
