@@ -29,6 +29,8 @@
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
+#include <trainhook/hooks/early_stopping_hook.hpp>
+#include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/feed_fn_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/global_step_waiter_hook.hpp>

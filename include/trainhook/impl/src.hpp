@@ -162,6 +162,8 @@
 #include <trainhook/hooks/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
+#include <trainhook/hooks/impl/early_stopping_hook.ipp>
+#include <trainhook/hooks/impl/evaluation_hook.ipp>
 #include <trainhook/hooks/impl/feed_fn_hook.ipp>
 #include <trainhook/hooks/impl/fetch_refs.ipp>
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
