@@ -75,15 +75,6 @@ TEST(HookStates, TheNameOfATypeIsWithoutItsScopesAndTemplateArguments) {
   EXPECT_EQ(names_of(HookStates(hooks).save()),
             (std::vector<std::string>{"LocalHook/version", "LocalHook/size", "TypedHook/version", "TypedHook/size",
                                       "TypedHook_1/version", "TypedHook_1/size"}));
-  const std::vector<std::pair<std::string, std::string>> types = {
-      {"Hook", "Hook"},
-      {"a::b::Hook", "Hook"},
-      {"my::Hook<std::string>", "Hook"},
-      {"Hook<a::b<c::d> >", "Hook"},
-      {"my::Box<std::string>::Hook", "Hook"},
-      {"(anonymous namespace)::f(std::vector<int>)::Hook<std::string>", "Hook"},
-  };
-  for (const auto& [type, name] : types) EXPECT_EQ(detail::short_type_name(type), name) << type;
 }
 
 TEST(HookStates, ComeBackWithTheirVersionToTheHookOfTheirName) {

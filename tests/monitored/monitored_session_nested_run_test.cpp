@@ -311,7 +311,7 @@ TEST_F(NestedRunTest, ACloseInACallbackEndsTheSessionThoughTheRunFails) {
   b->act["after_run 0"] = [](SessionRunContext*) { throw InvalidArgumentError("broken"); };
   EXPECT_EQ(what_of([&] { session->run(one); }), "InvalidArgument: broken");
   EXPECT_TRUE(trace->take().ends_with("b.on_run_failed 0: InvalidArgument: broken\na.end\nb.end\n"));
-  EXPECT_EQ(log.count("a cannot end"), 1U);
+  EXPECT_EQ(log.count("E hook 'a' failed in end: Internal: a cannot end"), 1U);
 }
 
 TEST_F(NestedRunTest, AnErrorOfACloseInACallbackLeavesTheRun) {

@@ -187,6 +187,7 @@
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
+#include <trainhook/monitored/impl/hook_names.ipp>
 #include <trainhook/monitored/impl/hook_states.ipp>
 #include <trainhook/monitored/impl/hooked_session.ipp>
 #include <trainhook/monitored/impl/local_master.ipp>

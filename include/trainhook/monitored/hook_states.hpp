@@ -8,16 +8,11 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook::detail {
-
-/// `trainhook::StopAtStepHook` as `StopAtStepHook`, `my::Hook<std::string>` as `Hook`: without scopes and template
-/// arguments.
-TRAINHOOK_DECL std::string short_type_name(const std::string& name);
-
-TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
 
 /// Saves each hook's state and timers under `_trainhook/hooks/<name of the hook>/`. State in a checkpoint for a hook
 /// that does not exist is kept and saved again.

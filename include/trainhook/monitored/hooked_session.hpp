@@ -61,6 +61,7 @@ class HookedSession {
   struct Progress {
     std::size_t asked = 0;
     std::size_t told = 0;
+    std::string_view callback{};  // which one is being called; empty: none
   };
 
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged);

@@ -9,6 +9,7 @@
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/monitored/chief_status.hpp>
+#include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
@@ -28,7 +29,9 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
       if (is_shared()) owned_.chief->set_threads(coordinator_);
       start_queue_runners(owned_.session, *coordinator_, owned_.owner);
     }
-    for (const std::shared_ptr<SessionRunHook>& hook : hooks) hook->after_create_session(owned_.session, *coordinator_);
+    for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+      call_hook(*hook, "after_create_session", [&] { hook->after_create_session(owned_.session, *coordinator_); });
+    }
   } catch (...) {
     close_quietly(true);  // it is recreated, or the chief ends by an error
     throw;

@@ -5,12 +5,7 @@
 
 #include <trainhook/monitored/hook_states.hpp>
 
-#include <cxxabi.h>
-
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <typeinfo>
 #include <utility>
 
 #include <fmt/core.h>
@@ -20,26 +15,6 @@
 #include <trainhook/core/tensor.hpp>
 
 namespace trainhook::detail {
-
-TRAINHOOK_DECL std::string short_type_name(const std::string& name) {
-  std::size_t end = name.size();
-  int depth = 0;  // of the brackets to the right, whose colons are those of an argument
-  for (std::size_t i = name.size(); i > 0; --i) {
-    const char c = name[i - 1];
-    if (c == '>' || c == ')') ++depth;
-    if (c == '<' || c == '(') --depth;
-    if (c == '<' && depth == 0) end = i - 1;
-    if (c == ':' && depth == 0) return name.substr(i, end - i);
-  }
-  return name.substr(0, end);
-}
-
-TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> demangled(
-      abi::__cxa_demangle(typeid(hook).name(), nullptr, nullptr, &status), std::free);
-  return short_type_name(std::string(status == 0 ? demangled.get() : typeid(hook).name()));
-}
 
 TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks) {
   std::map<std::string, int> unnamed;

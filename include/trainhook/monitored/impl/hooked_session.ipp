@@ -12,6 +12,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/monitored/hook_names.hpp>
 
 namespace trainhook::detail {
 
@@ -48,12 +49,15 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
   Progress progress;
   try {
     merged.begin(request);
+    progress.callback = "before_run";
     for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
       merged.add(hook->before_run(context));
       ++progress.asked;
     }
+    progress.callback = {};
     merged.execute(session_, request);
     context.mark_run_done();
+    progress.callback = "after_run";
     for (; progress.told < hooks_->size(); ++progress.told)
       (*hooks_)[progress.told]->after_run(context, merged.values_of(progress.told));
   } catch (...) {
@@ -69,6 +73,10 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
 
 TRAINHOOK_DECL void HookedSession::tell_of_failure(SessionRunContext& context, Progress progress,
                                                    const std::exception_ptr& error) noexcept {
+  if (!progress.callback.empty()) {
+    const bool before = progress.asked < hooks_->size();
+    log_hook_failure(*(*hooks_)[before ? progress.asked : progress.told], progress.callback, error);
+  }
   try {
     // A lost run is made again: those that have heard of its success are done with it.
     const std::size_t first = progress.told > 0 && is_loss_(error) ? progress.told : 0;

@@ -25,6 +25,7 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
+#include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/monitored/hook_states.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
@@ -149,7 +150,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
     ++claimed;
     hook->attach(services);
     ++begun;  // it hears of an error of its own begin, too
-    hook->begin(*graph);
+    call_hook(*hook, "begin", [&] { hook->begin(*graph); });
   }
 }
 
@@ -182,7 +183,8 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
     } catch (...) { errors.push_back(std::current_exception()); }
   };
   const SessionRef live = session->session()->session();
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks) attempt([&] { hook->end(live); });
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks)
+    attempt([&] { call_hook(*hook, "end", [&] { hook->end(live); }); });
   if (!errors.empty()) creator->session_failed(errors.front());
   attempt([&] { std::ranges::copy(session->close(), std::back_inserter(errors)); });
   attempt([&] { writers.close(); });

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The names of hooks in checkpoints and messages, and the messages about a hook that fails.
+#include <trainhook/monitored/hook_names.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/testing/log_lines.hpp>
+
+namespace trainhook {
+namespace {
+
+TEST(HookNames, AreTypesWithoutTheirScopesAndTemplateArguments) {
+  const std::vector<std::pair<std::string, std::string>> types = {
+      {"Hook", "Hook"},
+      {"a::b::Hook", "Hook"},
+      {"my::Hook<std::string>", "Hook"},
+      {"Hook<a::b<c::d> >", "Hook"},
+      {"my::Box<std::string>::Hook", "Hook"},
+      {"(anonymous namespace)::f(std::vector<int>)::Hook<std::string>", "Hook"},
+  };
+  for (const auto& [type, name] : types) EXPECT_EQ(detail::short_type_name(type), name) << type;
+}
+
+/// Throws from one of its callbacks.
+class BrokenHook final : public SessionRunHook {
+ public:
+  explicit BrokenHook(std::string where, std::exception_ptr error = std::make_exception_ptr(UnknownError("broken")))
+      : where_(std::move(where)), error_(std::move(error)) {}
+  void begin(Graph&) override { may_throw("begin"); }
+  void after_create_session(SessionRef, Coordinator&) override { may_throw("after_create_session"); }
+  SessionRunArgs before_run(SessionRunContext&) override {
+    may_throw("before_run");
+    return {};
+  }
+  void after_run(SessionRunContext&, const SessionRunValues&) override { may_throw("after_run"); }
+  void end(SessionRef) override { may_throw("end"); }
+
+ private:
+  void may_throw(const std::string& callback) const {
+    if (callback == where_) std::rethrow_exception(error_);
+  }
+  std::string where_;
+  std::exception_ptr error_;
+};
+
+class WholeHook final : public SessionRunHook {};
+
+/// Trains one step with a whole hook on each side of the broken one; its error is the caller's.
+void train(BrokenHook hook) {
+  LoopSession loop;
+  SingularMonitoredSession<LoopSession> session(loop, {.hooks = {WholeHook(), std::move(hook), WholeHook()}});
+  session.run([] {});
+  session.close();
+}
+
+TEST(HookFailures, NameTheHookAndTheCallback) {
+  for (const std::string callback : {"begin", "after_create_session", "before_run", "after_run", "end"}) {
+    testing::LogLines log;
+    EXPECT_THROW(train(BrokenHook(callback)), UnknownError) << callback;
+    EXPECT_EQ(log.count("E hook 'BrokenHook' failed in " + callback + ": "), 1U) << callback;
+    EXPECT_EQ(log.count("broken"), 1U) << callback;
+  }
+}
+
+TEST(HookFailures, AreNotTheEndOfTheInput) {
+  testing::LogLines log;
+  EXPECT_THROW(train(BrokenHook("before_run", std::make_exception_ptr(OutOfRangeError("end")))), OutOfRangeError);
+  EXPECT_EQ(log.count("failed in"), 0U);
+}
+
+}  // namespace
+}  // namespace trainhook
