@@ -43,7 +43,6 @@
 
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
-#include <trainhook/checkpoint/prune_checkpoints.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 
