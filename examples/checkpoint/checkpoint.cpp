@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   added = command("prune", "removes the oldest checkpoints that the state file lists",
                   [&] { return prune(path, keep, dry_run); });
   added->add_option("directory", path)->required();
-  added->add_option("--keep", keep, "so many of the newest stay")->required()->check(CLI::PositiveNumber);
+  added->add_option("--keep", keep, "so many of the newest stay")->required()->check(CLI::Range(1, 1'000'000));
   added->add_flag("--dry-run", dry_run, "only says what would be removed");
   added = command("average", "writes the mean of checkpoints: floating-point tensors; others from the last",
                   [&] { return average(path, inputs); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Trains for some steps, or goes on, so that a directory has all that a training leaves: train_small_run <directory>
-/// <last step> <rate>
+/// <last step> <rate> <steps between summaries>
 
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace th = trainhook;
 
 namespace {
 
-void train(const std::string& directory, std::int64_t last_step, double rate) {
+void train(const std::string& directory, std::int64_t last_step, double rate, std::int64_t summary_steps) {
   std::vector<float> weights(4);
   std::vector<double> mean(1);
   std::int64_t seen = 0;
@@ -31,7 +31,8 @@ void train(const std::string& directory, std::int64_t last_step, double rate) {
   auto session = th::monitored_training_session(
       loop, {.checkpoint_dir = directory,
              .save_checkpoint_steps = 10,
-             .save_summaries_steps = 5,
+             .save_summaries_steps = summary_steps,
+             .save_graph_def = false,
              .hooks = {th::StopAtStepHook({.last_step = last_step}), th::CheckpointInputPipelineHook()}});
   th::Element number;
   while (!session.should_stop()) {
@@ -49,8 +50,9 @@ void train(const std::string& directory, std::int64_t last_step, double rate) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 4) throw th::InvalidArgumentError("usage: train_small_run <directory> <last step> <rate>");
-    train(argv[1], std::stoll(argv[2]), std::stod(argv[3]));
+    if (argc != 5)
+      throw th::InvalidArgumentError("usage: train_small_run <directory> <last step> <rate> <steps between summaries>");
+    train(argv[1], std::stoll(argv[2]), std::stod(argv[3]), std::stoll(argv[4]));
   } catch (const std::exception& error) {
     fmt::print(stderr, "train_small_run: {}\n", error.what());
     return 1;
