@@ -39,7 +39,7 @@ th::Half to_half(double value) {
   if (size >= 65520) return {static_cast<std::uint16_t>(sign | 0x7c00)};
   int exponent = 0;
   static_cast<void>(std::frexp(size, &exponent));
-  exponent = (std::max)(exponent, -13);  // below are the subnormal numbers
+  exponent = size > 0 ? (std::max)(exponent, -13) : -13;  // below are the subnormal numbers
   const double mantissa = std::nearbyint(std::ldexp(size, 11 - exponent));
   return {static_cast<std::uint16_t>(sign + (exponent + 13) * 1024 + static_cast<int>(mantissa))};
 }
