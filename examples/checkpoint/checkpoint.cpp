@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,8 +72,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "checkpoint: {}; checkpoint --help shows the commands\n", error.what());
     return kNoAnswer;
   }
-  th::set_log_sink([](th::LogLevel level, std::string_view line) {
-    if (level != th::LogLevel::Info) fmt::print(stderr, "checkpoint: {}\n", line);
+  th::set_log_sink([said = std::set<std::string>()](th::LogLevel level, std::string_view line) mutable {
+    if (level != th::LogLevel::Info && said.emplace(line).second) fmt::print(stderr, "checkpoint: {}\n", line);
   });
   try {
     return chosen();
