@@ -37,6 +37,8 @@
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>

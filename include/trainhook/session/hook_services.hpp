@@ -3,6 +3,7 @@
 /// HookServices: the disk, clock and event writers that the hooks of a session share.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -30,7 +31,18 @@ class HookServices {
 
   /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
-  void set_restored_from(std::string prefix) noexcept { restored_from_ = std::move(prefix); }
+  void set_restored_from(std::string prefix) noexcept {
+    newest_checkpoint_ = prefix;
+    restored_from_ = std::move(prefix);
+  }
+
+  /// The checkpoint that the session was restored from or has saved last; empty: none.
+  [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
+  void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
+
+  /// Asks the hooks that save for a checkpoint at the next step boundary, whatever their periods.
+  void request_save() noexcept { ++num_save_requests_; }
+  [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
 
   /// Why the model must not be saved now, or nothing: asks every hook. A hook that saves the model must ask first.
   [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
@@ -41,6 +53,8 @@ class HookServices {
   Clock* clock_;
   FileWriterCache* writers_;
   std::string restored_from_;
+  std::string newest_checkpoint_;
+  std::uint64_t num_save_requests_ = 0;
   std::function<std::optional<std::string>()> save_veto_;
 };
 
