@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/tests
 start=$SECONDS
 
-"$root/.ci/packages" tests data
+"$root/.ci/packages" tests examples data
 
 # Neither optimised nor with debug information: nearly all the time goes into compiling. No NDEBUG: asserts stay on.
 cmake --fresh -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTRAINHOOK_COMPILE_OPTIONS=-O0 \

@@ -46,6 +46,7 @@
 #include <trainhook/hooks/summary_saver_hook.hpp>
 
 #include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 

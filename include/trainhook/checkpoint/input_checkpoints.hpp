@@ -39,6 +39,11 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   /// starts from the beginning.
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from);
 
+  /// The steps of the files that restoring one of the models would use: its own, or else the newest before it.
+  /// `inputs` is sorted.
+  [[nodiscard]] TRAINHOOK_DECL static std::set<std::int64_t> needed_for(const std::vector<std::int64_t>& models,
+                                                                        const std::vector<std::int64_t>& inputs);
+
   /// Prevents that a model is restored whose input is damaged. Valid as long as `files` lives.
   [[nodiscard]] TRAINHOOK_DECL static RestoreCondition restore_condition(
       const std::shared_ptr<InputCheckpoints>& files);
@@ -61,10 +66,6 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   // Keeps what a model of the directory would be restored with, so also what was just restored while that model is
   // there, and the files of later steps: one may belong to a save in progress.
   TRAINHOOK_DECL void remove_obsolete(std::int64_t saved_step) const noexcept;
-
-  // The steps of the files that restoring one of the models would use: its own, or else the newest before it.
-  [[nodiscard]] TRAINHOOK_DECL static std::set<std::int64_t> needed_for(const std::vector<std::int64_t>& models,
-                                                                        const std::vector<std::int64_t>& inputs);
 
   FileSystem* file_system_;
   std::string basename_;

@@ -51,6 +51,9 @@ class Retention {
   /// removes what is too much. Does nothing if there is nothing to do. What fails is logged, and done by the next save.
   TRAINHOOK_DECL void tidy(double now) noexcept;
 
+  /// The checkpoints that `tidy` would remove at `now`, oldest first. Changes nothing.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> too_many(double now) const;
+
   /// Takes these, oldest first, as what savers wrote here; those that are not in the directory do not count.
   TRAINHOOK_DECL void replace(const std::vector<std::string>& prefixes);
 
@@ -77,6 +80,7 @@ class Retention {
 
   TRAINHOOK_DECL void forget(std::string_view base);
   TRAINHOOK_DECL void let_go(double now);
+  TRAINHOOK_DECL void choose(double now);
   TRAINHOOK_DECL void settle(double now);
   TRAINHOOK_DECL void write_state();
   TRAINHOOK_DECL void sweep() noexcept;

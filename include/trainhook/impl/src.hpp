@@ -149,8 +149,10 @@
 #include <trainhook/checkpoint/impl/directory_hold.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
+#include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
+#include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>
 #include <trainhook/checkpoint/impl/slice_key.ipp>

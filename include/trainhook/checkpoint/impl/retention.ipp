@@ -76,7 +76,21 @@ TRAINHOOK_DECL void Retention::tidy(double now) noexcept {
   }
 }
 
+TRAINHOOK_DECL std::vector<std::string> Retention::too_many(double now) const {
+  Retention trial = *this;
+  trial.choose(now);
+  std::vector<std::string> prefixes;
+  for (const Kept& doomed : trial.doomed_) prefixes.push_back(doomed.prefix);
+  return prefixes;
+}
+
 TRAINHOOK_DECL void Retention::settle(double now) {
+  choose(now);
+  write_state();
+  sweep();
+}
+
+TRAINHOOK_DECL void Retention::choose(double now) {
   for (Kept& kept : kept_) {
     if (!kept.has_stamp) kept.time = (std::min)(kept.time, now);  // a file system's clock may be ahead
   }
@@ -89,8 +103,6 @@ TRAINHOOK_DECL void Retention::settle(double now) {
     clock_went_back_ = true;
   }
   while (!keeps_all() && kept_.size() > static_cast<std::size_t>(policy_.max_to_keep)) let_go(now);
-  write_state();
-  sweep();
 }
 
 TRAINHOOK_DECL void Retention::replace(const std::vector<std::string>& prefixes) {

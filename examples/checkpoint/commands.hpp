@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The commands of `checkpoint`. Each prints its answer and returns the exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+inline constexpr int kFine = 0;
+inline constexpr int kDamagedOrDifferent = 1;
+inline constexpr int kNoAnswer = 2;  // a wrong command line, no such checkpoint
+
+// directories.cpp
+int list(const std::string& directory, bool as_json);
+int prune(const std::string& directory, int keep, bool dry_run);
+int events(const std::string& directory, bool as_json);
+
+/// All checkpoints of a directory, input positions included: first those that its state file does not list, then the
+/// listed ones, oldest first. A listed one may be missing.
+std::vector<std::string> checkpoints_in(const std::string& directory);
+
+/// Lines about files that belong to no checkpoint, because a save or a removal did not end, or has not yet.
+std::vector<std::string> left_over_in(const std::string& directory);
+
+// tensors.cpp
+int show(const std::string& prefix_or_directory, const std::string& tensor, bool as_json);
+int verify(const std::string& prefix_or_directory);
+int diff(const std::string& a, const std::string& b, bool as_json);
+int average(const std::string& out, const std::vector<std::string>& inputs);

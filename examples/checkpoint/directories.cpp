@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands about directories: what checkpoints there are, which may go, what the event files say.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/load_checkpoint.hpp>
+#include <trainhook/checkpoint/prune_checkpoints.hpp>
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration_text.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/events/event_reader.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+
+#include "commands.hpp"
+#include "report.hpp"
+
+namespace th = trainhook;
+
+namespace {
+
+th::FileSystem& disk() { return th::posix_file_system(); }
+
+void expect_directory(const std::string& directory) {
+  if (disk().is_directory(directory)) return;
+  throw th::NotFoundError("there is no directory {}; give the one that a training saves into", directory);
+}
+
+/// The names of a checkpoint's files begin with its own and a dot.
+std::uint64_t size_on_disk(const std::string& prefix) {
+  const std::string directory = th::parent_path(prefix);
+  const std::string beginning = fmt::format("{}.", th::base_name(prefix));
+  std::uint64_t size = 0;
+  for (const std::string& name : disk().list_directory(directory))
+    if (name.starts_with(beginning)) size += disk().file_size(th::join_path(directory, name));
+  return size;
+}
+
+/// What the state file lists, oldest first, by the paths that it has in this directory.
+std::vector<std::string> listed_in(const std::string& directory) {
+  const std::optional<th::CheckpointState> state = th::get_checkpoint_state(directory);
+  if (!state) return {};
+  std::vector<std::string> listed = state->all_model_checkpoint_paths;
+  if (std::ranges::find(listed, state->model_checkpoint_path) == listed.end())
+    listed.push_back(state->model_checkpoint_path);
+  for (std::string& prefix : listed) prefix = th::join_path(directory, th::base_name(prefix));
+  return listed;
+}
+
+bool is_input(const std::string& prefix) { return th::base_name(prefix).starts_with("input.ckpt-"); }
+
+std::string input_of(const std::string& prefix) {
+  const std::optional<std::int64_t> step = th::step_of_checkpoint(prefix);
+  return step ? th::join_path(th::parent_path(prefix), fmt::format("input.ckpt-{}", *step)) : "";
+}
+
+Cell age(double seconds) {
+  const auto exact = std::chrono::duration<double>((std::max)(seconds, 0.0));  // a file server's clock may be ahead
+  return {th::duration_text(std::chrono::duration_cast<th::Duration>(exact)), fmt::format("{:.1f}", exact.count())};
+}
+
+/// The row of one checkpoint, and a note if it cannot be read.
+Report::Row row_of(const std::string& prefix, bool is_newest, bool is_listed, std::vector<std::string>& notes) {
+  const std::optional<std::int64_t> step = th::step_of_checkpoint(prefix);
+  const std::vector<double> written = th::get_checkpoint_mtimes({prefix});
+  const bool has_input = step && th::checkpoint_exists(input_of(prefix));
+  Cell tensors;
+  Cell state = is_newest ? "newest" : is_listed ? "listed" : "not listed: stays";
+  auto style = is_newest ? kGood : fmt::text_style();
+  try {
+    tensors = count(static_cast<std::int64_t>(th::list_variables(prefix).size()));
+  } catch (const th::Error& error) {
+    notes.emplace_back(error.what());
+    state = written.empty() ? "missing" : "damaged";
+    style = kBad;
+  }
+  return {{std::string(th::base_name(prefix)), step ? count(*step) : Cell(),
+           written.empty() ? Cell() : age(th::system_clock().wall_seconds() - written[0]),
+           written.empty() ? Cell() : bytes(size_on_disk(prefix)), tensors,
+           has_input ? Cell(th::base_name(input_of(prefix))) : Cell(), state},
+          style};
+}
+
+}  // namespace
+
+std::vector<std::string> checkpoints_in(const std::string& directory) {
+  const std::vector<std::string> listed = listed_in(directory);
+  std::vector<std::string> all = th::checkpoints_on_disk(disk(), directory);
+  std::erase_if(all, [&](const std::string& prefix) { return std::ranges::find(listed, prefix) != listed.end(); });
+  all.insert(all.end(), listed.begin(), listed.end());
+  return all;
+}
+
+std::vector<std::string> left_over_in(const std::string& directory) {
+  std::vector<std::string> lines;
+  for (const std::string& name : disk().list_directory(directory)) {
+    const std::size_t data = name.find(".data-");
+    if (name.find(".tempstate") != std::string::npos) {
+      lines.push_back(fmt::format(
+          "left over: {}, of a save that goes on or was killed; the next training removes it if it was", name));
+    } else if (data != std::string::npos && !th::checkpoint_exists(th::join_path(directory, name.substr(0, data)))) {
+      lines.push_back(fmt::format("incomplete: {} belongs to no checkpoint, because there is no {}.index", name,
+                                  name.substr(0, data)));
+    }
+  }
+  return lines;
+}
+
+int list(const std::string& directory, bool as_json) {
+  expect_directory(directory);
+  const std::vector<std::string> listed = listed_in(directory);
+  const std::optional<std::string> newest = th::latest_checkpoint(directory);
+  Report report{.rows_key = "checkpoints",
+                .columns = {{"checkpoint", "name"},
+                            {"step", "step"},
+                            {"age", "age_seconds"},
+                            {"size", "bytes"},
+                            {"tensors", "tensors"},
+                            {"input", "input"},
+                            {"state", "state"}}};
+  const std::vector<std::string> all = checkpoints_in(directory);
+  std::set<std::string> inputs;
+  for (const std::string& prefix : all)
+    if (is_input(prefix)) inputs.insert(prefix);
+  for (const std::string& prefix : all) {
+    if (is_input(prefix)) continue;
+    const bool is_newest = newest && th::base_name(*newest) == th::base_name(prefix);
+    const bool is_listed = std::ranges::find(listed, prefix) != listed.end();
+    report.rows.push_back(row_of(prefix, is_newest, is_listed, report.notes));
+    inputs.erase(input_of(prefix));
+  }
+  for (const std::string& input : inputs)
+    report.notes.push_back(fmt::format("left over: {} has no model of its step", th::base_name(input)));
+  for (std::string& line : left_over_in(directory)) report.notes.push_back(std::move(line));
+  report.facts = {{"directory", directory}, {"newest", newest ? Cell(*newest) : Cell()}};
+  report.heading = fmt::format("{}: {}", directory, counted(report.rows.size(), "checkpoint"));
+  print(report, as_json);
+  return kFine;
+}
+
+int prune(const std::string& directory, int keep, bool dry_run) {
+  expect_directory(directory);
+  std::map<std::string, std::uint64_t> sizes;
+  std::vector<std::string> removed = th::prune_checkpoints(directory, {.max_to_keep = keep, .dry_run = true});
+  for (const std::string& prefix : removed) sizes[prefix] = size_on_disk(prefix);
+  if (!dry_run) removed = th::prune_checkpoints(directory, {.max_to_keep = keep});
+  for (const std::string& prefix : removed)
+    fmt::print("{} {} ({})\n", dry_run ? "would remove" : "removed", Cell(prefix).text, bytes(sizes[prefix]).text);
+  if (removed.empty()) fmt::print("nothing to remove: {} lists no more than {}\n", directory, keep);
+  return kFine;
+}
+
+namespace {
+
+struct Tag {
+  std::string kind{};
+  std::vector<std::int64_t> steps{};
+  std::vector<Cell> values{};  // of the same length
+};
+
+void add_value(std::map<std::string, Tag>& tags, std::int64_t step, const th::SummaryValue& value) {
+  Tag& tag = tags[value.tag];
+  Cell last;
+  tag.kind = "other";
+  if (value.scalar) {
+    tag.kind = "scalar";
+    last = real(*value.scalar);
+  } else if (value.histogram) {
+    tag.kind = "histogram";
+    last = fmt::format("{} values, {:.6g} to {:.6g}", value.histogram->num, value.histogram->min, value.histogram->max);
+  } else if (!value.images.empty()) {
+    tag.kind = "image";
+    last = fmt::format("{} x {}", value.images[0].width, value.images[0].height);
+  } else if (value.text) {
+    tag.kind = "text";
+    last = *value.text;
+    last.text = fmt::format("{:.60}", last.text);
+  }
+  tag.steps.push_back(step);
+  tag.values.push_back(std::move(last));
+}
+
+/// What a run that was killed wrote after its last checkpoint comes again: like TensorBoard, takes it back.
+void forget_from(std::map<std::string, Tag>& tags, std::int64_t step) {
+  for (auto& [name, tag] : tags) {
+    while (!tag.steps.empty() && tag.steps.back() >= step) {
+      tag.steps.pop_back();
+      tag.values.pop_back();
+    }
+  }
+  std::erase_if(tags, [](const auto& entry) { return entry.second.steps.empty(); });
+}
+
+}  // namespace
+
+int events(const std::string& directory, bool as_json) {
+  expect_directory(directory);
+  const std::vector<std::string> files = th::list_event_files(disk(), directory);
+  if (files.empty())
+    throw th::NotFoundError("there are no event files in {}; give the directory that holds events.out.tfevents.*",
+                            directory);
+  std::map<std::string, Tag> tags;
+  Report report{.heading = fmt::format("{}: {}", directory, counted(files.size(), "event file")),
+                .facts = {{"directory", directory}, {"files", count(static_cast<std::int64_t>(files.size()))}},
+                .rows_key = "tags",
+                .columns = {{"tag", "tag"},
+                            {"kind", "kind"},
+                            {"values", "values"},
+                            {"first step", "first_step"},
+                            {"last step", "last_step"},
+                            {"last value", "last_value"}}};
+  for (const std::string& file : files) {
+    const th::EventFileContents contents = th::read_events(disk(), file);
+    for (const std::string& problem : contents.problems) report.notes.push_back(problem);
+    for (const th::Event& event : contents.events) {
+      if (event.session_log && event.session_log->status == th::SessionLog::Start) forget_from(tags, event.step);
+      for (const th::SummaryValue& value : event.values) add_value(tags, event.step, value);
+    }
+  }
+  for (const auto& [name, tag] : tags) {
+    report.rows.push_back({{name, tag.kind, count(static_cast<std::int64_t>(tag.steps.size())),
+                            count(tag.steps.front()), count(tag.steps.back()), tag.values.back()}});
+  }
+  print(report, as_json);
+  return kFine;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of load_checkpoint.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/load_checkpoint.hpp>
+
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL BundleReader load_checkpoint(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
+  std::string prefix = ckpt_dir_or_file;
+  if (file_system.is_directory(ckpt_dir_or_file)) {
+    std::optional<std::string> newest = latest_checkpoint(file_system, ckpt_dir_or_file);
+    if (!newest) {
+      const std::vector<std::string> there = checkpoints_on_disk(file_system, ckpt_dir_or_file);
+      throw InvalidArgumentError(
+          "Couldn't find 'checkpoint' file or checkpoints in given directory {}; {}", ckpt_dir_or_file,
+          there.empty() ? "it holds no checkpoint"
+                        : fmt::format("give the path of a checkpoint, such as {}", there.back()));
+    }
+    prefix = *std::move(newest);
+  }
+  return BundleReader(std::move(prefix), {.file_system = &file_system});
+}
+
+TRAINHOOK_DECL std::vector<NamedShape> list_variables(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
+  const BundleReader reader = load_checkpoint(file_system, ckpt_dir_or_file);
+  std::vector<NamedShape> variables;
+  for (const auto& [name, entry] : reader.entries()) variables.push_back({name, entry.shape});
+  return variables;
+}
+
+TRAINHOOK_DECL Tensor load_variable(FileSystem& file_system, const std::string& ckpt_dir_or_file,
+                                    std::string_view name) {
+  if (name.ends_with(":0")) name.remove_suffix(2);
+  return load_checkpoint(file_system, ckpt_dir_or_file).get_tensor(name);
+}
+
+}  // namespace trainhook

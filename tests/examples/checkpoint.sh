@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What each command of the example `checkpoint` prints and how it ends, on small runs: checkpoint.sh <checkpoint> <train_small_run>
+set -euo pipefail
+checkpoint=$(realpath "$1")
+train=$(realpath "$2")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failures=0
+
+# says <exit code> <arguments>...: compares what the command prints, both streams, with standard input. Ages become "AGE".
+says() {
+  local expected=$1 status=0
+  shift
+  "$checkpoint" "$@" >output 2>&1 || status=$?
+  sed -E -e 's/ +[0-9]+(\.[0-9])? s  / AGE  /' -e 's/ +age +/ AGE    /' -e 's/"age_seconds": [0-9.]+/"age_seconds": AGE/' output >said
+  cat >expected
+  if [ "$status" != "$expected" ]; then
+    echo "checkpoint $*: ended $status, not $expected"
+    failures=$((failures + 1))
+  fi
+  diff -u expected said || { echo "checkpoint $*: said something else"; failures=$((failures + 1)); }
+}
+
+"$train" run 35 0.5 0 2>/dev/null
+"$train" other 35 0.25 0 2>/dev/null
+"$train" broken 10 nan 0 2>/dev/null
+"$train" curves 35 0.5 5 2>/dev/null
+
+# In directory run: a copy by hand, what a killed save left, data without index, an input without its model.
+for file in run/model.ckpt-0.*; do cp "$file" "run/copy-0.${file#run/model.ckpt-0.}"; done
+touch run/model.ckpt-40.index.tempstate123 run/model.ckpt-7.data-00000-of-00001
+for file in run/input.ckpt-10.*; do cp "$file" "run/input.ckpt-11.${file#run/input.ckpt-10.}"; done
+
+says 0 list run <<'END'
+run: 6 checkpoints
+checkpoint     step AGE    size  tensors  input          state
+copy-0            0 AGE  238 B        4  input.ckpt-0   not listed: stays
+model.ckpt-0      0 AGE  238 B        4  input.ckpt-0   listed
+model.ckpt-10    10 AGE  238 B        4  input.ckpt-10  listed
+model.ckpt-20    20 AGE  238 B        4  input.ckpt-20  listed
+model.ckpt-30    30 AGE  238 B        4  input.ckpt-30  listed
+model.ckpt-35    35 AGE  238 B        4  input.ckpt-35  newest
+left over: input.ckpt-11 has no model of its step
+left over: model.ckpt-40.index.tempstate123, of a save that goes on or was killed; the next training removes it if it was
+incomplete: model.ckpt-7.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-7.index
+END
+says 0 list --json broken <<'END'
+{"directory": "broken", "newest": "broken/model.ckpt-10", "checkpoints": [
+  {"name": "model.ckpt-0", "step": 0, "age_seconds": AGE, "bytes": 238, "tensors": 4, "input": "input.ckpt-0", "state": "listed"},
+  {"name": "model.ckpt-10", "step": 10, "age_seconds": AGE, "bytes": 238, "tensors": 4, "input": "input.ckpt-10", "state": "newest"}],
+"notes": []}
+END
+says 2 list none <<'END'
+checkpoint: there is no directory none; give the one that a training saves into
+END
+
+says 0 show run <<'END'
+run/model.ckpt-35: 4 tensors, 40 B
+tensor       dtype    shape  count  size   min   max  mean  NaN  inf
+global_step  int64    []         1   8 B
+mean         float64  [1]        1   8 B  17.5  17.5  17.5    0    0
+seen         int64    []         1   8 B
+weights      float32  [4]        4  16 B  17.5  17.5  17.5    0    0
+END
+says 0 show broken/model.ckpt-0 --json <<'END'
+{"checkpoint": "broken/model.ckpt-0", "tensors": [
+  {"name": "global_step", "dtype": "int64", "shape": "[]", "count": 1, "bytes": 8, "min": null, "max": null, "mean": null, "nan": null, "inf": null},
+  {"name": "mean", "dtype": "float64", "shape": "[1]", "count": 1, "bytes": 8, "min": 0, "max": 0, "mean": 0, "nan": 0, "inf": 0},
+  {"name": "seen", "dtype": "int64", "shape": "[]", "count": 1, "bytes": 8, "min": null, "max": null, "mean": null, "nan": null, "inf": null},
+  {"name": "weights", "dtype": "float32", "shape": "[4]", "count": 4, "bytes": 16, "min": 0, "max": 0, "mean": 0, "nan": 0, "inf": 0}],
+"notes": []}
+END
+says 0 show broken <<'END'
+broken/model.ckpt-10: 4 tensors, 40 B
+tensor       dtype    shape  count  size  min  max  mean  NaN  inf
+global_step  int64    []         1   8 B
+mean         float64  [1]        1   8 B                    1    0
+seen         int64    []         1   8 B
+weights      float32  [4]        4  16 B                    4    0
+END
+says 0 show run/model.ckpt-20 weights <<'END'
+float32[4] [10 10 10 10]
+END
+says 2 show run/model.ckpt-25 <<'END'
+checkpoint: there is no checkpoint run/model.ckpt-25: run/model.ckpt-25.index does not exist
+END
+
+says 0 diff run run/model.ckpt-35 <<'END'
+A run/model.ckpt-35
+B run/model.ckpt-35
+0 of 4 tensors differ
+tensor       result  max |A - B|  elements
+global_step  equal
+mean         equal
+seen         equal
+weights      equal
+END
+says 1 diff run/model.ckpt-30 other <<'END'
+A run/model.ckpt-30
+B other/model.ckpt-35
+4 of 4 tensors differ
+tensor       result     max |A - B|  elements
+global_step  different            5         1
+mean         different         6.25         1
+seen         different          160         1
+weights      different         6.25         4
+END
+says 1 diff run/input.ckpt-0 other <<'END'
+A run/input.ckpt-0
+B other/model.ckpt-35
+5 of 5 tensors differ
+tensor            result     max |A - B|  elements
+IteratorV2-state  only in A
+global_step       only in B
+mean              only in B
+seen              only in B
+weights           only in B
+END
+says 1 diff --json run/model.ckpt-10 broken <<'END'
+{"a": "run/model.ckpt-10", "b": "broken/model.ckpt-10", "equal": false, "tensors": [
+  {"name": "global_step", "result": "equal", "max_difference": null, "elements": null},
+  {"name": "mean", "result": "different", "max_difference": "nan", "elements": 1},
+  {"name": "seen", "result": "equal", "max_difference": null, "elements": null},
+  {"name": "weights", "result": "different", "max_difference": "nan", "elements": 4}],
+"notes": []}
+END
+
+says 0 average mean/of-both run other <<'END'
+mean/of-both: 2 tensors with the mean of 2 checkpoints, 2 from other/model.ckpt-35
+END
+says 0 show mean/of-both weights <<'END'
+float32[4] [13.125 13.125 13.125 13.125]
+END
+says 2 average mean/of-both run other <<'END'
+checkpoint: checkpoint mean/of-both exists; choose another prefix, or set BundleWriterOptions::overwrite
+END
+says 2 average mean/more run run/input.ckpt-0 <<'END'
+checkpoint: checkpoint run/input.ckpt-0 has no tensor global_step; it holds: IteratorV2-state
+END
+[ ! -e mean/more.index ] || { echo "checkpoint average: left a checkpoint behind"; failures=$((failures + 1)); }
+
+says 0 events curves <<'END'
+curves: 1 event file
+tag           kind    values  first step  last step  last value
+first_weight  scalar       7           1         31        15.5
+END
+# A run that lost its last checkpoint repeats steps: none counts twice.
+rm curves/model.ckpt-35.* curves/model.ckpt-30.*
+"$train" curves 36 0.5 5 2>/dev/null
+says 0 events curves --json <<'END'
+{"directory": "curves", "files": 2, "tags": [
+  {"tag": "first_weight", "kind": "scalar", "values": 8, "first_step": 1, "last_step": 36, "last_value": 18}],
+"notes": []}
+END
+says 2 events mean <<'END'
+checkpoint: there are no event files in mean; give the directory that holds events.out.tfevents.*
+END
+
+says 0 verify broken <<'END'
+broken/input.ckpt-0: 1 tensor, 77 B: good
+broken/input.ckpt-10: 1 tensor, 79 B: good
+broken/model.ckpt-0: 4 tensors, 40 B: good
+broken/model.ckpt-10: 4 tensors, 40 B: good
+END
+printf x | dd of=broken/model.ckpt-10.data-00000-of-00001 bs=1 seek=30 conv=notrunc status=none
+rm broken/input.ckpt-0.data-00000-of-00001
+says 1 verify broken <<'END'
+broken/input.ckpt-0: checkpoint broken/input.ckpt-0 is incomplete: cannot open broken/input.ckpt-0.data-00000-of-00001: No such file or directory (check the path and that its directory exists)
+broken/input.ckpt-10: 1 tensor, 79 B: good
+broken/model.ckpt-0: 4 tensors, 40 B: good
+broken/model.ckpt-10: checkpoint file broken/model.ckpt-10.data-00000-of-00001 is damaged: tensor weights at byte 24 does not match its checksum; use an older checkpoint
+END
+says 1 verify broken/model.ckpt-10 <<'END'
+broken/model.ckpt-10: checkpoint file broken/model.ckpt-10.data-00000-of-00001 is damaged: tensor weights at byte 24 does not match its checksum; use an older checkpoint
+END
+says 1 show broken <<'END'
+broken/model.ckpt-10: 4 tensors, 40 B
+tensor       dtype    shape  count  size  min  max  mean  NaN  inf
+global_step  int64    []         1   8 B
+mean         float64  [1]        1   8 B                    1    0
+seen         int64    []         1   8 B
+weights      float32  [4]        4  16 B
+checkpoint file broken/model.ckpt-10.data-00000-of-00001 is damaged: tensor weights at byte 24 does not match its checksum; use an older checkpoint
+END
+truncate -s 10 broken/model.ckpt-10.data-00000-of-00001
+rm broken/model.ckpt-0.index
+says 0 list broken <<'END'
+broken: 2 checkpoints
+checkpoint     step AGE    size  tensors  input          state
+model.ckpt-0      0                         input.ckpt-0   missing
+model.ckpt-10    10 AGE  208 B           input.ckpt-10  damaged
+there is no checkpoint broken/model.ckpt-0: broken/model.ckpt-0.index does not exist
+checkpoint file broken/model.ckpt-10.data-00000-of-00001 was cut off: it has 10 bytes of 40
+incomplete: model.ckpt-0.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-0.index
+END
+says 1 verify broken <<'END'
+broken/input.ckpt-0: checkpoint broken/input.ckpt-0 is incomplete: cannot open broken/input.ckpt-0.data-00000-of-00001: No such file or directory (check the path and that its directory exists)
+broken/input.ckpt-10: 1 tensor, 79 B: good
+broken/model.ckpt-0: listed, but not there; a restore takes another one
+broken/model.ckpt-10: checkpoint file broken/model.ckpt-10.data-00000-of-00001 was cut off: it has 10 bytes of 40
+incomplete: model.ckpt-0.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-0.index
+END
+says 2 verify none <<'END'
+checkpoint: there is no checkpoint none: none.index does not exist
+END
+
+says 0 prune run --keep 3 --dry-run <<'END'
+would remove run/model.ckpt-0 (238 B)
+would remove run/model.ckpt-10 (238 B)
+would remove run/input.ckpt-0 (209 B)
+would remove run/input.ckpt-10 (211 B)
+would remove run/input.ckpt-11 (211 B)
+END
+says 0 prune run --keep 3 <<'END'
+removed run/model.ckpt-0 (238 B)
+removed run/model.ckpt-10 (238 B)
+removed run/input.ckpt-0 (209 B)
+removed run/input.ckpt-10 (211 B)
+removed run/input.ckpt-11 (211 B)
+END
+says 0 prune run --keep 3 <<'END'
+nothing to remove: run lists no more than 3
+END
+says 0 list run <<'END'
+run: 4 checkpoints
+checkpoint     step AGE    size  tensors  input          state
+copy-0            0 AGE  238 B        4                 not listed: stays
+model.ckpt-20    20 AGE  238 B        4  input.ckpt-20  listed
+model.ckpt-30    30 AGE  238 B        4  input.ckpt-30  listed
+model.ckpt-35    35 AGE  238 B        4  input.ckpt-35  newest
+left over: model.ckpt-40.index.tempstate123, of a save that goes on or was killed; the next training removes it if it was
+incomplete: model.ckpt-7.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-7.index
+END
+says 2 prune run --keep 0 <<'END'
+checkpoint: --keep: Value 0 not in range 1 to 1000000; checkpoint --help shows the commands
+END
+says 2 prune mean --keep 1 <<'END'
+checkpoint: there is no state file mean/checkpoint that can be read, so nothing tells which checkpoints may be removed; give the directory of a training
+END
+"$train" run 40 0.5 0 2>/dev/null  # which goes on from what is left
+says 0 show run weights <<'END'
+float32[4] [20 20 20 20]
+END
+
+says 2 <<'END'
+checkpoint: A subcommand is required; checkpoint --help shows the commands
+END
+says 2 show <<'END'
+checkpoint: checkpoint is required; checkpoint --help shows the commands
+END
+
+# Colour is for terminals, and for those who want it.
+if script -qec true /dev/null >/dev/null 2>&1; then
+  escape=$(printf '\033')
+  script -qec "'$checkpoint' list run" /dev/null | grep -q "$escape" || { echo "no colour on a terminal"; failures=$((failures + 1)); }
+  ! NO_COLOR=1 script -qec "'$checkpoint' list run" /dev/null | grep -q "$escape" || { echo "colour in spite of NO_COLOR"; failures=$((failures + 1)); }
+fi
+
+[ "$failures" = 0 ]
