@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,7 +15,10 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -131,6 +135,34 @@ TEST(EigenSession, TakesElementsFromItsIteratorAndResumesIt) {
   const std::vector<NamedTensor> broken{{"IteratorV2-state", Tensor("nonsense")}};
   EXPECT_THROW(session.load(broken), Error);
   EXPECT_EQ(session.run(next).scalar<std::int64_t>(), 2);
+}
+
+TEST(EigenSession, LetsNoNanOutOfARootThatIsNotChosen) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Double, {4}, "x");
+  const Output upstream = placeholder(graph, DType::Double, {4}, "upstream");
+  EigenSession session(graph);
+  const auto slope = [&](Output (*root)(Output, std::string_view)) {
+    const Output chosen = where(greater(x, 0), root(x, {}), 0);
+    return session.run(gradients(chosen, {x}, {.grad_ys = {upstream}})[0],
+                       {{x, Tensor::of<double>({0, -1, 4, 0.25})}, {upstream, Tensor::of<double>({1, 1, 8, 0})}});
+  };
+  EXPECT_EQ(slope(sqrt), Tensor::of<double>({0, 0, 2, 0}));
+  EXPECT_EQ(slope(rsqrt), Tensor::of<double>({0, 0, -0.5, 0}));
+  EXPECT_EQ(slope(reciprocal), Tensor::of<double>({0, 0, -0.5, 0}));
+}
+
+TEST(EigenSession, DifferentiatesRootsTwice) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Double, {2}, "x");
+  EigenSession session(graph);
+  const auto curvature = [&](Output (*root)(Output, std::string_view)) {
+    const Output slope = gradients(root(x, {}), {x})[0];
+    return session.run(gradients(slope, {x})[0], {{x, Tensor::of<double>({1, 4})}});
+  };
+  EXPECT_EQ(curvature(sqrt), Tensor::of<double>({-0.25, -0.25 / 8}));
+  EXPECT_EQ(curvature(rsqrt), Tensor::of<double>({0.75, 0.75 / 32}));
+  EXPECT_EQ(curvature(reciprocal), Tensor::of<double>({2, 2.0 / 64}));
 }
 
 TEST(EigenSession, UsesAKernelOfOnesOwn) {

@@ -87,8 +87,8 @@ void add_elementwise(Cases& cases) {
   }
   for (const auto& inputs : pairs(DType::Float, DType::Int32)) {
     cases.push_back({"Add", inputs});
-    for (const char* op :
-         {"EluGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad", "SigmoidGrad", "SoftplusGrad", "TanhGrad"})
+    for (const char* op : {"EluGrad", "LeakyReluGrad", "ReciprocalGrad", "Relu6Grad", "ReluGrad", "RsqrtGrad",
+                           "SigmoidGrad", "SoftplusGrad", "SqrtGrad", "TanhGrad"})
       cases.push_back({op, inputs});
     cases.push_back({"AddN", inputs, {}, [](const Inputs& i) { return th::add_n({i[0], i[1]}); }});
     cases.push_back({"Pack", inputs, {}, [](const Inputs& i) { return th::stack({i[0], i[1]}); }});

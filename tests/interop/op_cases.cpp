@@ -60,6 +60,16 @@ void add_unary(Cases& cases) {
            {"IsFinite", th::is_finite}, {"IsNan", th::is_nan}, {"IsInf", th::is_inf}}) {
     cases.push_back({op, [build = build](Case& c) { c.out(build(th::log(c.in({4, 5}, -1, 1)), {})); }});
   }
+  for (const char* op : {"SqrtGrad", "RsqrtGrad", "ReciprocalGrad"})
+    cases.push_back({op, [=](Case& c) { c.out(c.raw(op, {c.in({3, 5}, 0.5, 3), c.in({3, 5})}, {{"T", c.dtype}})); }});
+  for (const auto& [op, build] : std::initializer_list<std::pair<const char*, Build>>{
+           {"Sqrt", th::sqrt}, {"Rsqrt", th::rsqrt}, {"Reciprocal", th::reciprocal}}) {
+    cases.push_back({op, [build = build](Case& c) {  // zeros and negative numbers are not chosen
+                       const Output x = c.in_as(c.dtype, {4, 5}, -2, 2);
+                       const Output floors = th::relu(x);
+                       c.out(th::where(th::greater(floors, 0), build(floors, {}), 0));
+                     }});
+  }
   cases.push_back({"LeakyRelu", [](Case& c) { c.out(th::leaky_relu(c.in({3, 5}), 0.3F)); }});
   cases.push_back({"CheckNumerics", [](Case& c) { c.out(th::check_numerics(c.in({3, 5}), "not a number")); }});
   cases.push_back(

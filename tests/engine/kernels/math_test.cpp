@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -103,6 +104,25 @@ TEST(MathKernels, ApplyFunctionsToFloatsAsTheStandardLibraryDoes) {
   expect_near("Floor", std::floor);
   expect_near("Rsqrt", [](double v) { return 1 / std::sqrt(v); });
   expect_near("Reciprocal", [](double v) { return 1 / v; });
+}
+
+TEST(MathKernels, GiveRootsNoGradientWhereNoneComes) {
+  const Tensor gradient = Tensor::of<float>({0, 0, -0.0F, 0, 2, 2, NAN});
+  const Tensor root = Tensor::of<float>({0, INFINITY, NAN, 3, 4, 0, 4});
+  const auto expect = [&](const std::string& type, float slope, float at_zero) {
+    const Tensor result = binary(type, root, gradient);
+    const auto found = result.data<float>();
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(found[i], 0) << type << ' ' << i;
+    EXPECT_EQ(found[4], slope) << type;
+    EXPECT_EQ(found[5], at_zero) << type;
+    EXPECT_TRUE(std::isnan(found[6])) << type;
+  };
+  expect("SqrtGrad", 0.25F, INFINITY);
+  expect("RsqrtGrad", -64, 0);
+  expect("ReciprocalGrad", -32, 0);
+  EXPECT_EQ(binary("RsqrtGrad", Tensor(INFINITY), Tensor(1.0F)), Tensor(-INFINITY));
+  EXPECT_EQ(binary("ReciprocalGrad", Tensor(INFINITY), Tensor(1.0F)), Tensor(-INFINITY));
+  EXPECT_THROW(binary("SqrtGrad", root, Tensor(1.0F)), InvalidArgumentError);
 }
 
 TEST(MathKernels, RaiseToPowers) {
