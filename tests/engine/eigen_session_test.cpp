@@ -4,6 +4,7 @@
 #include <trainhook/engine/eigen_session.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +18,10 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/moving_averages.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
@@ -135,6 +139,30 @@ TEST(EigenSession, TakesElementsFromItsIteratorAndResumesIt) {
   const std::vector<NamedTensor> broken{{"IteratorV2-state", Tensor("nonsense")}};
   EXPECT_THROW(session.load(broken), Error);
   EXPECT_EQ(session.run(next).scalar<std::int64_t>(), 2);
+}
+
+TEST(EigenSession, AveragesWithTheUpdatedStepAsTensorFlowDoes) {
+  for (const bool is_read : {true, false}) {
+    Graph graph;
+    const Variable step = get_or_create_global_step(graph);
+    const Variable w = make_variable("w", constant(graph, Tensor::of<float>({8, 1})));
+    const Operation descent = GradientDescentOptimizer({.learning_rate = 0.5}).minimize(reduce_sum(w.read), step);
+    ExponentialMovingAverage average({.decay = 0.9, .num_updates = is_read ? step.read : step.ref()});
+    Operation update;
+    {
+      const Graph::Scope after = graph.control_dependencies({descent});
+      update = average.apply({w});
+    }
+    EigenSession session(graph);
+    session.run(global_variables_initializer(graph));
+    const std::array<std::array<float, 2>, 3> expected{
+        {{7.590909F, 0.5909091F}, {7.147727F, 0.14772728F}, {6.699301F, -0.3006993F}}};
+    for (const std::array<float, 2>& values : expected) {
+      session.run(update);
+      const Tensor found = session.run(average.average(w)->read);
+      for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(found.data<float>()[i], values[i], 1e-6);
+    }
+  }
 }
 
 TEST(EigenSession, LetsNoNanOutOfARootThatIsNotChosen) {
