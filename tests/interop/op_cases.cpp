@@ -162,6 +162,17 @@ void add_reductions(Cases& cases) {
                        Mode::Values, false});
     }
   }
+  for (const DType type : {DType::Int32, DType::UInt8}) {  // whose sum the dtype cannot hold
+    for (const std::int64_t axis : {0, 1}) {
+      cases.push_back({"Mean",
+                       [=](Case& c) {
+                         const bool is_small = type == DType::UInt8;
+                         c.out(th::reduce_mean(c.in_as(type, {6, 50}, is_small ? 0 : -2e9, is_small ? 255 : 2e9),
+                                               {.axis = Ints{axis}}));
+                       },
+                       Mode::Values, false});
+    }
+  }
   for (const DType type : {DType::Int32, DType::Int64}) {
     cases.push_back({"ArgMax", [=](Case& c) { c.out(th::argmax(c.in({4, 5, 2}, -9, 9), 1, type)); }});
     cases.push_back({"ArgMin", [=](Case& c) { c.out(th::argmin(c.in({4, 5, 2}, -9, 9), -1, type)); }});

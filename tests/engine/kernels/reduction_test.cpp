@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -43,6 +44,27 @@ TEST(ReductionKernels, FindMeansProductsAndExtremes) {
   EXPECT_EQ(reduce("Min", cube(), axes({1, 2})), Tensor::of<float>({1, 7}));
   EXPECT_EQ(reduce("Mean", Tensor::of<std::int32_t>({1, 2, 4}), axes({0})), Tensor(std::int32_t{2}));
   EXPECT_TRUE(std::isnan(reduce("Max", Tensor::of<float>({1, NAN, 2}), axes({0})).scalar<float>()));
+}
+
+TEST(ReductionKernels, FindMeansOfIntegersWhoseSumTheirDTypeCannotHold) {
+  constexpr std::int32_t kMost = (std::numeric_limits<std::int32_t>::max)();
+  constexpr std::int32_t kLeast = (std::numeric_limits<std::int32_t>::min)();
+  const Tensor x = Tensor::of<std::int32_t>({kMost, kMost, kMost - 3, kLeast, kLeast, kLeast}, {2, 3});
+  EXPECT_EQ(reduce("Mean", x, axes({1})), Tensor::of<std::int32_t>({kMost - 1, kLeast}));
+  EXPECT_EQ(reduce("Mean", x, axes({0})), Tensor::of<std::int32_t>({0, 0, -2}));
+  EXPECT_EQ(reduce("Mean", x, axes({0, 1}), true), Tensor::of<std::int32_t>({-1}, {1, 1}));
+  EXPECT_EQ(reduce("Mean", x, axes({})), x);
+  const Tensor pixels = Tensor::of<std::uint8_t>({255, 255, 254, 3, 4, 4}, {2, 3});
+  EXPECT_EQ(reduce("Mean", pixels, axes({1})), Tensor::of<std::uint8_t>({254, 3}));
+  EXPECT_EQ(reduce("Mean", pixels, axes({0})), Tensor::of<std::uint8_t>({129, 129, 129}));
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;
+  EXPECT_EQ(reduce("Mean", Tensor::of<std::int64_t>({kLarge, kLarge + 3}), axes({0})), Tensor(kLarge + 1));
+}
+
+TEST(ReductionKernels, RoundMeansOfIntegersTowardsZero) {
+  const Tensor x = Tensor::of<std::int32_t>({-1, -2, -3, 5, -1, -1, -1, -1, -3, 1, 0, 0, 3, 3, 3, 2}, {4, 4});
+  EXPECT_EQ(reduce("Mean", x, axes({1})), Tensor::of<std::int32_t>({0, -1, 0, 2}));
+  EXPECT_EQ(reduce("Mean", x, axes({0})), Tensor::of<std::int32_t>({0, 0, 0, 1}));
 }
 
 TEST(ReductionKernels, KeepNanInExtremesAlongAnyAxis) {
