@@ -157,20 +157,20 @@ TEST(SummarySaverHook, ATrainingThatIsAtItsEndLeavesNoFileBehind) {
 
 TEST(SummarySaverHook, AResumedRunWritesTheStepsOfOneThatWasNotInterrupted) {
   support::Outside outside;
-  const auto life = [&](std::int64_t from, int runs, const StateValues& state) {
+  const auto life = [&](std::int64_t from, int runs, std::optional<std::int64_t> last) {
     Summarised training(outside);
     SummarySaverHook& hook =
         training.add(SummarySaverHook({.save_steps = 8, .output_dir = "run", .summary_op = training.one}));
     training.set_step(from);
     training.begin();
-    if (!state.empty()) hook.load_state(state);
+    *hook.timers().at(0) = {.step = last, .restored = true};
     training.create();
     training.run(runs);
-    const StateValues kept = hook.save_state();
+    const std::optional<std::int64_t> kept = hook.timers().at(0)->step;
     training.end();
     return kept;
   };
-  const StateValues at_20 = life(0, 20, {});
+  const std::optional<std::int64_t> at_20 = life(0, 20, {});
   life(20, 10, at_20);
   EXPECT_EQ(support::event_lines(outside, "run"),
             (Lines{"1 START", "1 one=1", "9 one=2", "17 one=3", "21 START", "25 one=1"}));

@@ -58,6 +58,10 @@ class LoggingTensorHook final : public SessionRunHook {
   /// are shown.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
+  /// Where in its period it is, so that a resumed run logs what one that was not interrupted does.
+  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
+  TRAINHOOK_DECL void load_state(const StateValues& state) override;
+
  private:
   TRAINHOOK_DECL void release_values() noexcept;
   TRAINHOOK_DECL void log(Duration now);
@@ -70,6 +74,7 @@ class LoggingTensorHook final : public SessionRunHook {
   std::int64_t runs_ = 0;
   std::int64_t position_ = 0;  // of the run at hand: run or step
   bool due_ = false;
+  bool is_running_ = false;
   std::optional<std::int64_t> last_logged_;  // run
   std::optional<Duration> last_line_at_;
 };

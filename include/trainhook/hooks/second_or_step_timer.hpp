@@ -5,19 +5,29 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/run_context.hpp>
+#include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
 /// Tells when something is due: every N steps or every T seconds. Asking changes nothing; `update_last_triggered_step`
 /// notes that it was done. Time is monotonic and passed in, so that a period in steps never reads a clock. Source:
 /// TensorFlow's `SecondOrStepTimer`.
+///
+/// A timer that is made with its hook is part of the hook's state: a run that is killed and goes on triggers at the
+/// same steps as one that was not. Made without a hook it is TensorFlow's, and starts over with each process.
+///
+///     class EveryHundredSteps : public SessionRunHook {
+///       SecondOrStepTimer timer_{*this, {.every_steps = 100}};
+///     };
 class SecondOrStepTimer {
  public:
   struct Options {
@@ -26,11 +36,20 @@ class SecondOrStepTimer {
     bool align = false;  ///< with `every_steps`: due at its multiples, whatever the last step was
   };
 
+  SecondOrStepTimer(SecondOrStepTimer&&) noexcept = default;  // with its hook
+  SecondOrStepTimer& operator=(SecondOrStepTimer&&) noexcept = default;
+
   /// What elapsed between two triggers. `steps` is negative if the step went back.
   struct Elapsed {
     Duration time{};
     std::int64_t steps = 0;
   };
+
+  /// A timer that is saved and restored with the state of `hook`, of which it is a member. A period in seconds is due
+  /// at once after a restart. @throws as below.
+  TRAINHOOK_DECL SecondOrStepTimer(SessionRunHook& hook, Options options, std::string_view owner = "SecondOrStepTimer",
+                                   std::string_view secs_name = "every_secs",
+                                   std::string_view steps_name = "every_steps");
 
   /// @throws InvalidArgumentError unless exactly one positive period is given; its message uses `owner` and the names
   /// of the options.
@@ -53,35 +72,37 @@ class SecondOrStepTimer {
 
   /// The step of a trigger in an earlier process; a period in seconds is due at once.
   void set_last_triggered_step(std::int64_t step) noexcept {
-    last_step_ = step;
-    last_time_.reset();
+    mark_->step = step;
+    mark_->time.reset();
   }
 
-  [[nodiscard]] std::optional<std::int64_t> last_triggered_step() const noexcept { return last_step_; }
+  [[nodiscard]] std::optional<std::int64_t> last_triggered_step() const noexcept { return mark_->step; }
   [[nodiscard]] bool uses_seconds() const noexcept { return options_.every_secs.has_value(); }
 
   /// Forgets all triggers.
-  void reset() noexcept {
-    last_step_.reset();
-    last_time_.reset();
+  void reset() noexcept { *mark_ = {}; }
+
+  /// For `after_create_session`: forgets all triggers, unless they were restored with this session.
+  void reset_unless_restored() noexcept {
+    if (!std::exchange(mark_->restored, false)) reset();
   }
 
  private:
   template <class Now>
   [[nodiscard]] bool is_due(std::int64_t step, const Now& now) const {
-    if (!last_step_) return true;
-    if (step == *last_step_) return false;
-    if (uses_seconds()) return !last_time_ || now() - *last_time_ >= *options_.every_secs;
-    if (options_.align) return periods(step) > periods(*last_step_);
-    return step - *last_step_ >= *options_.every_steps;
+    const detail::TimerMark& last = *mark_;
+    if (!last.step) return true;
+    if (step == *last.step) return false;
+    if (uses_seconds()) return !last.time || now() - *last.time >= *options_.every_secs;
+    if (options_.align) return periods(step) > periods(*last.step);
+    return step - *last.step >= *options_.every_steps;
   }
 
   // The number of whole periods up to `step`, rounded down for negative steps too.
   [[nodiscard]] TRAINHOOK_DECL std::int64_t periods(std::int64_t step) const noexcept;
 
   Options options_;
-  std::optional<std::int64_t> last_step_;
-  std::optional<Duration> last_time_;
+  std::shared_ptr<detail::TimerMark> mark_ = std::make_shared<detail::TimerMark>();  // a hook may have it too
 };
 
 namespace detail {

@@ -55,9 +55,6 @@ class SummarySaverHook final : public SessionRunHook {
   TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
   TRAINHOOK_DECL void end(SessionRef session) override;
 
-  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
-  TRAINHOOK_DECL void load_state(const StateValues& state) override;
-
  private:
   TRAINHOOK_DECL static void check_summary(const Fetch& fetch);
 
@@ -69,7 +66,6 @@ class SummarySaverHook final : public SessionRunHook {
   std::optional<std::int64_t> next_step_;   // that the coming run will probably reach
   std::optional<std::int64_t> start_step_;  // of a START record that is still to be written
   bool due_ = false;
-  bool restored_timer_ = false;
 };
 
 }  // namespace trainhook

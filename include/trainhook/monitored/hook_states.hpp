@@ -19,8 +19,8 @@ TRAINHOOK_DECL std::string short_type_name(const std::string& name);
 
 TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
 
-/// Saves each hook's state under `_trainhook/hooks/<name of the hook>/`. State in a checkpoint for a hook that does not
-/// exist is kept and saved again.
+/// Saves each hook's state and timers under `_trainhook/hooks/<name of the hook>/`. State in a checkpoint for a hook
+/// that does not exist is kept and saved again.
 class HookStates final : public Saveable {
  public:
   /// @param hooks must outlive this
@@ -33,7 +33,10 @@ class HookStates final : public Saveable {
 
  private:
   static constexpr std::string_view kVersion = "version";
+  static constexpr std::string_view kTimer = "_timer_";  // and a number
 
+  [[nodiscard]] TRAINHOOK_DECL static StateValues save(SessionRunHook& hook);
+  TRAINHOOK_DECL static void load(SessionRunHook& hook, const StateValues& state);
   TRAINHOOK_DECL static void add(StateValues& all, const std::string& name, const StateValues& state);
 
   std::map<std::string, SessionRunHook*> hooks_;

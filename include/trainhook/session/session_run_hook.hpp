@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -23,6 +25,17 @@ namespace trainhook {
 
 class Coordinator;
 class HookServices;
+
+namespace detail {
+
+/// When a timer last triggered: the part of it that goes into checkpoints with the state of its hook.
+struct TimerMark {
+  std::optional<std::int64_t> step{};
+  std::optional<Duration> time{};  ///< monotonic; only of this process
+  bool restored = false;           ///< from a checkpoint, and the session has not begun yet
+};
+
+}  // namespace detail
 
 /// The order of hooks: by phase, and within a phase in the order they were given. It holds for every callback.
 enum class HookPhase {
@@ -109,6 +122,11 @@ class SessionRunHook {
   /// Takes the state back that belongs to the restored model. Not called if the checkpoint has none for this hook.
   virtual void load_state(const StateValues& /*state*/) {}
 
+  /// For a timer that is made with this hook: it is saved and restored with the state of the hook, in the order in
+  /// which timers were made.
+  void keep(std::shared_ptr<detail::TimerMark> mark) { timers_.push_back(std::move(mark)); }
+  [[nodiscard]] const std::vector<std::shared_ptr<detail::TimerMark>>& timers() const noexcept { return timers_; }
+
   /// For the caller of the hook, before `begin`.
   void attach(HookServices& services) noexcept { services_ = &services; }
 
@@ -124,6 +142,7 @@ class SessionRunHook {
  protected:
   SessionRunHook() = default;
   SessionRunHook(const SessionRunHook& /*other*/) noexcept {}  // a copy belongs to no session
+  SessionRunHook(SessionRunHook&& other) noexcept : timers_(std::move(other.timers_)) {}
   // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
   SessionRunHook& operator=(const SessionRunHook& /*other*/) noexcept { return *this; }
 
@@ -132,6 +151,7 @@ class SessionRunHook {
 
  private:
   HookServices* services_ = nullptr;
+  std::vector<std::shared_ptr<detail::TimerMark>> timers_;
   std::atomic<bool> claimed_ = false;
 };
 

@@ -58,6 +58,7 @@ TRAINHOOK_DECL void LoggingTensorHook::begin(Graph& graph) {
 
 TRAINHOOK_DECL SessionRunArgs LoggingTensorHook::before_run(SessionRunContext& context) {
   if (!timer_) return {};
+  is_running_ = true;
   position_ = options_.every_n_steps ? context.global_step() : runs_;
   due_ = timer_->should_trigger_for_step(position_, context);
   if (!due_) return {};
@@ -75,11 +76,12 @@ TRAINHOOK_DECL void LoggingTensorHook::after_run(SessionRunContext& context, con
       release_values();  // a handle that stays would make the next step copy a variable before writing it
   }
   ++runs_;
+  is_running_ = false;
 }
 
 TRAINHOOK_DECL void LoggingTensorHook::on_run_failed(SessionRunContext& /*context*/,
                                                      const std::exception_ptr& /*error*/) {
-  due_ = false;
+  is_running_ = due_ = false;
 }
 
 TRAINHOOK_DECL void LoggingTensorHook::end(SessionRef session) {
@@ -94,6 +96,23 @@ TRAINHOOK_DECL void LoggingTensorHook::end(SessionRef session) {
         error.what());
   }
   log(services().clock().monotonic_now());
+}
+
+TRAINHOOK_DECL StateValues LoggingTensorHook::save_state() {
+  StateValues state;
+  if (!timer_) return state;
+  // A save in a run comes before this hook's after_run, whose line will be in this process.
+  state.set("runs", Tensor(runs_ + (is_running_ ? 1 : 0)));
+  if (const auto last = due_ ? std::optional(position_) : timer_->last_triggered_step())
+    state.set("last", Tensor(*last));
+  return state;
+}
+
+TRAINHOOK_DECL void LoggingTensorHook::load_state(const StateValues& state) {
+  runs_ = state.at("runs").scalar<std::int64_t>();
+  if (!timer_) return;
+  timer_->reset();
+  if (const Tensor* last = state.find("last")) timer_->set_last_triggered_step(last->scalar<std::int64_t>());
 }
 
 TRAINHOOK_DECL void LoggingTensorHook::release_values() noexcept {

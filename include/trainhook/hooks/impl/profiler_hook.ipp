@@ -29,7 +29,7 @@ TRAINHOOK_DECL ProfilerHook::~ProfilerHook() = default;
 
 TRAINHOOK_DECL ProfilerHook::ProfilerHook(Options options)
     : output_dir_(options.output_dir.empty() ? "." : std::move(options.output_dir)),
-      timer_({.every_secs = options.save_secs, .every_steps = options.save_steps}, "ProfilerHook", "save_secs",
+      timer_(*this, {.every_secs = options.save_secs, .every_steps = options.save_steps}, "ProfilerHook", "save_secs",
              "save_steps") {}
 
 TRAINHOOK_DECL void ProfilerHook::begin(Graph& graph) {
@@ -39,16 +39,17 @@ TRAINHOOK_DECL void ProfilerHook::begin(Graph& graph) {
 }
 
 TRAINHOOK_DECL void ProfilerHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {
+  timer_.reset_unless_restored();
   next_step_.reset();
 }
 
 TRAINHOOK_DECL void ProfilerHook::end(SessionRef /*session*/) { writer_->flush(); }
 
 TRAINHOOK_DECL SessionRunArgs ProfilerHook::before_run(SessionRunContext& context) {
-  if (!next_step_)
-    timer_.update_last_triggered_step(context.global_step(),
-                                      context);  // the period begins with the session's first run
-  due_ = next_step_ && timer_.should_trigger_for_step(*next_step_, context);
+  if (!next_step_) next_step_ = context.global_step() + 1;
+  const bool begins = !timer_.last_triggered_step();  // the period begins with the first run
+  if (begins) timer_.update_last_triggered_step(*next_step_ - 1, context);
+  due_ = !begins && timer_.should_trigger_for_step(*next_step_, context);
   if (!due_) return {};
   return {.options = RunOptions{.trace_level = TraceLevel::Full}};
 }

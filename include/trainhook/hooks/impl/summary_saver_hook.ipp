@@ -27,8 +27,8 @@ TRAINHOOK_DECL SummarySaverHook::~SummarySaverHook() = default;
 
 TRAINHOOK_DECL SummarySaverHook::SummarySaverHook(Options options)
     : options_(std::move(options)),
-      timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps}, "SummarySaverHook", "save_secs",
-             "save_steps") {
+      timer_(*this, {.every_secs = options_.save_secs, .every_steps = options_.save_steps}, "SummarySaverHook",
+             "save_secs", "save_steps") {
   if ((options_.scaffold != nullptr) == !options_.summary_op.empty()) {
     throw InvalidArgumentError("SummarySaverHook: exactly one of scaffold and summary_op must be given, not {}",
                                options_.scaffold != nullptr ? "both" : "neither");
@@ -46,7 +46,6 @@ TRAINHOOK_DECL void SummarySaverHook::begin(Graph& graph) {
   writer_ = options_.summary_writer.get();
   if (!options_.output_dir.empty()) writer_ = &services().writers().at(options_.output_dir);
   timer_.reset();
-  restored_timer_ = false;
   next_step_.reset();
   start_step_.reset();
 }
@@ -56,7 +55,7 @@ TRAINHOOK_DECL void SummarySaverHook::after_create_session(SessionRef session, C
     const Output merged = options_.scaffold->summary_op();
     summaries_ = merged.has_value() ? FetchList(merged) : FetchList();
   }
-  if (!std::exchange(restored_timer_, false)) timer_.reset();
+  timer_.reset_unless_restored();
   start_step_ = next_step_ = read_global_step(session, global_step_) + 1;
 }
 
@@ -89,20 +88,6 @@ TRAINHOOK_DECL void SummarySaverHook::on_run_failed(SessionRunContext& /*context
 
 TRAINHOOK_DECL void SummarySaverHook::end(SessionRef /*session*/) {
   if (writer_ != nullptr) writer_->flush();
-}
-
-TRAINHOOK_DECL StateValues SummarySaverHook::save_state() {
-  StateValues state;
-  if (!timer_.uses_seconds() && timer_.last_triggered_step())
-    state.set("last_step", Tensor(*timer_.last_triggered_step()));
-  return state;
-}
-
-TRAINHOOK_DECL void SummarySaverHook::load_state(const StateValues& state) {
-  const Tensor* last_step = state.find("last_step");
-  if (last_step == nullptr || timer_.uses_seconds()) return;
-  timer_.set_last_triggered_step(last_step->scalar<std::int64_t>());
-  restored_timer_ = true;
 }
 
 TRAINHOOK_DECL void SummarySaverHook::check_summary(const Fetch& fetch) {

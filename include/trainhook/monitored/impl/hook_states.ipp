@@ -59,7 +59,7 @@ TRAINHOOK_DECL std::string HookStates::name() const { return "_trainhook/hooks";
 
 TRAINHOOK_DECL StateValues HookStates::save() {
   StateValues all;
-  for (const auto& [name, hook] : hooks_) add(all, name, hook->save_state());
+  for (const auto& [name, hook] : hooks_) add(all, name, save(*hook));
   for (const auto& [name, state] : orphans_) add(all, name, state);
   return all;
 }
@@ -77,10 +77,13 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
       state.set(key, entry.tensor);
     }
   }
+  for (const auto& [name, hook] : hooks_) {
+    for (const auto& timer : hook->timers()) *timer = {.restored = true};
+  }
   orphans_.clear();
   for (auto& [name, state] : states) {
     if (const auto hook = hooks_.find(name); hook != hooks_.end()) {
-      hook->second->load_state(state);
+      load(*hook->second, state);
     } else {
       const bool numbered = hooks_.contains(name.substr(0, name.rfind('_')));
       log_warning("the checkpoint holds state of a hook '{}' that is not there; it is kept{}", name,
@@ -88,6 +91,27 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
       orphans_.emplace(name, std::move(state));
     }
   }
+}
+
+TRAINHOOK_DECL StateValues HookStates::save(SessionRunHook& hook) {
+  StateValues state = hook.save_state();
+  for (std::size_t i = 0; i < hook.timers().size(); ++i) {
+    if (const auto step = hook.timers()[i]->step) state.set(fmt::format("{}{}", kTimer, i), Tensor(*step));
+  }
+  return state;
+}
+
+TRAINHOOK_DECL void HookStates::load(SessionRunHook& hook, const StateValues& state) {
+  StateValues own;
+  own.version = state.version;
+  for (const NamedTensor& entry : state.entries()) {
+    if (!entry.name.starts_with(kTimer)) own.set(entry.name, entry.tensor);
+  }
+  for (std::size_t i = 0; i < hook.timers().size(); ++i) {
+    if (const Tensor* step = state.find(fmt::format("{}{}", kTimer, i)))
+      hook.timers()[i]->step = step->scalar<std::int64_t>();
+  }
+  if (!own.empty()) hook.load_state(own);
 }
 
 TRAINHOOK_DECL void HookStates::add(StateValues& all, const std::string& name, const StateValues& state) {
