@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,9 +20,12 @@
 #include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/moving_averages.hpp>
+#include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph/ops/nn.hpp>
+#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
@@ -191,6 +195,82 @@ TEST(EigenSession, DifferentiatesRootsTwice) {
   EXPECT_EQ(curvature(sqrt), Tensor::of<double>({-0.25, -0.25 / 8}));
   EXPECT_EQ(curvature(rsqrt), Tensor::of<double>({0.75, 0.75 / 32}));
   EXPECT_EQ(curvature(reciprocal), Tensor::of<double>({2, 2.0 / 64}));
+}
+
+/// The gradients of what `build` makes of placeholders, for all of these, at `values`.
+template <class Build>
+std::vector<Tensor> slopes(const std::vector<Tensor>& values, Build build) {
+  Graph graph;
+  std::vector<Output> xs;
+  FeedDict feeds;
+  for (const Tensor& value : values) {
+    xs.push_back(placeholder(graph, value.dtype(), value.shape()));
+    feeds.push_back({xs.back(), value});
+  }
+  const std::vector<Output> found = gradients(std::vector<Output>(build(xs)), xs);
+  EigenSession session(graph);
+  return session.run(std::vector<Fetch>(found.begin(), found.end()), feeds);
+}
+
+/// A node without a builder.
+Operation raw(const std::string& type, std::vector<Output> inputs, Attrs attrs = {}) {
+  return detail::add_op(*find_op_def(type), {}, std::move(inputs), std::move(attrs)).operation();
+}
+
+using Outputs = std::vector<Output>;
+
+TEST(EigenSession, DifferentiatesRemainders) {
+  const Tensor x = Tensor::of<double>({7, -7, 5.5, -0.5});
+  const Tensor y = Tensor::of<double>({2, 2, -2, 3});
+  const std::vector<Tensor> found = slopes({x, y}, [](const Outputs& in) { return Outputs{floormod(in[0], in[1])}; });
+  EXPECT_EQ(found[0], Tensor::of<double>({1, 1, 1, 1}));
+  EXPECT_EQ(found[1], Tensor::of<double>({-3, 4, 3, 1}));
+}
+
+TEST(EigenSession, DifferentiatesTheOlderAddition) {
+  const Tensor x = Tensor::of<double>({1, 2, 3, 4}, {2, 2});
+  const std::vector<Tensor> found = slopes({x, Tensor(1.0)}, [](const Outputs& in) {
+    return Outputs{raw("Add", {in[0], in[1]}).output()};
+  });
+  EXPECT_EQ(found[0], Tensor::of<double>({1, 1, 1, 1}, {2, 2}));
+  EXPECT_EQ(found[1], Tensor(4.0));
+}
+
+TEST(EigenSession, DifferentiatesAChoiceByRowByElementOrWhole) {
+  const Tensor x = Tensor::of<double>({1, 2, 3, 4}, {2, 2});
+  const auto of = [&](const Tensor& condition) {
+    return slopes({x, x}, [&](const Outputs& in) {
+      return Outputs{raw("Select", {constant(in[0].graph(), condition), square(in[0]), in[1]}).output()};
+    });
+  };
+  const std::vector<Tensor> by_row = of(Tensor::of<bool>({true, false}));
+  EXPECT_EQ(by_row[0], Tensor::of<double>({2, 4, 0, 0}, {2, 2}));
+  EXPECT_EQ(by_row[1], Tensor::of<double>({0, 0, 1, 1}, {2, 2}));
+  EXPECT_EQ(of(Tensor::of<bool>({true, false, false, true}, {2, 2}))[0], Tensor::of<double>({2, 0, 0, 8}, {2, 2}));
+  EXPECT_EQ(of(Tensor(false))[1], Tensor::of<double>({1, 1, 1, 1}, {2, 2}));
+}
+
+TEST(EigenSession, DifferentiatesUnpackedPartsOfWhichOneIsUnused) {
+  const Tensor x = Tensor::of<double>({0, 1, 2, 3, 4, 5}, {2, 3});
+  const std::vector<Tensor> found = slopes({x}, [](const Outputs& in) {
+    const Operation parts = raw("Unpack", {in[0]}, {{"axis", std::int64_t{1}}, {"num", std::int64_t{3}}});
+    return Outputs{parts.output(0), parts.output(2) * 3};
+  });
+  EXPECT_EQ(found[0], Tensor::of<double>({1, 0, 3, 1, 0, 3}, {2, 3}));
+}
+
+TEST(EigenSession, DifferentiatesCrossEntropyForLabelsIfAsked) {
+  const Tensor labels = Tensor::of<double>({0.2, 0.3, 0.5}, {1, 3});
+  const Tensor logits = Tensor::of<double>({1, 2, 3}, {1, 3});
+  const std::vector<Tensor> found = slopes({labels, logits}, [](const Outputs& in) {
+    return Outputs{softmax_cross_entropy_with_logits_v2(in[0], in[1]) * 2};
+  });
+  const std::array<double, 3> for_labels{2.407605964, 1.407605964, 0.407605964};
+  const std::array<double, 3> for_logits{-0.109969426, -0.055271529, 0.165240955};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(found[0].data<double>()[i], 2 * for_labels[i], 1e-8);
+    EXPECT_NEAR(found[1].data<double>()[i], 2 * for_logits[i], 1e-8);
+  }
 }
 
 TEST(EigenSession, UsesAKernelOfOnesOwn) {

@@ -305,6 +305,9 @@ void add_network(Cases& cases) {
                      const Output logits = c.in({4, 5});
                      c.out(th::softmax_cross_entropy_with_logits(th::softmax(c.in({4, 5})), logits));
                    }});
+  cases.push_back({"SoftmaxCrossEntropyWithLogits", [](Case& c) {
+                     c.out(th::softmax_cross_entropy_with_logits_v2(th::softmax(c.in({4, 5})), c.in({4, 5})));
+                   }});
   for (const Shape& condition : {Shape{}, Shape{3}, Shape{3, 4}}) {
     cases.push_back(
         {"Select", [=](Case& c) {

@@ -60,6 +60,12 @@ TRAINHOOK_DECL Grads divide_grad(const GradientContext& c) {
       [&](const Output& x, const Output& y) { return multiply(c.grad(), divide(divide(negative(x), y), y)); });
 }
 
+TRAINHOOK_DECL Grads floormod_grad(const GradientContext& c) {
+  return broadcasting(
+      c, [&](const Output&, const Output&) { return c.grad(); },
+      [&](const Output& x, const Output& y) { return multiply(c.grad(), negative(floordiv(x, y))); });
+}
+
 TRAINHOOK_DECL Grads pow_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output& x, const Output& y) { return multiply(multiply(c.grad(), y), pow(x, subtract(y, 1))); },
@@ -134,7 +140,7 @@ TRAINHOOK_DECL Grads sqrt_grad_grad(const GradientContext& c) {
 inline constexpr std::string_view kEquality = "incompatible_shape_error:bool=true";
 
 inline constexpr OpDef kAbsOp{"Abs", "T -> T", "T:number", shape_rules::like<0>, abs_grad};
-inline constexpr OpDef kAddOp{"Add", "T T -> T", "T:{string,number}", shape_rules::broadcast};
+inline constexpr OpDef kAddOp{"Add", "T T -> T", "T:{string,number}", shape_rules::broadcast, add_grad};
 inline constexpr OpDef kAddNOp{"AddN", "N*T -> T", "T:number", shape_rules::merged, add_n_grad};
 inline constexpr OpDef kAddV2Op{"AddV2", "T T -> T", "T:number", shape_rules::broadcast, add_grad};
 inline constexpr OpDef kCosOp{"Cos", "T -> T", "T:inexact", shape_rules::like<0>, cos_grad};
@@ -142,7 +148,7 @@ inline constexpr OpDef kEqualOp{"Equal", "T T -> bool", kEquality, equality_shap
 inline constexpr OpDef kExpOp{"Exp", "T -> T", "T:inexact", shape_rules::like<0>, exp_grad};
 inline constexpr OpDef kFloorOp{"Floor", "T -> T", "T:floating", shape_rules::like<0>, no_gradient};
 inline constexpr OpDef kFloorDivOp{"FloorDiv", "T T -> T", "T:number", shape_rules::broadcast, no_gradient};
-inline constexpr OpDef kFloorModOp{"FloorMod", "T T -> T", "T:number", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kFloorModOp{"FloorMod", "T T -> T", "T:number", shape_rules::broadcast, floormod_grad};
 inline constexpr OpDef kGreaterOp{"Greater", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
 inline constexpr OpDef kGreaterEqualOp{"GreaterEqual", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
 inline constexpr OpDef kIsFiniteOp{"IsFinite", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient};
