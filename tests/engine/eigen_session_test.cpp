@@ -218,6 +218,7 @@ Operation raw(const std::string& type, std::vector<Output> inputs, Attrs attrs =
 }
 
 using Outputs = std::vector<Output>;
+using Axes = std::vector<std::int64_t>;
 
 TEST(EigenSession, DifferentiatesRemainders) {
   const Tensor x = Tensor::of<double>({7, -7, 5.5, -0.5});
@@ -248,6 +249,32 @@ TEST(EigenSession, DifferentiatesAChoiceByRowByElementOrWhole) {
   EXPECT_EQ(by_row[1], Tensor::of<double>({0, 0, 1, 1}, {2, 2}));
   EXPECT_EQ(of(Tensor::of<bool>({true, false, false, true}, {2, 2}))[0], Tensor::of<double>({2, 0, 0, 8}, {2, 2}));
   EXPECT_EQ(of(Tensor(false))[1], Tensor::of<double>({1, 1, 1, 1}, {2, 2}));
+}
+
+TEST(EigenSession, DifferentiatesProductsThatHaveZeros) {
+  const auto of = [](const Tensor& x, const ReduceOptions& options) {
+    return slopes({x}, [&](const Outputs& in) { return Outputs{reduce_prod(in[0], options)}; })[0];
+  };
+  EXPECT_EQ(of(Tensor::of<double>({2, 0, 3}), {}), Tensor::of<double>({0, 6, 0}));
+  EXPECT_EQ(of(Tensor::of<double>({0, 0, 3}), {}), Tensor::of<double>({0, 0, 0}));
+  EXPECT_EQ(of(Tensor(5.0), {}), Tensor(1.0));
+  const Tensor x = Tensor::of<double>({0, 1, 2, 3, 4, 5}, {2, 3});
+  const Axes one{1};
+  EXPECT_EQ(of(x, {.axis = one}), Tensor::of<double>({2, 0, 0, 20, 15, 12}, {2, 3}));
+  EXPECT_EQ(of(x, {.axis = one, .keep_dims = true}), Tensor::of<double>({2, 0, 0, 20, 15, 12}, {2, 3}));
+  EXPECT_EQ(of(x, {.axis = Axes()}), Tensor::of<double>({1, 1, 1, 1, 1, 1}, {2, 3}));
+  const Tensor cube = Tensor::of<double>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {2, 3, 2});
+  EXPECT_EQ(of(cube, {.axis = Axes{0, 2}}),
+            Tensor::of<double>({42, 0, 216, 144, 550, 440, 0, 0, 54, 48, 220, 200}, {2, 3, 2}));
+  EXPECT_EQ(of(Tensor(DType::Double, Shape{0, 2}), {.axis = Axes{0}}).shape(), (Shape{0, 2}));
+}
+
+TEST(EigenSession, DifferentiatesProductsOfAnUnknownExtent) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Double, {-1, -1});
+  const Output slope = gradients(reduce_prod(x, {.axis = Axes{0, 1}}), {x})[0];
+  EXPECT_EQ(EigenSession(graph).run(slope, {{x, Tensor::of<double>({0, 2, 3, 4}, {2, 2})}}),
+            Tensor::of<double>({24, 0, 0, 0}, {2, 2}));
 }
 
 TEST(EigenSession, DifferentiatesUnpackedPartsOfWhichOneIsUnused) {

@@ -123,6 +123,8 @@ void add_array(Cases& cases) {
       add("ArgMax", {x, number(axis)}, {{"output_type", DType::Int32}},
           [=](const Inputs& i) { return th::argmax(i[0], axis, DType::Int32); });
       add("ArgMin", {x, number(axis)}, {}, [=](const Inputs& i) { return th::argmin(i[0], axis); });
+      add("Cumsum", {x, number(axis)}, {}, [=](const Inputs& i) { return th::cumsum(i[0], {.axis = axis}); });
+      add("Cumprod", {x, number(axis)}, {}, [=](const Inputs& i) { return th::cumprod(i[0], {.axis = axis}); });
     }
     for (const std::vector<std::int32_t>& dims :
          {std::vector<std::int32_t>{12}, {-1}, {2, -1}, {4, 3, 1}, {5, -1}, {0, -1}, {}}) {

@@ -162,6 +162,20 @@ void add_reductions(Cases& cases) {
                        Mode::Values, false});
     }
   }
+  for (const auto& [op, build] : {std::pair{"Cumsum", &th::cumsum}, {"Cumprod", &th::cumprod}}) {
+    for (const bool exclusive : {false, true}) {
+      for (const bool reverse : {false, true}) {
+        cases.push_back(
+            {op, [=, build = build](Case& c) {
+               const std::int64_t axis = exclusive ? 1 : -1;
+               c.out(build(c.in({2, 3, 4}, 0.5, 3), {.axis = axis, .exclusive = exclusive, .reverse = reverse}, {}));
+             }});
+      }
+    }
+  }
+  cases.push_back({"Prod", [](Case& c) {  // some elements are zero
+                     c.out(th::reduce_prod(th::relu(c.in({3, 4, 5})), {.axis = Ints{2, 0}}));
+                   }});
   for (const DType type : {DType::Int32, DType::UInt8}) {  // whose sum the dtype cannot hold
     for (const std::int64_t axis : {0, 1}) {
       cases.push_back({"Mean",

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
 
@@ -94,6 +95,36 @@ TEST(ReductionKernels, ReduceNothingToTheNeutralElement) {
   EXPECT_EQ(reduce("Prod", empty, axes({0})), Tensor::of<float>({1, 1}));
   EXPECT_EQ(reduce("Max", empty, axes({0})), Tensor::of<float>({-INFINITY, -INFINITY}));
   EXPECT_TRUE(std::isnan(reduce("Mean", empty, axes({0})).data<float>()[0]));
+}
+
+TEST(ReductionKernels, AccumulateAlongAnAxis) {
+  const Tensor x = Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  const auto along = [&](const std::string& type, std::int32_t axis, bool exclusive, bool reverse) {
+    return test::run_op(kernels::reduction(), type, {x, Tensor(axis)},
+                        {{"T", DType::Float}, {"Tidx", DType::Int32}, {"exclusive", exclusive}, {"reverse", reverse}},
+                        DType::Float);
+  };
+  const auto expect = [&](const Tensor& found, std::initializer_list<float> values) {
+    EXPECT_EQ(found, Tensor::of<float>(values, {2, 3}));
+  };
+  expect(along("Cumsum", 0, false, false), {1, 2, 3, 5, 7, 9});
+  expect(along("Cumsum", 0, true, false), {0, 0, 0, 1, 2, 3});
+  expect(along("Cumsum", 0, false, true), {5, 7, 9, 4, 5, 6});
+  expect(along("Cumsum", -1, false, false), {1, 3, 6, 4, 9, 15});
+  expect(along("Cumsum", 1, true, true), {5, 3, 0, 11, 6, 0});
+  expect(along("Cumprod", 1, false, false), {1, 2, 6, 4, 20, 120});
+  expect(along("Cumprod", 1, true, false), {1, 1, 2, 1, 4, 20});
+  expect(along("Cumprod", 1, true, true), {6, 3, 1, 30, 6, 1});
+  EXPECT_THROW(along("Cumsum", 2, false, false), InvalidArgumentError);
+}
+
+TEST(ReductionKernels, AccumulateNothing) {
+  const Tensor empty(DType::Float, Shape{0, 2});
+  const Attrs attrs{{"T", DType::Float}, {"Tidx", DType::Int32}, {"exclusive", true}, {"reverse", false}};
+  for (const std::int32_t axis : {0, 1}) {
+    EXPECT_EQ(test::run_op(kernels::reduction(), "Cumprod", {empty, Tensor(axis)}, attrs, DType::Float).shape(),
+              (Shape{0, 2}));
+  }
 }
 
 TEST(ReductionKernels, ReduceTruthValues) {

@@ -203,6 +203,39 @@ Kernel make_logical_reduction(const Node& node) {
   };
 }
 
+/// Joins each element with those before it along an axis, or behind it in reverse.
+template <class Op, class T>
+void accumulate(KernelContext& context, bool exclusive, bool reverse) {
+  const Shape& shape = context.shape(0);
+  const std::size_t axis = axis_of(int_of(context.input(1)), shape.rank());
+  const std::int64_t extent = shape[axis];
+  const std::int64_t inner = product_of(shape, axis + 1, shape.rank());
+  const T* const x = context.data<T>(0).data();
+  T* const results = context.output<T>(0, shape).data();
+  const std::int64_t way = reverse ? -inner : inner;  // to the next row
+  for (std::int64_t outer = 0; outer < product_of(shape, 0, axis); ++outer) {
+    std::int64_t at = (outer * extent + (reverse ? extent - 1 : 0)) * inner;
+    for (std::int64_t i = 0; i < extent; ++i, at += way) {
+      ArrayMap<T> result(results + at, inner);
+      if (i == 0) {
+        result.setConstant(Op::template kStart<T>);
+      } else {
+        result = ConstArrayMap<T>(results + at - way, inner);
+      }
+      if (!exclusive || i > 0) result = Op::join(result, ConstArrayMap<T>(x + at - (exclusive ? way : 0), inner));
+    }
+  }
+}
+
+template <class Op>
+Kernel make_accumulation(const Node& node) {
+  const bool exclusive = node.attr<bool>("exclusive");
+  const bool reverse = node.attr<bool>("reverse");
+  return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
+    return Kernel([=](KernelContext& context) { accumulate<Op, T>(context, exclusive, reverse); });
+  });
+}
+
 /// The index of the first of the largest (smallest) elements along an axis.
 template <class T, class Index, bool Largest>
 void arg_extreme(KernelContext& context) {
@@ -256,6 +289,8 @@ inline constexpr std::array kReduction{
     KernelDef{.type = "Mean", .make = make_mean},
     KernelDef{.type = "All", .make = make_logical_reduction<AllOf>},
     KernelDef{.type = "Any", .make = make_logical_reduction<AnyOf>},
+    KernelDef{.type = "Cumsum", .make = make_accumulation<SumOf>},
+    KernelDef{.type = "Cumprod", .make = make_accumulation<ProdOf>},
     KernelDef{.type = "ArgMax", .make = make_arg_extreme<true>},
     KernelDef{.type = "ArgMin", .make = make_arg_extreme<false>},
     KernelDef{.type = "L2Loss", .make = make_l2_loss},
