@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main job: train a classifier, be killed at any moment, start again, end with the same bits.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -144,7 +143,7 @@ void train(const Arguments& arguments) {
   const Model model = build_model(graph, data.train, arguments.seed);
 
   auto evaluation = std::make_shared<th::FinalOpsHook>(
-      model.accuracy,
+      th::FetchRefs{model.accuracy, model.global_step},
       th::FinalOpsHook::Options{.final_ops_feed_dict = {{model.images, data.test[0]}, {model.labels, data.test[1]}}});
   th::HookList hooks = {th::StopAtStepHook({.last_step = arguments.steps}),
                         th::NanTensorHook(model.loss),
@@ -152,6 +151,7 @@ void train(const Arguments& arguments) {
                         th::LoggingTensorHook({{"loss", model.loss}}, {.every_n_iter = 1000}),
                         th::ProgressHook({.last_step = arguments.steps, .tensors = {{"loss", model.loss}}}),
                         th::CheckpointInputPipelineHook(),
+                        th::SignalHook({.directory = arguments.model_dir}),  // Ctrl-C saves the last step
                         evaluation};
   if (arguments.sync) {
     hooks.emplace_back(
@@ -177,9 +177,8 @@ void train(const Arguments& arguments) {
 
   th::run_until_stop(session, model.train);
 
-  const std::int64_t end = (std::max)(start, arguments.steps);
   fmt::print("{}: test accuracy {:.4f} at step {}\n", data.name, evaluation->final_ops_values()[0].scalar<float>(),
-             end);
+             evaluation->final_ops_values()[1].scalar<std::int64_t>());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ every=1
 seed=1 status=0
 end=$((SECONDS + 60 * minutes))
 while :; do
-  for part in audits kills signals damage full_disks two_processes long_run; do
+  for part in audits kills signals stops damage full_disks two_processes long_run; do
     "$root/build/release/tests/soak/soak" "$part" "$work" $every $seed || status=1
   done
   seed=$((seed + 1))

@@ -29,6 +29,8 @@
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
+#include <trainhook/hooks/early_stopping_hook.hpp>
+#include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/feed_fn_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/global_step_waiter_hook.hpp>
@@ -37,6 +39,8 @@
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>

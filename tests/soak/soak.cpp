@@ -4,10 +4,12 @@
 /// to: soak <part> <folder> <every> <seed>. Prints one line for each part and ends 1 if anything was lost.
 #include <dirent.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -15,12 +17,14 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <thread>
 #include <utility>
 
 #include <fmt/core.h>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -204,6 +208,42 @@ int signals(const Soak& soak) {
       findings.report(fmt::format("{}: {}", setup.name, *text));
     }
   }
+  return findings.finish();
+}
+
+/// Signals that end a run, at any moment: it leaves a checkpoint of the last step that was over.
+int stops(const Soak& soak) {
+  Findings findings("stops");
+  std::mt19937_64 random(soak.seed);
+  void* const shared =
+      mmap(nullptr, sizeof(std::atomic<std::int64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) throw th::InternalError("no memory to share with the run");
+  auto& finished = *new (shared) std::atomic<std::int64_t>(0);
+  for (Setup setup : kSetups) {
+    const std::string directory = soak.directory("stopped");
+    fs::remove_all(directory);
+    setup.last_step = 100'000'000;
+    setup.finished = &finished;
+    const Setup endless = in_directory(setup, directory);
+    for (int i = 0; i < 20; ++i) {
+      finished = -1;
+      const auto moment = std::chrono::microseconds(random() % 30'000);
+      const int signal = random() % 2 == 0 ? SIGTERM : SIGINT;
+      const int status = in_child([&] { train(endless, th::posix_file_system()); },
+                                  [&](pid_t child) {
+                                    while (finished < 0) std::this_thread::yield();
+                                    std::this_thread::sleep_for(moment);
+                                    kill(child, signal);
+                                  });
+      findings.count();
+      const auto newest = th::latest_checkpoint(th::posix_file_system(), directory);
+      if (!succeeded(status)) findings.report(fmt::format("{}: it does not end by itself", setup.name));
+      if (!newest || th::step_of_checkpoint(*newest) != finished)
+        findings.report(fmt::format("{}: step {} is over, and {} is saved", setup.name, finished.load(),
+                                    newest.value_or("nothing")));
+    }
+  }
+  munmap(shared, sizeof(std::atomic<std::int64_t>));
   return findings.finish();
 }
 
@@ -392,10 +432,14 @@ int long_run(const Soak& soak) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::map<std::string_view, int (*)(const Soak&)> parts{
-      {"audits", audits},    {"kills", kills},           {"signals", signals},
-      {"damage", damage},    {"full_disks", full_disks}, {"two_processes", two_processes},
-      {"long_run", long_run}};
+  const std::map<std::string_view, int (*)(const Soak&)> parts{{"audits", audits},
+                                                               {"kills", kills},
+                                                               {"signals", signals},
+                                                               {"stops", stops},
+                                                               {"damage", damage},
+                                                               {"full_disks", full_disks},
+                                                               {"two_processes", two_processes},
+                                                               {"long_run", long_run}};
   if (count != 5 || !parts.contains(arguments[1])) {
     fmt::print(stderr, "soak <part> <folder> <every n-th crash point> <seed>; the parts are");
     for (const auto& [name, part] : parts) fmt::print(stderr, " {}", name);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -30,6 +31,19 @@ struct Setup {
   bool input_hook = true;  ///< the input's position is in files of its own, else in the model's checkpoint
   std::string directory = "run";
   std::int64_t last_step = 30;
+  std::atomic<std::int64_t>* finished = nullptr;  ///< gets each step that is over; signals then end the run
+};
+
+/// Publishes the steps that are over.
+class FinishedSteps final : public th::SessionRunHook {
+ public:
+  explicit FinishedSteps(std::atomic<std::int64_t>& finished) : finished_(&finished) {}
+  void after_run(th::SessionRunContext& context, const th::SessionRunValues&) override {
+    *finished_ = context.global_step();
+  }
+
+ private:
+  std::atomic<std::int64_t>* finished_;
 };
 
 inline constexpr std::array kSetups{
@@ -62,6 +76,10 @@ inline th::MonitoredTrainingSessionOptions session_options(const Setup& setup, t
     options.hooks.push_back(th::CheckpointSaverHook(std::move(saving)));
   }
   if (setup.input_hook) options.hooks.push_back(th::CheckpointInputPipelineHook());
+  if (setup.finished != nullptr) {
+    options.hooks.push_back(FinishedSteps(*setup.finished));
+    options.hooks.push_back(th::SignalHook());
+  }
   return options;
 }
 

@@ -121,6 +121,7 @@ class CheckpointJob {
   std::string meta_graph_;
   std::optional<std::int64_t> last_saved_;
   std::exception_ptr events_failure_;  // set by the thread that writes; read at the end, which waits for it
+  std::uint64_t save_requests_ = 0;    // of others, that were followed
   int failures_ = 0;
   bool described_ = false;
   bool vetoed_ = false;

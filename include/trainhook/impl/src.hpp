@@ -162,6 +162,8 @@
 #include <trainhook/hooks/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
+#include <trainhook/hooks/impl/early_stopping_hook.ipp>
+#include <trainhook/hooks/impl/evaluation_hook.ipp>
 #include <trainhook/hooks/impl/feed_fn_hook.ipp>
 #include <trainhook/hooks/impl/fetch_refs.ipp>
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
@@ -169,11 +171,13 @@
 #include <trainhook/hooks/impl/graph_export.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
+#include <trainhook/hooks/impl/process_signals.ipp>
 #include <trainhook/hooks/impl/profiler_hook.ipp>
 #include <trainhook/hooks/impl/progress_hook.ipp>
 #include <trainhook/hooks/impl/progress_line.ipp>
 #include <trainhook/hooks/impl/scaffold.ipp>
 #include <trainhook/hooks/impl/second_or_step_timer.ipp>
+#include <trainhook/hooks/impl/signal_hook.ipp>
 #include <trainhook/hooks/impl/step_counter_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/summary_saver_hook.ipp>

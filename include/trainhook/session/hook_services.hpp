@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookServices: the disk, clock and event writers that the hooks of a session share.
+/// HookServices: the disk, clock, event writers and metrics that the hooks of a session share.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -15,6 +19,20 @@ namespace trainhook {
 
 class FileSystem;
 class FileWriterCache;
+
+/// A figure that tells how good a model is.
+struct Metric {
+  std::string name{};
+  double value = 0;
+};
+
+using Metrics = std::vector<Metric>;
+
+/// A figure that one hook has made known to the others.
+struct PublishedMetric {
+  std::int64_t step = 0;  ///< the global step that it belongs to
+  double value = 0;
+};
 
 /// What a monitored session offers to its hooks. Owned by the session; valid from a hook's `begin` to its `end` or
 /// `abort`.
@@ -30,7 +48,25 @@ class HookServices {
 
   /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
-  void set_restored_from(std::string prefix) noexcept { restored_from_ = std::move(prefix); }
+  void set_restored_from(std::string prefix) noexcept {
+    metrics_.clear();
+    newest_checkpoint_ = prefix;
+    restored_from_ = std::move(prefix);
+  }
+
+  /// The checkpoint that the session was restored from or has saved last; empty: none.
+  [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
+  void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
+
+  /// Asks the hooks that save for a checkpoint at the next step boundary, whatever their periods.
+  void request_save() noexcept { ++num_save_requests_; }
+  [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
+
+  /// Makes a figure known to other hooks, in place of an earlier one of that name.
+  void publish(const std::string& name, PublishedMetric metric) { metrics_.insert_or_assign(name, metric); }
+
+  /// The newest figure of that name since the session was created, or null.
+  [[nodiscard]] TRAINHOOK_DECL const PublishedMetric* metric(std::string_view name) const noexcept;
 
   /// Why the model must not be saved now, or nothing: asks every hook. A hook that saves the model must ask first.
   [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
@@ -41,6 +77,9 @@ class HookServices {
   Clock* clock_;
   FileWriterCache* writers_;
   std::string restored_from_;
+  std::string newest_checkpoint_;
+  std::uint64_t num_save_requests_ = 0;
+  std::map<std::string, PublishedMetric, std::less<>> metrics_;
   std::function<std::optional<std::string>()> save_veto_;
 };
 

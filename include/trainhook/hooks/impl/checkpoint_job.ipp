@@ -80,6 +80,7 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
   meta_graph_.clear();
   described_ = vetoed_ = false;
   failures_ = 0;
+  save_requests_ = services.num_save_requests();
   for (const auto& listener : options_.listeners) listener->begin();
 }
 
@@ -109,7 +110,8 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
 }
 
 TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
-  return timer_.should_trigger_for_step(context.global_step(), context);
+  return services_->num_save_requests() != save_requests_ ||
+         timer_.should_trigger_for_step(context.global_step(), context);
 }
 
 TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
@@ -140,6 +142,7 @@ TRAINHOOK_DECL bool CheckpointJob::is_vetoed(std::int64_t step) {
 
 TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
   timer_.update_last_triggered_step(step, services_->clock());
+  save_requests_ = services_->num_save_requests();
   const auto log_saving = [&] { log_info("Saving checkpoints for {} into {}.", step, save_path()); };
   if (start_ == SaveStart::LogThenListeners) log_saving();
   services_->file_system().make_directories(options_.checkpoint_dir);
@@ -171,6 +174,7 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
 
 TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t step, const std::string& prefix) {
   last_saved_ = step;
+  services_->set_newest_checkpoint(prefix);
   failures_ = 0;
   FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// EarlyStoppingHook: ends a run whose metric does not get better any more.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+/// Whether a smaller or a larger value of a metric is better.
+enum class MetricGoal { Minimize, Maximize };
+
+/// Requests a stop when a published metric, such as an EvaluationHook's `eval/loss`, has not become better `patience`
+/// times in a row. The best value is kept over restarts; a run that was stopped and is started again stops at once.
+/// NaN is never better. List it after the hook that publishes the metric.
+class EarlyStoppingHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::string metric = "eval/loss";
+    MetricGoal goal = MetricGoal::Minimize;
+    int patience = 1;      ///< how many values in a row may fail to be better; the last of them stops the run
+    double min_delta = 0;  ///< a value is better only by more than this
+  };
+
+  EarlyStoppingHook() : EarlyStoppingHook(Options{}) {}
+  /// @throws InvalidArgumentError unless `patience` is at least 1 and `min_delta` at least 0.
+  TRAINHOOK_DECL explicit EarlyStoppingHook(Options options);
+  TRAINHOOK_DECL EarlyStoppingHook(EarlyStoppingHook&& other) noexcept;
+  EarlyStoppingHook& operator=(EarlyStoppingHook&&) = delete;
+  TRAINHOOK_DECL ~EarlyStoppingHook() override;
+
+  /// The best value so far and its step; nothing before the first.
+  [[nodiscard]] std::optional<double> best() const noexcept { return best_; }
+  [[nodiscard]] std::int64_t best_step() const noexcept { return best_step_; }
+  [[nodiscard]] bool has_stopped() const noexcept { return worse_ >= options_.patience; }
+
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+
+  /// Says so if the metric was never published.
+  TRAINHOOK_DECL void end(SessionRef session) override;
+
+  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
+  TRAINHOOK_DECL void load_state(const StateValues& state) override;
+
+ private:
+  Options options_;
+  std::optional<double> best_;
+  std::int64_t best_step_ = 0;
+  std::optional<std::int64_t> seen_;  // the step of the last value
+  std::int64_t worse_ = 0;            // values in a row that were not better
+};
+
+namespace detail {
+
+/// True if `value` is better than `best` by more than `min_delta`.
+[[nodiscard]] TRAINHOOK_DECL bool is_better(double value, std::optional<double> best, MetricGoal goal,
+                                            double min_delta) noexcept;
+
+}  // namespace detail
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/early_stopping_hook.ipp>
+#endif

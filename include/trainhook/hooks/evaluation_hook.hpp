@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// EvaluationHook: measures the model while it trains, and when it is done.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/data/dataset.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+class FileWriter;
+
+/// Computes metrics every so many steps or seconds, and at the end: logs them, writes them as scalars for TensorBoard,
+/// and publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook and BestCheckpointHook. Events go to
+/// a directory of their own, so a metric that has the tag of a training summary is a second curve in its chart.
+class EvaluationHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::optional<std::int64_t> every_n_steps{};  ///< at the multiples of this, wherever the run began
+    std::optional<Duration> every_n_secs{};
+    bool at_end = true;         ///< also when the session ends, unless that step was measured
+    std::string name = "eval";  ///< of the log line, of published metrics, and of the directory of events
+    std::string output_dir{};   ///< events go to `<output_dir>/<name>`; empty: none are written
+  };
+
+  /// Metrics that your own code computes, for instance on variables of a LoopSession: `[&] { return
+  /// th::Metrics{{"loss", loss_of(test)}}; }`.
+  /// @throws InvalidArgumentError unless exactly one positive period is given, or none with `at_end`; the same below.
+  TRAINHOOK_DECL EvaluationHook(std::function<Metrics()> evaluate, Options options);
+
+  /// Scalars of the session, computed in one run with these feeds.
+  TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, FeedDict feeds, Options options);
+
+  /// Scalars of the session, computed for each element of `data`, whose components are fed to `inputs` in order, and
+  /// averaged. Batches count by their size, the first dimension of their first component.
+  TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, Dataset data, std::vector<Output> inputs, Options options);
+
+  TRAINHOOK_DECL EvaluationHook(EvaluationHook&& other) noexcept;
+  EvaluationHook& operator=(EvaluationHook&&) = delete;
+  TRAINHOOK_DECL ~EvaluationHook() override;
+
+  /// The newest figures; empty before the first.
+  [[nodiscard]] const Metrics& metrics() const noexcept { return metrics_; }
+
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+  TRAINHOOK_DECL void end(SessionRef session) override;
+
+ private:
+  TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step);
+  [[nodiscard]] TRAINHOOK_DECL Metrics run_on_feeds(SessionRef session) const;
+  [[nodiscard]] TRAINHOOK_DECL Metrics run_on_data(SessionRef session) const;
+
+  // The values of one run, by name. @throws InvalidArgumentError for what is no number.
+  [[nodiscard]] TRAINHOOK_DECL Metrics figures(const std::vector<Tensor>& results) const;
+
+  Options options_;
+  std::function<Metrics()> evaluate_;
+  FetchRefs refs_;
+  FeedDict feeds_;
+  std::optional<Dataset> data_;
+  std::vector<Output> inputs_;
+  std::optional<SecondOrStepTimer> timer_;  // none: at the end only
+  Variable global_step_;
+  FetchList fetches_;
+  FileWriter* writer_ = nullptr;
+  std::optional<std::int64_t> measured_;  // the step
+  Metrics metrics_;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/evaluation_hook.ipp>
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of evaluation_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/evaluation_hook.hpp>
+
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/events/file_writer.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/session/run_context.hpp>
+#include <trainhook/session/run_forms.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL EvaluationHook::EvaluationHook(std::function<Metrics()> evaluate, Options options)
+    : EvaluationHook(FetchRefs(), FeedDict(), std::move(options)) {
+  evaluate_ = std::move(evaluate);
+  if (!evaluate_) throw InvalidArgumentError("EvaluationHook: the function that evaluates is empty");
+}
+
+TRAINHOOK_DECL EvaluationHook::EvaluationHook(FetchRefs metrics, FeedDict feeds, Options options)
+    : options_(std::move(options)), refs_(std::move(metrics)), feeds_(std::move(feeds)) {
+  if (options_.name.empty()) throw InvalidArgumentError("EvaluationHook: name is empty");
+  if (options_.at_end && !options_.every_n_steps && !options_.every_n_secs) return;
+  timer_.emplace(*this,
+                 SecondOrStepTimer::Options{.every_secs = options_.every_n_secs,
+                                            .every_steps = options_.every_n_steps,
+                                            .align = options_.every_n_steps.has_value()},
+                 "EvaluationHook", "every_n_secs", "every_n_steps");
+}
+
+TRAINHOOK_DECL EvaluationHook::EvaluationHook(FetchRefs metrics, Dataset data, std::vector<Output> inputs,
+                                              Options options)
+    : EvaluationHook(std::move(metrics), FeedDict(), std::move(options)) {
+  data_ = std::move(data);
+  inputs_ = std::move(inputs);
+  if (inputs_.empty()) throw InvalidArgumentError("EvaluationHook: there are no inputs to feed the data to");
+}
+
+TRAINHOOK_DECL EvaluationHook::EvaluationHook(EvaluationHook&& other) noexcept = default;
+
+TRAINHOOK_DECL EvaluationHook::~EvaluationHook() = default;
+
+TRAINHOOK_DECL void EvaluationHook::begin(Graph& graph) {
+  global_step_ = detail::require_global_step(graph, "EvaluationHook");
+  if (!evaluate_ && refs_.empty()) throw InvalidArgumentError("EvaluationHook: there is nothing to evaluate");
+  fetches_ = refs_.resolve_outputs(graph, "EvaluationHook");
+  for (const Feed& feed : feeds_) graph.check_belongs(feed.key, "a feed of", "EvaluationHook");
+  for (const Output& input : inputs_) graph.check_belongs(input, "an input of", "EvaluationHook");
+  writer_ =
+      options_.output_dir.empty() ? nullptr : &services().writers().at(join_path(options_.output_dir, options_.name));
+  if (timer_) timer_->reset();
+  measured_.reset();
+  metrics_.clear();
+}
+
+TRAINHOOK_DECL void EvaluationHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  if (!timer_) return;
+  timer_->reset_unless_restored();
+  if (!timer_->last_triggered_step())  // the first period begins here
+    timer_->update_last_triggered_step(read_global_step(session, global_step_), services().clock());
+}
+
+TRAINHOOK_DECL void EvaluationHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+  if (!timer_ || !timer_->should_trigger_for_step(context.global_step(), context)) return;
+  timer_->update_last_triggered_step(context.global_step(), context);
+  evaluate(context.session(), context.global_step());
+}
+
+TRAINHOOK_DECL void EvaluationHook::end(SessionRef session) {
+  if (!options_.at_end) return;
+  if (const std::int64_t step = read_global_step(session, global_step_); measured_ != step) evaluate(session, step);
+}
+
+TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t step) {
+  metrics_ = evaluate_ ? evaluate_() : data_ ? run_on_data(session) : run_on_feeds(session);
+  measured_ = step;
+  std::string line;
+  for (const Metric& metric : metrics_) {
+    services().publish(fmt::format("{}/{}", options_.name, metric.name), {step, metric.value});
+    if (writer_ != nullptr) writer_->add_scalar(metric.name, metric.value, step);
+    line += fmt::format("{}{} = {:.6g}", line.empty() ? "" : ", ", metric.name, metric.value);
+  }
+  if (writer_ != nullptr) writer_->flush();
+  log_info("{} at step {}: {}", options_.name, step, line);
+}
+
+TRAINHOOK_DECL Metrics EvaluationHook::run_on_feeds(SessionRef session) const {
+  return figures(session.run(std::span<const Fetch>(fetches_), feeds_));
+}
+
+TRAINHOOK_DECL Metrics EvaluationHook::run_on_data(SessionRef session) const {
+  Metrics sums;
+  double weight = 0;
+  DatasetIterator elements = data_->make_iterator();
+  for (Element element; elements.next(element);) {
+    if (element.size() < inputs_.size()) {
+      throw InvalidArgumentError("EvaluationHook: the data has {} components, and there are {} inputs", element.size(),
+                                 inputs_.size());
+    }
+    FeedDict feeds;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) feeds.push_back({inputs_[i], element[i]});
+    const auto dims = element[0].shape().dims();
+    const double size = dims.empty() ? 1 : static_cast<double>(dims[0]);
+    const Metrics batch = figures(session.run(std::span<const Fetch>(fetches_), feeds));
+    if (sums.empty()) sums = Metrics(batch.size());
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      sums[i].name = batch[i].name;
+      sums[i].value += size * batch[i].value;
+    }
+    weight += size;
+  }
+  if (weight == 0) throw InvalidArgumentError("EvaluationHook: the data to evaluate on is empty");
+  for (Metric& sum : sums) sum.value /= weight;
+  return sums;
+}
+
+TRAINHOOK_DECL Metrics EvaluationHook::figures(const std::vector<Tensor>& results) const {
+  Metrics figures;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Tensor& value = results[i];
+    const std::string& tag = refs_.entries()[i].tag;
+    if (value.num_elements() != 1) {
+      throw InvalidArgumentError("EvaluationHook: '{}' has {} elements; a metric is one number, such as its mean", tag,
+                                 value.num_elements());
+    }
+    const std::string name = tag.ends_with(":0") ? tag.substr(0, tag.size() - 2) : tag;
+    switch (value.dtype()) {
+      case DType::Float: figures.push_back({name, value.data<float>()[0]}); break;
+      case DType::Double: figures.push_back({name, value.data<double>()[0]}); break;
+      case DType::Int32: figures.push_back({name, static_cast<double>(value.data<std::int32_t>()[0])}); break;
+      case DType::Int64: figures.push_back({name, static_cast<double>(value.data<std::int64_t>()[0])}); break;
+      default:
+        throw InvalidArgumentError("EvaluationHook: '{}' is {}; a metric is a float, double, int32 or int64", tag,
+                                   value.dtype());
+    }
+  }
+  return figures;
+}
+
+}  // namespace trainhook

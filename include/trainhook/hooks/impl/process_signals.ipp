@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of process_signals.hpp.
+#pragma once
+
+#include <trainhook/hooks/process_signals.hpp>
+
+#include <semaphore.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+
+namespace trainhook::detail {
+
+/// What the handler touches. It is never destroyed: a handler may still run on another thread.
+struct SignalTable {
+  static constexpr std::size_t kSignals = 65;
+
+  SignalTable() { sem_init(&event, 0, 0); }
+
+  std::atomic<int> stop{0};  // the first signal to stop
+  std::atomic<std::uint64_t> saves{0};
+  sem_t event{};
+  std::array<std::atomic<bool>, kSignals> stops{};
+  std::array<struct sigaction, kSignals> before{};
+};
+
+/// Made before the first handler is installed.
+[[nodiscard]] TRAINHOOK_DECL SignalTable& signal_table() noexcept {
+  static SignalTable table;
+  return table;
+}
+
+TRAINHOOK_DECL void ProcessSignals::on_signal(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  SignalTable& table = signal_table();
+  const auto i = static_cast<std::size_t>(signal);
+  int none = 0;
+  if (!table.stops[i].load()) {
+    ++table.saves;
+  } else if (table.stop.compare_exchange_strong(none, signal)) {
+    sem_post(&table.event);
+  } else {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);  // takes effect when this handler returns
+    errno = error;
+    return;
+  }
+  const struct sigaction& before = table.before[i];
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(signal);
+  }
+  errno = error;
+}
+
+TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Options& options, Clock& clock) {
+  static std::mutex mutex;
+  static std::weak_ptr<ProcessSignals> shared;
+  const std::scoped_lock lock(mutex);
+  if (auto present = shared.lock()) {
+    if (present->options_ == options) return present;
+    throw FailedPreconditionError(
+        "SignalHook: another session of this process has one with other signals or another deadline; give both the "
+        "same");
+  }
+  auto made = std::make_shared<ProcessSignals>(options, clock);
+  shared = made;
+  return made;
+}
+
+TRAINHOOK_DECL ProcessSignals::ProcessSignals(Options options, Clock& clock)
+    : options_(std::move(options)), clock_(clock) {
+  SignalTable& table = signal_table();
+  table.stop = 0;
+  table.saves = 0;
+  try {
+    install();
+    if (options_.deadline) watcher_ = std::thread([this] { watch(); });
+  } catch (...) {
+    restore();
+    throw;
+  }
+}
+
+TRAINHOOK_DECL ProcessSignals::~ProcessSignals() {
+  restore();
+  if (!watcher_.joinable()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  sem_post(&signal_table().event);
+  watcher_.join();
+}
+
+TRAINHOOK_DECL int ProcessSignals::stop_signal() const noexcept { return signal_table().stop.load(); }
+
+TRAINHOOK_DECL std::uint64_t ProcessSignals::num_saves() const noexcept { return signal_table().saves.load(); }
+
+TRAINHOOK_DECL void ProcessSignals::install() {
+  SignalTable& table = signal_table();
+  struct sigaction action {};
+  action.sa_sigaction = &ProcessSignals::on_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const std::vector<int>* signals : {&options_.stop, &options_.save}) {
+    for (const int signal : *signals) {
+      const auto i = static_cast<std::size_t>(signal);
+      if (std::ranges::find(installed_, signal) != installed_.end())
+        throw InvalidArgumentError("SignalHook: {} is given twice", signal_name(signal));
+      if (signal <= 0 || i >= SignalTable::kSignals)
+        throw InvalidArgumentError("SignalHook: {} does not exist", signal_name(signal));
+      table.stops[i] = signals == &options_.stop;
+      if (sigaction(signal, nullptr, &table.before[i]) != 0 || sigaction(signal, &action, nullptr) != 0) {
+        throw InvalidArgumentError("SignalHook: {} cannot be handled: {}", signal_name(signal),
+                                   std::generic_category().message(errno));
+      }
+      installed_.push_back(signal);
+    }
+  }
+}
+
+TRAINHOOK_DECL void ProcessSignals::restore() noexcept {
+  for (const int signal : installed_)
+    sigaction(signal, &signal_table().before[static_cast<std::size_t>(signal)], nullptr);
+}
+
+TRAINHOOK_DECL void ProcessSignals::watch() {
+  const auto ended = [this] { return ended_; };
+  std::unique_lock lock(mutex_);
+  while (stop_signal() == 0) {  // a wake-up may be left from an earlier life
+    if (ended_) return;
+    lock.unlock();
+    sem_wait(&signal_table().event);
+    lock.lock();
+  }
+  if (clock_.wait_until(lock, changed_, deadline_after(clock_, *options_.deadline), ended)) return;
+  log_error(
+      "{} came {:g} s ago, and the run has not ended; the process ends now, without a checkpoint of its last step",
+      signal_name(stop_signal()), std::chrono::duration<double>(*options_.deadline).count());
+  std::_Exit(128 + stop_signal());  // as a shell reports a process that the signal has ended
+}
+
+TRAINHOOK_DECL std::string signal_name(int signal) {
+  switch (signal) {
+    case SIGHUP: return "SIGHUP";
+    case SIGINT: return "SIGINT";
+    case SIGQUIT: return "SIGQUIT";
+    case SIGKILL: return "SIGKILL";
+    case SIGUSR1: return "SIGUSR1";
+    case SIGUSR2: return "SIGUSR2";
+    case SIGTERM: return "SIGTERM";
+    default: return fmt::format("signal {}", signal);
+  }
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of signal_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/signal_hook.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/hooks/process_signals.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL SignalHook::SignalHook(Options options) : options_(std::move(options)) {
+  if (options_.deadline && *options_.deadline <= Duration::zero())
+    throw InvalidArgumentError("SignalHook: deadline must be above 0; leave it out to wait for ever");
+}
+
+TRAINHOOK_DECL SignalHook::SignalHook(SignalHook&& other) noexcept = default;
+
+TRAINHOOK_DECL SignalHook::~SignalHook() = default;
+
+TRAINHOOK_DECL void SignalHook::begin(Graph& /*graph*/) {
+  signals_.reset();
+  signals_ = detail::ProcessSignals::share(
+      {.stop = options_.signals, .save = options_.save_signals, .deadline = options_.deadline}, services().clock());
+  saves_ = signals_->num_saves();
+  looked_.reset();
+  reason_.clear();
+}
+
+TRAINHOOK_DECL void SignalHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+  const auto reason = reason_to_stop(services().clock().monotonic_now());
+  if (!reason) return;
+  reason_ = *reason;
+  coordinator.request_stop();
+}
+
+TRAINHOOK_DECL void SignalHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+  if (const std::uint64_t saves = signals_->num_saves(); std::exchange(saves_, saves) != saves)
+    services().request_save();
+  const auto reason =
+      options_.directory.empty() && signals_->stop_signal() == 0 ? std::nullopt : reason_to_stop(context.now());
+  if (!reason) return;
+  if (reason_.empty()) log_info("{}: training stops after step {}.", *reason, context.global_step());
+  reason_ = *reason;
+  context.request_stop();
+}
+
+TRAINHOOK_DECL void SignalHook::end(SessionRef /*session*/) {
+  signals_.reset();
+  if (reason_.empty()) return;
+  const std::string& checkpoint = services().newest_checkpoint();
+  if (checkpoint.empty()) {
+    log_warning("{}: training has ended, and no checkpoint was saved.", reason_);
+  } else {
+    log_info("{}: training has ended; the last checkpoint is {}. Start the program again to go on from there.", reason_,
+             checkpoint);
+  }
+}
+
+TRAINHOOK_DECL void SignalHook::abort(const std::exception_ptr& /*error*/) noexcept { signals_.reset(); }
+
+TRAINHOOK_DECL std::optional<std::string> SignalHook::reason_to_stop(Duration now) {
+  if (const int signal = signals_->stop_signal(); signal != 0) return detail::signal_name(signal);
+  if (options_.directory.empty() || (looked_ && now - *looked_ < std::chrono::seconds(1))) return std::nullopt;
+  looked_ = now;
+  if (take_file("save")) services().request_save();
+  if (take_file("stop")) return fmt::format("{} was made", join_path(options_.directory, "stop"));
+  return std::nullopt;
+}
+
+TRAINHOOK_DECL bool SignalHook::take_file(const std::string& name) {
+  const std::string path = join_path(options_.directory, name);
+  try {
+    if (!services().file_system().exists(path)) return false;
+    services().file_system().remove_file(path);
+    return true;
+  } catch (const Error& error) {
+    log_warning("SignalHook: {} could not be looked for or removed: {}", path, error);
+    return false;
+  }
+}
+
+}  // namespace trainhook

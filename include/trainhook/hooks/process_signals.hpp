@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// ProcessSignals: the handlers of SignalHook, of which a process has one set.
+#pragma once
+
+#include <csignal>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
+
+namespace trainhook::detail {
+
+/// Handles signals for as long as it lives, then gives them back to whoever had them. The handler notes the signal and
+/// calls the function that handled it before. The second signal to stop ends the process at once, and so does the first
+/// one if this lives on for longer than the deadline.
+class ProcessSignals {
+ public:
+  struct Options {
+    std::vector<int> stop{};
+    std::vector<int> save{};
+    std::optional<Duration> deadline{};
+    friend bool operator==(const Options&, const Options&) = default;
+  };
+
+  /// The process's own; made if there is none. @throws InvalidArgumentError for a number that is no signal which can be
+  /// handled, FailedPreconditionError if somebody else in the process has other options.
+  [[nodiscard]] TRAINHOOK_DECL static std::shared_ptr<ProcessSignals> share(const Options& options, Clock& clock);
+
+  /// For `share`, which makes sure that there is only one.
+  TRAINHOOK_DECL ProcessSignals(Options options, Clock& clock);
+  ProcessSignals(const ProcessSignals&) = delete;
+  ProcessSignals& operator=(const ProcessSignals&) = delete;
+  TRAINHOOK_DECL ~ProcessSignals();
+
+  /// The first signal to stop, or 0.
+  [[nodiscard]] TRAINHOOK_DECL int stop_signal() const noexcept;
+
+  /// How many signals to save have come.
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t num_saves() const noexcept;
+
+ private:
+  TRAINHOOK_DECL static void on_signal(int signal, siginfo_t* info, void* context);
+  TRAINHOOK_DECL void install();
+  TRAINHOOK_DECL void restore() noexcept;
+  TRAINHOOK_DECL void watch();
+
+  Options options_;
+  Clock& clock_;
+  std::vector<int> installed_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::thread watcher_;
+};
+
+/// `SIGTERM` for 15, `signal 63` for one without a name.
+[[nodiscard]] TRAINHOOK_DECL std::string signal_name(int signal);
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/process_signals.ipp>
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// SignalHook: Ctrl-C, SIGTERM and files end a run after its present step, with a checkpoint.
+#pragma once
+
+#include <csignal>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+namespace detail {
+class ProcessSignals;
+}
+
+/// Requests a stop when the process gets one of `signals`: the present step is finished, hooks end, the last step is
+/// saved, and a log line says what was saved. A second one ends the process at once. One of `save_signals` saves a
+/// checkpoint after the next step and goes on. Whoever handled a signal before is called too, and handles it alone when
+/// the session has ended. Several sessions of one process share the signals; their options must be equal.
+class SignalHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::vector<int> signals{SIGINT, SIGTERM};
+    std::vector<int> save_signals{SIGUSR1};
+    std::optional<Duration> deadline = std::chrono::seconds(30);  ///< after which the process ends anyhow, because a
+                                                                  ///< step hangs or a disk is too slow; nothing: never
+    std::string directory{};  ///< a file `stop` or `save` made there does the same as a signal, and is removed; it is
+                              ///< looked for once a second. Empty: none is looked for
+  };
+
+  SignalHook() : SignalHook(Options{}) {}
+  TRAINHOOK_DECL explicit SignalHook(Options options);
+  TRAINHOOK_DECL SignalHook(SignalHook&& other) noexcept;
+  SignalHook& operator=(SignalHook&&) = delete;
+  TRAINHOOK_DECL ~SignalHook() override;
+
+  /// After the hooks that save, so that it can say what was saved.
+  [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }
+
+  /// Handles the signals from here on.
+  /// @throws InvalidArgumentError for a signal that cannot be handled or is given twice, FailedPreconditionError if
+  /// another session of the process has a SignalHook with other options.
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+  TRAINHOOK_DECL void end(SessionRef session) override;
+  TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
+
+ private:
+  // Why to stop, or nothing.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> reason_to_stop(Duration now);
+  [[nodiscard]] TRAINHOOK_DECL bool take_file(const std::string& name);
+
+  Options options_;
+  std::shared_ptr<detail::ProcessSignals> signals_;
+  std::uint64_t saves_ = 0;  // that were asked for by signals and passed on
+  std::optional<Duration> looked_;
+  std::string reason_;  // of the stop that this hook has requested
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/signal_hook.ipp>
+#endif

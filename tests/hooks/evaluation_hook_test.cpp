@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// EvaluationHook: when it measures, on what, and where the figures go.
+#include <trainhook/hooks/evaluation_hook.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/data/dataset.hpp>
+#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/ops.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
+
+#include "training_double.hpp"
+
+namespace trainhook {
+namespace {
+
+using namespace std::chrono_literals;
+using support::LogLines;
+using support::Process;
+using Steps = std::vector<std::int64_t>;
+
+/// A process whose metric is its step.
+struct Training : Process {
+  explicit Training(EvaluationHook::Options options) {
+    hook = &add(EvaluationHook(
+        [this] {
+          steps.push_back(step());
+          return Metrics{{"loss", 0.5 * static_cast<double>(step())}, {"size", 3}};
+        },
+        std::move(options)));
+  }
+  EvaluationHook* hook;
+  Steps steps;  // at which it was measured
+};
+
+TEST(EvaluationHook, MeasuresAtMultiplesOfItsPeriodAndAtTheEnd) {
+  Training training({.every_n_steps = 4});
+  training.start().run(10);
+  training.end();
+  EXPECT_EQ(training.steps, (Steps{4, 8, 10}));
+}
+
+TEST(EvaluationHook, MeasuresTheLastStepOnce) {
+  Training training({.every_n_steps = 4});
+  training.start().run(8);
+  training.end();
+  EXPECT_EQ(training.steps, (Steps{4, 8}));
+}
+
+TEST(EvaluationHook, MeasuresAtTheEndOnlyOrNotThen) {
+  Training last({});
+  last.start().run(3);
+  last.end();
+  EXPECT_EQ(last.steps, (Steps{3}));
+  Training periodic({.every_n_steps = 2, .at_end = false});
+  periodic.start().run(3);
+  periodic.end();
+  EXPECT_EQ(periodic.steps, (Steps{2}));
+}
+
+TEST(EvaluationHook, APeriodInSecondsBeginsWithTheSession) {
+  Training training({.every_n_secs = 10s, .at_end = false});
+  training.start();
+  for (int i = 0; i < 6; ++i) {
+    training.advance_clock(4);
+    training.run();
+  }
+  EXPECT_EQ(training.steps, (Steps{3, 6}));
+}
+
+TEST(EvaluationHook, LogsWritesAndPublishesItsFigures) {
+  LogLines log;
+  Training training({.every_n_steps = 2, .name = "validation", .output_dir = "run"});
+  training.start().run(3);
+  EXPECT_EQ(training.services.metric("validation/loss")->step, 2);
+  EXPECT_EQ(training.services.metric("validation/loss")->value, 1);
+  EXPECT_EQ(training.services.metric("validation/size")->value, 3);
+  EXPECT_EQ(training.services.metric("loss"), nullptr);
+  training.end();
+  EXPECT_EQ(log.count("I validation at step 2: loss = 1, size = 3"), 1U);
+  EXPECT_EQ(support::event_lines(training, "run/validation"),
+            (std::vector<std::string>{"2 loss=1", "2 size=3", "3 loss=1.5", "3 size=3"}));
+  EXPECT_EQ(training.hook->metrics().at(0).value, 1.5);
+}
+
+/// A model whose only weight is its step, and data that are 1 to 5.
+class EvaluationHookOnAGraph : public ::testing::Test {
+ protected:
+  EvaluationHookOnAGraph() {
+    const Output product = multiply(input_, cast(step_, DType::Float));
+    mean_ = reduce_mean(product).named("figure");
+    product_ = product.named("product");
+  }
+  /// What is measured at the end of so many steps.
+  Metrics measured(EvaluationHook made, std::int64_t steps) {
+    const auto hook = std::make_shared<EvaluationHook>(std::move(made));
+    testing::MemoryFileSystem disk;
+    const Operation train = assign_add(step_, constant(graph_, Tensor(std::int64_t{1}))).operation();
+    auto session = monitored_training_session<EigenSession>(
+        graph_, {.hooks = {StopAtStepHook({.last_step = steps}), hook}, .file_system = &disk});
+    run_until_stop(session, train);
+    return hook->metrics();
+  }
+  static Dataset numbers() { return Dataset::from_tensor_slices({Tensor::of<float>({1, 2, 3, 4, 5})}); }
+
+  LogLines log_;
+  Graph graph_;
+  Variable step_ = get_or_create_global_step(graph_);
+  Output input_ = placeholder(graph_, DType::Float, PartialShape{kUnknownDim}, "input");
+  Output mean_, product_;
+};
+
+TEST_F(EvaluationHookOnAGraph, MeasuresOnFeeds) {
+  const Metrics metrics = measured({{mean_}, FeedDict{{input_, Tensor::of<float>({2, 4})}}, {}}, 3);
+  ASSERT_EQ(metrics.size(), 1U);
+  EXPECT_EQ(metrics[0].name, "figure");
+  EXPECT_EQ(metrics[0].value, 9);
+}
+
+TEST_F(EvaluationHookOnAGraph, AveragesOverADatasetByTheSizeOfItsBatches) {
+  const Metrics metrics = measured({{{"average", mean_}}, numbers().batch(2), {input_}, {}}, 2);
+  ASSERT_EQ(metrics.size(), 1U);
+  EXPECT_EQ(metrics[0].name, "average");
+  EXPECT_EQ(metrics[0].value, 6);
+}
+
+TEST_F(EvaluationHookOnAGraph, RefusesWhatIsNoFigure) {
+  EXPECT_THROW(measured({{product_}, numbers().batch(2), {input_}, {}}, 2), InvalidArgumentError);
+}
+
+TEST_F(EvaluationHookOnAGraph, RefusesDataWithoutElements) {
+  EXPECT_THROW(measured({{mean_}, numbers().take(0).batch(2), {input_}, {}}, 2), InvalidArgumentError);
+}
+
+TEST(EvaluationHook, NeedsAPeriodOrTheEnd) {
+  EXPECT_THROW(Training({.at_end = false}), InvalidArgumentError);
+  EXPECT_THROW(Training({.every_n_steps = 1, .every_n_secs = 1s}), InvalidArgumentError);
+  EXPECT_THROW(Training({.every_n_steps = 0}), InvalidArgumentError);
+  EXPECT_THROW(Training({.name = ""}), InvalidArgumentError);
+  EXPECT_THROW(EvaluationHook(std::function<Metrics()>(), {}), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook

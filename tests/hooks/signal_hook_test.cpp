@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// SignalHook: what signals and files do to a run, and to a process.
+#include <trainhook/hooks/signal_hook.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/session/coordinator.hpp>
+
+#include "training_double.hpp"
+
+namespace trainhook {
+namespace {
+
+using namespace std::chrono_literals;
+using support::LogLines;
+using support::Process;
+
+/// A process with a saver hook that saves at the start and at the end.
+struct Training : Process {
+  explicit Training(SignalHook::Options options = {.deadline = {}}) {
+    add(SignalHook(std::move(options)));
+    add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1'000, .saver = std::make_shared<Saver>()}));
+  }
+};
+
+struct sigaction present_action(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action;
+}
+
+TEST(SignalHook, EndsTheRunAfterTheStepAndSaysWhatWasSaved) {
+  LogLines log;
+  Training training;
+  training.start();
+  training.run(3);
+  EXPECT_FALSE(training.should_stop());
+  std::raise(SIGTERM);
+  EXPECT_FALSE(training.should_stop()) << "the present step is finished";
+  training.run();
+  EXPECT_TRUE(training.should_stop());
+  training.end();
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 4);
+  EXPECT_EQ(log.count("I SIGTERM: training stops after step 4."), 1U);
+  EXPECT_EQ(log.count("I SIGTERM: training has ended; the last checkpoint is run/model.ckpt-4. Start the program again "
+                      "to go on from there."),
+            1U);
+}
+
+TEST(SignalHook, ASignalBeforeTheFirstStepEndsTheRunWithoutOne) {
+  LogLines log;
+  Training training;
+  training.begin();
+  std::raise(SIGINT);
+  training.create();
+  EXPECT_TRUE(training.should_stop());
+  training.end();
+  EXPECT_EQ(log.count("I SIGINT: training has ended; the last checkpoint is run/model.ckpt-0."), 1U);
+}
+
+TEST(SignalHook, ASignalToSaveSavesAfterTheNextStepAndGoesOn) {
+  Training training;
+  training.start();
+  training.run(2);
+  std::raise(SIGUSR1);
+  training.run(5);
+  EXPECT_FALSE(training.should_stop());
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 4);
+  training.run(5);
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 4) << "once";
+  training.end();
+}
+
+TEST(SignalHook, FilesDoWhatSignalsDo) {
+  LogLines log;
+  Training training({.signals = {}, .save_signals = {}, .deadline = {}, .directory = "run"});
+  training.start();
+  training.run(2);
+  training.disk.write_file("run/save", "");
+  training.advance_clock(1);
+  training.run(2);
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 4);
+  training.disk.write_file("run/stop", "");
+  training.run();
+  EXPECT_FALSE(training.should_stop()) << "looked for once a second";
+  training.advance_clock(1);
+  training.run();
+  EXPECT_TRUE(training.should_stop());
+  training.end();
+  EXPECT_FALSE(training.disk.exists("run/save"));
+  EXPECT_FALSE(training.disk.exists("run/stop"));
+  EXPECT_EQ(log.count("I run/stop was made: training stops after step 6."), 1U);
+}
+
+std::atomic<int> handled{0};
+
+TEST(SignalHook, CallsWhoeverHandledTheSignalBeforeAndGivesItBack) {
+  struct sigaction mine {};
+  mine.sa_handler = [](int) { ++handled; };
+  struct sigaction before {};
+  sigaction(SIGTERM, &mine, &before);
+  {
+    Training training;
+    training.start();
+    std::raise(SIGTERM);
+    EXPECT_EQ(handled, 1);
+    training.run();
+    EXPECT_TRUE(training.should_stop());
+    training.end();
+    EXPECT_EQ(present_action(SIGTERM).sa_handler, mine.sa_handler);
+  }
+  {
+    Training training;
+    training.start();
+    EXPECT_FALSE(training.should_stop()) << "an old signal is no reason";
+    for (const auto& hook : training.hooks()) hook->abort(nullptr);
+    EXPECT_EQ(present_action(SIGTERM).sa_handler, mine.sa_handler);
+  }
+  sigaction(SIGTERM, &before, nullptr);
+}
+
+TEST(SignalHook, SessionsOfOneProcessShareTheSignals) {
+  Training chief;
+  Training worker;
+  chief.start();
+  worker.start();
+  std::raise(SIGTERM);
+  chief.run();
+  chief.end();
+  worker.run();
+  EXPECT_TRUE(chief.should_stop());
+  EXPECT_TRUE(worker.should_stop());
+  worker.end();
+  EXPECT_EQ(present_action(SIGTERM).sa_handler, SIG_DFL);
+}
+
+TEST(SignalHook, RefusesOtherSignalsThanASessionBesideItHas) {
+  Training first;
+  first.start();
+  Training second({.signals = {SIGHUP}, .deadline = {}});
+  EXPECT_THROW(second.begin(), FailedPreconditionError);
+  first.end();
+}
+
+TEST(SignalHook, RefusesWhatCannotBeHandled) {
+  for (const auto& [options, text] : std::vector<std::pair<SignalHook::Options, std::string>>{
+           {{.signals = {SIGTERM, SIGKILL}}, "SIGKILL cannot be handled"},
+           {{.signals = {SIGTERM, 99}}, "signal 99 does not exist"},
+           {{.signals = {SIGTERM, SIGUSR1}}, "SIGUSR1 is given twice"}}) {
+    Process process;
+    process.add(SignalHook(options));
+    try {
+      process.begin();
+      FAIL() << text;
+    } catch (const InvalidArgumentError& error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(present_action(SIGTERM).sa_handler, SIG_DFL) << "what was installed is taken back";
+  }
+  EXPECT_THROW(SignalHook({.deadline = Duration(0)}), InvalidArgumentError);
+}
+
+TEST(SignalHookDeathTest, TheSecondSignalEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Training training;
+        training.start();
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      ::testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(SignalHookDeathTest, ARunThatDoesNotEndInTimeIsEnded) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Training training({.deadline = 30s});
+        training.start();
+        std::raise(SIGTERM);
+        for (;;) training.advance_clock(10);  // a step that hangs
+      },
+      ::testing::ExitedWithCode(128 + SIGTERM), "SIGTERM came 30 s ago, and the run has not ended");
+}
+
+TEST(SignalHook, ADeadlineLetsARunEndThatEndsInTime) {
+  Training training({.deadline = 30s});
+  training.start();
+  std::raise(SIGTERM);
+  training.run();
+  training.advance_clock(29);
+  training.end();
+  EXPECT_EQ(present_action(SIGTERM).sa_handler, SIG_DFL);
+}
+
+}  // namespace
+}  // namespace trainhook
