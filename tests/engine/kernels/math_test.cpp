@@ -125,6 +125,42 @@ TEST(MathKernels, GiveRootsNoGradientWhereNoneComes) {
   EXPECT_THROW(binary("SqrtGrad", root, Tensor(1.0F)), InvalidArgumentError);
 }
 
+TEST(MathKernels, TakeRootsOfTheSmallestAndTheLargestNumbers) {
+  constexpr float kLeast = (std::numeric_limits<float>::min)();
+  constexpr float kMost = (std::numeric_limits<float>::max)();
+  for (const std::int64_t repeats : {1, 3, 8}) {
+    for (const float value : {kLeast, kLeast * 1.5F, kLeast * 3, 1e-30F, 1.0F, 1e30F, kMost, INFINITY}) {
+      Tensor x(DType::Float, Shape{repeats});
+      std::ranges::fill(x.mutable_data<float>(), value);
+      const float root = std::sqrt(value);
+      const Tensor roots = unary("Sqrt", x);
+      const Tensor inverses = unary("Rsqrt", x);
+      for (const float found : roots.data<float>()) EXPECT_EQ(found, root) << value;
+      for (const float found : inverses.data<float>()) EXPECT_FLOAT_EQ(found, 1 / root) << value;
+    }
+  }
+}
+
+TEST(MathKernels, TakeRootsOfDenormalsAsOfZero) {
+  constexpr float kDenormal = (std::numeric_limits<float>::min)() / 2;
+  const Tensor x = Tensor::of<float>({0, -0.0F, kDenormal, -kDenormal, -1, NAN});
+  const Tensor roots = unary("Sqrt", x);
+  const Tensor inverses = unary("Rsqrt", x);
+#if defined(__SSE2__)
+  const std::size_t zeros = 4;
+#else
+  const std::size_t zeros = 2;
+#endif
+  for (std::size_t i = 0; i < zeros; ++i) {
+    EXPECT_EQ(roots.data<float>()[i], 0) << i;
+    EXPECT_EQ(inverses.data<float>()[i], i % 2 == 0 ? INFINITY : -INFINITY) << i;
+  }
+  for (std::size_t i = 4; i < 6; ++i) {
+    EXPECT_TRUE(std::isnan(roots.data<float>()[i])) << i;
+    EXPECT_TRUE(std::isnan(inverses.data<float>()[i])) << i;
+  }
+}
+
 TEST(MathKernels, RaiseToPowers) {
   EXPECT_EQ(binary("Pow", Tensor::of<std::int64_t>({2, -3, 5}), Tensor::of<std::int64_t>({10, 3, 0})),
             Tensor::of<std::int64_t>({1024, -27, 1}));

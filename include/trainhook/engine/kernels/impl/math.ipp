@@ -140,11 +140,25 @@ struct Log {
 struct Log1p {
   static auto of(const auto& x) { return x.log1p(); }
 };
+// Eigen's own functions for vectors of floats are wrong for the smallest normal numbers, whose half is flushed to zero,
+// and for infinity.
 struct Sqrt {
-  static auto of(const auto& x) { return x.sqrt(); }
+  struct OfOne {
+    template <class T>
+    T operator()(T x) const {
+      return std::sqrt(x);
+    }
+  };
+  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
 };
 struct Rsqrt {
-  static auto of(const auto& x) { return x.rsqrt(); }
+  struct OfOne {
+    template <class T>
+    T operator()(T x) const {
+      return T{1} / std::sqrt(x);
+    }
+  };
+  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
 };
 struct Reciprocal {
   static auto of(const auto& x) { return x.inverse(); }
@@ -176,7 +190,7 @@ template <class Expression>
 using Number = typename std::decay_t<Expression>::Scalar;
 struct SqrtGrad {
   static auto of(const auto& root, const auto& gradient) {
-    return (gradient == 0).select(0, gradient * Number<decltype(root)>(0.5) / root);
+    return (gradient == 0).select(0, gradient / root * Number<decltype(root)>(0.5));
   }
 };
 struct RsqrtGrad {
