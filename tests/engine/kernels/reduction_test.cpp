@@ -95,6 +95,7 @@ TEST(ReductionKernels, ReduceNothingToTheNeutralElement) {
   EXPECT_EQ(reduce("Prod", empty, axes({0})), Tensor::of<float>({1, 1}));
   EXPECT_EQ(reduce("Max", empty, axes({0})), Tensor::of<float>({-INFINITY, -INFINITY}));
   EXPECT_TRUE(std::isnan(reduce("Mean", empty, axes({0})).data<float>()[0]));
+  EXPECT_THROW(reduce("Mean", Tensor(DType::Int32, Shape{0, 2}), axes({0})), InvalidArgumentError);
 }
 
 TEST(ReductionKernels, AccumulateAlongAnAxis) {
