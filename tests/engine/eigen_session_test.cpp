@@ -4,8 +4,11 @@
 #include <trainhook/engine/eigen_session.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,7 +17,16 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/moving_averages.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph/ops/nn.hpp>
+#include <trainhook/graph/ops/registry.hpp>
+#include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/optimizers.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -131,6 +143,161 @@ TEST(EigenSession, TakesElementsFromItsIteratorAndResumesIt) {
   const std::vector<NamedTensor> broken{{"IteratorV2-state", Tensor("nonsense")}};
   EXPECT_THROW(session.load(broken), Error);
   EXPECT_EQ(session.run(next).scalar<std::int64_t>(), 2);
+}
+
+TEST(EigenSession, AveragesWithTheUpdatedStepAsTensorFlowDoes) {
+  for (const bool is_read : {true, false}) {
+    Graph graph;
+    const Variable step = get_or_create_global_step(graph);
+    const Variable w = make_variable("w", constant(graph, Tensor::of<float>({8, 1})));
+    const Operation descent = GradientDescentOptimizer({.learning_rate = 0.5}).minimize(reduce_sum(w.read), step);
+    ExponentialMovingAverage average({.decay = 0.9, .num_updates = is_read ? step.read : step.ref()});
+    Operation update;
+    {
+      const Graph::Scope after = graph.control_dependencies({descent});
+      update = average.apply({w});
+    }
+    EigenSession session(graph);
+    session.run(global_variables_initializer(graph));
+    const std::array<std::array<float, 2>, 3> expected{
+        {{7.590909F, 0.5909091F}, {7.147727F, 0.14772728F}, {6.699301F, -0.3006993F}}};
+    for (const std::array<float, 2>& values : expected) {
+      session.run(update);
+      const Tensor found = session.run(average.average(w)->read);
+      for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(found.data<float>()[i], values[i], 1e-6);
+    }
+  }
+}
+
+TEST(EigenSession, LetsNoNanOutOfARootThatIsNotChosen) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Double, {4}, "x");
+  const Output upstream = placeholder(graph, DType::Double, {4}, "upstream");
+  EigenSession session(graph);
+  const auto slope = [&](Output (*root)(Output, std::string_view)) {
+    const Output chosen = where(greater(x, 0), root(x, {}), 0);
+    return session.run(gradients(chosen, {x}, {.grad_ys = {upstream}})[0],
+                       {{x, Tensor::of<double>({0, -1, 4, 0.25})}, {upstream, Tensor::of<double>({1, 1, 8, 0})}});
+  };
+  EXPECT_EQ(slope(sqrt), Tensor::of<double>({0, 0, 2, 0}));
+  EXPECT_EQ(slope(rsqrt), Tensor::of<double>({0, 0, -0.5, 0}));
+  EXPECT_EQ(slope(reciprocal), Tensor::of<double>({0, 0, -0.5, 0}));
+}
+
+TEST(EigenSession, DifferentiatesRootsTwice) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Double, {2}, "x");
+  EigenSession session(graph);
+  const auto curvature = [&](Output (*root)(Output, std::string_view)) {
+    const Output slope = gradients(root(x, {}), {x})[0];
+    return session.run(gradients(slope, {x})[0], {{x, Tensor::of<double>({1, 4})}});
+  };
+  EXPECT_EQ(curvature(sqrt), Tensor::of<double>({-0.25, -0.25 / 8}));
+  EXPECT_EQ(curvature(rsqrt), Tensor::of<double>({0.75, 0.75 / 32}));
+  EXPECT_EQ(curvature(reciprocal), Tensor::of<double>({2, 2.0 / 64}));
+}
+
+/// The gradients of what `build` makes of placeholders, for all of these, at `values`.
+template <class Build>
+std::vector<Tensor> slopes(const std::vector<Tensor>& values, Build build) {
+  Graph graph;
+  std::vector<Output> xs;
+  FeedDict feeds;
+  for (const Tensor& value : values) {
+    xs.push_back(placeholder(graph, value.dtype(), value.shape()));
+    feeds.push_back({xs.back(), value});
+  }
+  const std::vector<Output> found = gradients(std::vector<Output>(build(xs)), xs);
+  EigenSession session(graph);
+  return session.run(std::vector<Fetch>(found.begin(), found.end()), feeds);
+}
+
+/// A node without a builder.
+Operation raw(const std::string& type, std::vector<Output> inputs, Attrs attrs = {}) {
+  return detail::add_op(*find_op_def(type), {}, std::move(inputs), std::move(attrs)).operation();
+}
+
+using Outputs = std::vector<Output>;
+using Axes = std::vector<std::int64_t>;
+
+TEST(EigenSession, DifferentiatesRemainders) {
+  const Tensor x = Tensor::of<double>({7, -7, 5.5, -0.5});
+  const Tensor y = Tensor::of<double>({2, 2, -2, 3});
+  const std::vector<Tensor> found = slopes({x, y}, [](const Outputs& in) { return Outputs{floormod(in[0], in[1])}; });
+  EXPECT_EQ(found[0], Tensor::of<double>({1, 1, 1, 1}));
+  EXPECT_EQ(found[1], Tensor::of<double>({-3, 4, 3, 1}));
+}
+
+TEST(EigenSession, DifferentiatesTheOlderAddition) {
+  const Tensor x = Tensor::of<double>({1, 2, 3, 4}, {2, 2});
+  const std::vector<Tensor> found = slopes({x, Tensor(1.0)}, [](const Outputs& in) {
+    return Outputs{raw("Add", {in[0], in[1]}).output()};
+  });
+  EXPECT_EQ(found[0], Tensor::of<double>({1, 1, 1, 1}, {2, 2}));
+  EXPECT_EQ(found[1], Tensor(4.0));
+}
+
+TEST(EigenSession, DifferentiatesAChoiceByRowByElementOrWhole) {
+  const Tensor x = Tensor::of<double>({1, 2, 3, 4}, {2, 2});
+  const auto of = [&](const Tensor& condition) {
+    return slopes({x, x}, [&](const Outputs& in) {
+      return Outputs{raw("Select", {constant(in[0].graph(), condition), square(in[0]), in[1]}).output()};
+    });
+  };
+  const std::vector<Tensor> by_row = of(Tensor::of<bool>({true, false}));
+  EXPECT_EQ(by_row[0], Tensor::of<double>({2, 4, 0, 0}, {2, 2}));
+  EXPECT_EQ(by_row[1], Tensor::of<double>({0, 0, 1, 1}, {2, 2}));
+  EXPECT_EQ(of(Tensor::of<bool>({true, false, false, true}, {2, 2}))[0], Tensor::of<double>({2, 0, 0, 8}, {2, 2}));
+  EXPECT_EQ(of(Tensor(false))[1], Tensor::of<double>({1, 1, 1, 1}, {2, 2}));
+}
+
+TEST(EigenSession, DifferentiatesProductsThatHaveZeros) {
+  const auto of = [](const Tensor& x, const ReduceOptions& options) {
+    return slopes({x}, [&](const Outputs& in) { return Outputs{reduce_prod(in[0], options)}; })[0];
+  };
+  EXPECT_EQ(of(Tensor::of<double>({2, 0, 3}), {}), Tensor::of<double>({0, 6, 0}));
+  EXPECT_EQ(of(Tensor::of<double>({0, 0, 3}), {}), Tensor::of<double>({0, 0, 0}));
+  EXPECT_EQ(of(Tensor(5.0), {}), Tensor(1.0));
+  const Tensor x = Tensor::of<double>({0, 1, 2, 3, 4, 5}, {2, 3});
+  const Axes one{1};
+  EXPECT_EQ(of(x, {.axis = one}), Tensor::of<double>({2, 0, 0, 20, 15, 12}, {2, 3}));
+  EXPECT_EQ(of(x, {.axis = one, .keep_dims = true}), Tensor::of<double>({2, 0, 0, 20, 15, 12}, {2, 3}));
+  EXPECT_EQ(of(x, {.axis = Axes()}), Tensor::of<double>({1, 1, 1, 1, 1, 1}, {2, 3}));
+  const Tensor cube = Tensor::of<double>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {2, 3, 2});
+  EXPECT_EQ(of(cube, {.axis = Axes{0, 2}}),
+            Tensor::of<double>({42, 0, 216, 144, 550, 440, 0, 0, 54, 48, 220, 200}, {2, 3, 2}));
+  EXPECT_EQ(of(Tensor(DType::Double, Shape{0, 2}), {.axis = Axes{0}}).shape(), (Shape{0, 2}));
+}
+
+TEST(EigenSession, DifferentiatesProductsOfAnUnknownExtent) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Double, {-1, -1});
+  const Output slope = gradients(reduce_prod(x, {.axis = Axes{0, 1}}), {x})[0];
+  EXPECT_EQ(EigenSession(graph).run(slope, {{x, Tensor::of<double>({0, 2, 3, 4}, {2, 2})}}),
+            Tensor::of<double>({24, 0, 0, 0}, {2, 2}));
+}
+
+TEST(EigenSession, DifferentiatesUnpackedPartsOfWhichOneIsUnused) {
+  const Tensor x = Tensor::of<double>({0, 1, 2, 3, 4, 5}, {2, 3});
+  const std::vector<Tensor> found = slopes({x}, [](const Outputs& in) {
+    const Operation parts = raw("Unpack", {in[0]}, {{"axis", std::int64_t{1}}, {"num", std::int64_t{3}}});
+    return Outputs{parts.output(0), parts.output(2) * 3};
+  });
+  EXPECT_EQ(found[0], Tensor::of<double>({1, 0, 3, 1, 0, 3}, {2, 3}));
+}
+
+TEST(EigenSession, DifferentiatesCrossEntropyForLabelsIfAsked) {
+  const Tensor labels = Tensor::of<double>({0.2, 0.3, 0.5}, {1, 3});
+  const Tensor logits = Tensor::of<double>({1, 2, 3}, {1, 3});
+  const std::vector<Tensor> found = slopes({labels, logits}, [](const Outputs& in) {
+    return Outputs{softmax_cross_entropy_with_logits_v2(in[0], in[1]) * 2};
+  });
+  const std::array<double, 3> for_labels{2.407605964, 1.407605964, 0.407605964};
+  const std::array<double, 3> for_logits{-0.109969426, -0.055271529, 0.165240955};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(found[0].data<double>()[i], 2 * for_labels[i], 1e-8);
+    EXPECT_NEAR(found[1].data<double>()[i], 2 * for_logits[i], 1e-8);
+  }
 }
 
 TEST(EigenSession, UsesAKernelOfOnesOwn) {

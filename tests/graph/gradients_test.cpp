@@ -72,6 +72,18 @@ TEST_F(Gradients, AreNotComputedForInputsThatNobodyAskedFor) {
   EXPECT_EQ(graph.size() - before, 2U) << "one OnesLike, one MatMul";
 }
 
+TEST_F(Gradients, OfRootsAreTensorFlowsOps) {
+  const Output x = in({3});
+  const Output y = sqrt(x);
+  const Output dy = in({3}, "dy");
+  const Output dx = gradients(y, {x}, {.grad_ys = {dy}})[0];
+  EXPECT_EQ(dx.node().type(), "SqrtGrad");
+  EXPECT_EQ(dx.node().inputs()[0], y);
+  EXPECT_EQ(dx.node().inputs()[1], dy);
+  EXPECT_EQ(gradients(rsqrt(x), {x})[0].node().type(), "RsqrtGrad");
+  EXPECT_EQ(gradients(reciprocal(x), {x})[0].node().type(), "ReciprocalGrad");
+}
+
 TEST_F(Gradients, AddUpWhereAValueIsUsedTwice) {
   const Output x = in({3});
   const Output dx = gradients(sigmoid(x) + relu(x), {x})[0];

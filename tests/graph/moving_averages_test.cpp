@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Moving averages: their variables, and when the variable is read.
+/// Moving averages: their variables, and when variables are read.
 #include <trainhook/graph/moving_averages.hpp>
 
 #include <gtest/gtest.h>
+
+#include <trainhook/graph/global_step.hpp>
 
 #include "expect_error.hpp"
 
@@ -34,6 +36,28 @@ TEST(ExponentialMovingAverage, ReadsTheVariableAfterWhatItFollows) {
   const Operation now = graph.operation("ExponentialMovingAverage/now");
   EXPECT_EQ(now.node().inputs()[0], w.ref());
   EXPECT_EQ(now.node().control_inputs()[0], step);
+}
+
+TEST(ExponentialMovingAverage, CountsUpdatesAfterWhatItFollows) {
+  Graph graph;
+  const Variable w = get_variable(graph, "w", {2});
+  const Variable step_count = get_or_create_global_step(graph);
+  const Operation step = graph.add({.type = "NoOp", .name = "step"});
+  const Graph::Scope after = graph.control_dependencies({step});
+  ExponentialMovingAverage({.num_updates = step_count}).apply({w});
+  const Operation counted = graph.operation("ExponentialMovingAverage/num_updates");
+  EXPECT_EQ(counted.node().type(), "Cast");
+  const Output now = counted.node().inputs()[0];
+  EXPECT_EQ(now.node().inputs()[0], step_count.ref());
+  EXPECT_EQ(now.node().control_inputs()[0], step);
+}
+
+TEST(ExponentialMovingAverage, CountsWhatIsComputedAsItIs) {
+  Graph graph;
+  const Variable w = get_variable(graph, "w", {2});
+  const Output count = placeholder(graph, DType::Int64, Shape{}, "count");
+  ExponentialMovingAverage({.num_updates = count}).apply({w});
+  EXPECT_EQ(graph.operation("ExponentialMovingAverage/num_updates").node().inputs()[0], count);
 }
 
 TEST(ExponentialMovingAverage, RefusesBadDecaysAndASecondAverage) {

@@ -87,8 +87,8 @@ void add_elementwise(Cases& cases) {
   }
   for (const auto& inputs : pairs(DType::Float, DType::Int32)) {
     cases.push_back({"Add", inputs});
-    for (const char* op :
-         {"EluGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad", "SigmoidGrad", "SoftplusGrad", "TanhGrad"})
+    for (const char* op : {"EluGrad", "LeakyReluGrad", "ReciprocalGrad", "Relu6Grad", "ReluGrad", "RsqrtGrad",
+                           "SigmoidGrad", "SoftplusGrad", "SqrtGrad", "TanhGrad"})
       cases.push_back({op, inputs});
     cases.push_back({"AddN", inputs, {}, [](const Inputs& i) { return th::add_n({i[0], i[1]}); }});
     cases.push_back({"Pack", inputs, {}, [](const Inputs& i) { return th::stack({i[0], i[1]}); }});
@@ -123,6 +123,8 @@ void add_array(Cases& cases) {
       add("ArgMax", {x, number(axis)}, {{"output_type", DType::Int32}},
           [=](const Inputs& i) { return th::argmax(i[0], axis, DType::Int32); });
       add("ArgMin", {x, number(axis)}, {}, [=](const Inputs& i) { return th::argmin(i[0], axis); });
+      add("Cumsum", {x, number(axis)}, {}, [=](const Inputs& i) { return th::cumsum(i[0], {.axis = axis}); });
+      add("Cumprod", {x, number(axis)}, {}, [=](const Inputs& i) { return th::cumprod(i[0], {.axis = axis}); });
     }
     for (const std::vector<std::int32_t>& dims :
          {std::vector<std::int32_t>{12}, {-1}, {2, -1}, {4, 3, 1}, {5, -1}, {0, -1}, {}}) {

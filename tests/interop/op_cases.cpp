@@ -60,6 +60,16 @@ void add_unary(Cases& cases) {
            {"IsFinite", th::is_finite}, {"IsNan", th::is_nan}, {"IsInf", th::is_inf}}) {
     cases.push_back({op, [build = build](Case& c) { c.out(build(th::log(c.in({4, 5}, -1, 1)), {})); }});
   }
+  for (const char* op : {"SqrtGrad", "RsqrtGrad", "ReciprocalGrad"})
+    cases.push_back({op, [=](Case& c) { c.out(c.raw(op, {c.in({3, 5}, 0.5, 3), c.in({3, 5})}, {{"T", c.dtype}})); }});
+  for (const auto& [op, build] : std::initializer_list<std::pair<const char*, Build>>{
+           {"Sqrt", th::sqrt}, {"Rsqrt", th::rsqrt}, {"Reciprocal", th::reciprocal}}) {
+    cases.push_back({op, [build = build](Case& c) {  // zeros and negative numbers are not chosen
+                       const Output x = c.in_as(c.dtype, {4, 5}, -2, 2);
+                       const Output floors = th::relu(x);
+                       c.out(th::where(th::greater(floors, 0), build(floors, {}), 0));
+                     }});
+  }
   cases.push_back({"LeakyRelu", [](Case& c) { c.out(th::leaky_relu(c.in({3, 5}), 0.3F)); }});
   cases.push_back({"CheckNumerics", [](Case& c) { c.out(th::check_numerics(c.in({3, 5}), "not a number")); }});
   cases.push_back(
@@ -148,6 +158,31 @@ void add_reductions(Cases& cases) {
       cases.push_back({op,
                        [=, build = build](Case& c) {
                          c.out(build(c.in_as(DType::Bool, {2, 3, 4}), form, {}));
+                       },
+                       Mode::Values, false});
+    }
+  }
+  for (const auto& [op, build] : {std::pair{"Cumsum", &th::cumsum}, {"Cumprod", &th::cumprod}}) {
+    for (const bool exclusive : {false, true}) {
+      for (const bool reverse : {false, true}) {
+        cases.push_back(
+            {op, [=, build = build](Case& c) {
+               const std::int64_t axis = exclusive ? 1 : -1;
+               c.out(build(c.in({2, 3, 4}, 0.5, 3), {.axis = axis, .exclusive = exclusive, .reverse = reverse}, {}));
+             }});
+      }
+    }
+  }
+  cases.push_back({"Prod", [](Case& c) {  // some elements are zero
+                     c.out(th::reduce_prod(th::relu(c.in({3, 4, 5})), {.axis = Ints{2, 0}}));
+                   }});
+  for (const DType type : {DType::Int32, DType::UInt8}) {  // whose sum the dtype cannot hold
+    for (const std::int64_t axis : {0, 1}) {
+      cases.push_back({"Mean",
+                       [=](Case& c) {
+                         const bool is_small = type == DType::UInt8;
+                         c.out(th::reduce_mean(c.in_as(type, {6, 50}, is_small ? 0 : -2e9, is_small ? 255 : 2e9),
+                                               {.axis = Ints{axis}}));
                        },
                        Mode::Values, false});
     }
@@ -283,6 +318,9 @@ void add_network(Cases& cases) {
   cases.push_back({"SoftmaxCrossEntropyWithLogits", [](Case& c) {
                      const Output logits = c.in({4, 5});
                      c.out(th::softmax_cross_entropy_with_logits(th::softmax(c.in({4, 5})), logits));
+                   }});
+  cases.push_back({"SoftmaxCrossEntropyWithLogits", [](Case& c) {
+                     c.out(th::softmax_cross_entropy_with_logits_v2(th::softmax(c.in({4, 5})), c.in({4, 5})));
                    }});
   for (const Shape& condition : {Shape{}, Shape{3}, Shape{3, 4}}) {
     cases.push_back(
@@ -440,6 +478,7 @@ std::vector<CaseDef> all_cases() {
   add_reductions(cases);
   add_array(cases);
   add_network(cases);
+  add_extremes(cases);
   add_state(cases);
   add_random(cases);
   add_summaries(cases);

@@ -3,10 +3,13 @@
 /// A case for each op type: a small graph around it, for every dtype, with random inputs.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +42,24 @@ class Case {
   th::Output in_as(th::DType type, const th::Shape& shape, double low = -2, double high = 2) {
     const th::Output x = th::placeholder(graph, type, shape, "in");
     feeds.push_back({x, random_tensor(type, shape, low, high)});
+    return x;
+  }
+  /// The same with some NaNs, infinities and zeros, and numbers that are, or nearly are, too small for a full mantissa.
+  th::Output extreme(const th::Shape& shape, double low = -2, double high = 2) {
+    const th::Output x = in(shape, low, high);
+    is_smooth = false;
+    const auto strew = [&]<class T>(std::span<T> elements) {
+      using Limits = std::numeric_limits<T>;
+      const T least = (Limits::min)();
+      const std::array<T, 10> extremes{
+          Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 0,        least, -least,
+          least / 2,           -least / 2,         least * T{1.5},      least * 3};
+      for (T& element : elements) {
+        if (random_() % 4 == 0) element = extremes[random_() % extremes.size()];
+      }
+    };
+    if (dtype == th::DType::Float) strew(feeds.back().value.mutable_data<float>());
+    if (dtype == th::DType::Double) strew(feeds.back().value.mutable_data<double>());
     return x;
   }
   void out(th::Output output) { outputs.push_back(output); }
@@ -114,6 +135,7 @@ class Case {
   std::vector<th::Feed> feeds{};
   std::vector<th::Output> outputs{};
   th::Operation init{};
+  bool is_smooth = true;  ///< else finite differences say nothing
 
  private:
   std::mt19937_64& random_;
@@ -126,6 +148,9 @@ struct CaseDef {
   Mode mode = Mode::Values;
   bool every_dtype = true;  ///< else float32 stands for what the op fixes itself
 };
+
+/// Adds what ops make of NaN, infinities, and numbers that are too small for a full mantissa.
+void add_extremes(std::vector<CaseDef>& cases);
 
 /// All cases, one or more for each op type.
 std::vector<CaseDef> all_cases();

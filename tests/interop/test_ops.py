@@ -198,15 +198,19 @@ REFUSED_ONLY_HERE = {
     "Const": "the value must be of the dtype",
     "OneHot": "the axis must exist",
     "QueueDequeueManyV2": "the number must be a scalar",
+    "ReciprocalGrad": "both must have one shape",
+    "RsqrtGrad": "both must have one shape",
     "SelectV2": "all three must broadcast",
     "SigmoidGrad": "both must have one shape",
     "Slice": "the slice must lie in the tensor",
     "SoftmaxCrossEntropyWithLogits": "labels are not broadcast here",
+    "SqrtGrad": "both must have one shape",
     "TanhGrad": "both must have one shape",
     "Tile": "a multiple must not be negative",
 }
 # Either side knows more of these shapes than the other.
-KNOWN_ELSEWHERE = {"ConcatOffset", "DynamicStitch", "QueueDequeueManyV2", "QueueDequeueV2", "Select", "SigmoidGrad", "TanhGrad", "Transpose"}
+KNOWN_ELSEWHERE = {"ConcatOffset", "DynamicStitch", "QueueDequeueManyV2", "QueueDequeueV2", "ReciprocalGrad", "RsqrtGrad", "Select", "SigmoidGrad",
+                   "SqrtGrad", "TanhGrad", "Transpose"}
 
 
 def dims(shape):

@@ -159,7 +159,7 @@ class Writer {
     } catch (const th::UnimplementedError&) {  // there is no kernel for the dtype
       return;
     }
-    if (dtype == th::DType::Double) compare_with_differences(id, session, c, gradients, coverage);
+    if (dtype == th::DType::Double && c.is_smooth) compare_with_differences(id, session, c, gradients, coverage);
     if (differentiates) coverage.differentiated.insert(def.op);
     coverage.pairs.emplace(def.op, dtype);
     coverage.gradients += gradients.grads.size();

@@ -17,8 +17,9 @@ namespace trainhook {
 
 struct MovingAverageOptions {
   double decay = 0.999;
-  std::optional<Output>
-      num_updates{};  ///< an integer scalar, such as the global step: the decay is smaller while it is
+  /// An integer scalar: the decay is smaller while it is. The global step counts with the value that it has after the
+  /// training step that the averages follow.
+  std::optional<Output> num_updates{};
   std::string name = "ExponentialMovingAverage";
 };
 

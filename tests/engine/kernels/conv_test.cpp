@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -51,6 +52,31 @@ TEST(ConvKernels, PadBehindFirst) {
   EXPECT_EQ(run("Conv2D", {kImage, kFilter}, attrs("SAME")),
             Tensor::of<float>({5421, 6532, 603, 8754, 9865, 906, 87, 98, 9}, {1, 3, 3, 1}));
   EXPECT_EQ(run("Conv2D", {kImage, kFilter}, attrs("SAME", 2)), Tensor::of<float>({5421, 603, 87, 9}, {1, 2, 2, 1}));
+}
+
+/// The values, with 999 for NaN.
+std::vector<float> without_nan(const Tensor& tensor) {
+  std::vector<float> values;
+  for (const float value : tensor.data<float>()) values.push_back(std::isnan(value) ? 999 : value);
+  return values;
+}
+
+TEST(ConvKernels, MakeNanOfZerosAroundTheImageAndInfinityInTheFilterAsTensorFlowDoes) {
+  const Tensor image = Tensor::of<float>({1, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 3, 3, 1});
+  const Tensor filter = Tensor::of<float>({INFINITY, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 3, 1, 1});
+  EXPECT_EQ(without_nan(run("Conv2D", {image, filter}, attrs("SAME"))),
+            (std::vector<float>{999, 999, 999, 999, INFINITY, INFINITY, 999, INFINITY, INFINITY}));
+}
+
+TEST(ConvKernels, GivePixelsNoGradientFromOutsideOfTheResultThroughAFilterThatIsNotFinite) {
+  const Tensor gradient = Tensor::of<float>({1, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 3, 3, 1});
+  const auto of = [&](const Tensor& filter) {
+    return without_nan(run("Conv2DBackpropInput", {sizes({1, 3, 3, 1}), filter, gradient}, attrs("SAME")));
+  };
+  EXPECT_EQ(of(Tensor::of<float>({INFINITY, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 3, 1, 1})),
+            (std::vector<float>{INFINITY, INFINITY, 0, INFINITY, INFINITY, 0, 0, 0, 0}));
+  EXPECT_EQ(of(Tensor::of<float>({1, 1, 1, NAN}, {2, 2, 1, 1})),
+            (std::vector<float>{1, 2, 2, 2, 999, 999, 2, 999, 999}));
 }
 
 TEST(ConvKernels, MixChannels) {

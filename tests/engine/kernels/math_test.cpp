@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -103,6 +104,61 @@ TEST(MathKernels, ApplyFunctionsToFloatsAsTheStandardLibraryDoes) {
   expect_near("Floor", std::floor);
   expect_near("Rsqrt", [](double v) { return 1 / std::sqrt(v); });
   expect_near("Reciprocal", [](double v) { return 1 / v; });
+}
+
+TEST(MathKernels, GiveRootsNoGradientWhereNoneComes) {
+  const Tensor gradient = Tensor::of<float>({0, 0, -0.0F, 0, 2, 2, NAN});
+  const Tensor root = Tensor::of<float>({0, INFINITY, NAN, 3, 4, 0, 4});
+  const auto expect = [&](const std::string& type, float slope, float at_zero) {
+    const Tensor result = binary(type, root, gradient);
+    const auto found = result.data<float>();
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(found[i], 0) << type << ' ' << i;
+    EXPECT_EQ(found[4], slope) << type;
+    EXPECT_EQ(found[5], at_zero) << type;
+    EXPECT_TRUE(std::isnan(found[6])) << type;
+  };
+  expect("SqrtGrad", 0.25F, INFINITY);
+  expect("RsqrtGrad", -64, 0);
+  expect("ReciprocalGrad", -32, 0);
+  EXPECT_EQ(binary("RsqrtGrad", Tensor(INFINITY), Tensor(1.0F)), Tensor(-INFINITY));
+  EXPECT_EQ(binary("ReciprocalGrad", Tensor(INFINITY), Tensor(1.0F)), Tensor(-INFINITY));
+  EXPECT_THROW(binary("SqrtGrad", root, Tensor(1.0F)), InvalidArgumentError);
+}
+
+TEST(MathKernels, TakeRootsOfTheSmallestAndTheLargestNumbers) {
+  constexpr float kLeast = (std::numeric_limits<float>::min)();
+  constexpr float kMost = (std::numeric_limits<float>::max)();
+  for (const std::int64_t repeats : {1, 3, 8}) {
+    for (const float value : {kLeast, kLeast * 1.5F, kLeast * 3, 1e-30F, 1.0F, 1e30F, kMost, INFINITY}) {
+      Tensor x(DType::Float, Shape{repeats});
+      std::ranges::fill(x.mutable_data<float>(), value);
+      const float root = std::sqrt(value);
+      const Tensor roots = unary("Sqrt", x);
+      const Tensor inverses = unary("Rsqrt", x);
+      for (const float found : roots.data<float>()) EXPECT_EQ(found, root) << value;
+      for (const float found : inverses.data<float>()) EXPECT_FLOAT_EQ(found, 1 / root) << value;
+    }
+  }
+}
+
+TEST(MathKernels, TakeRootsOfDenormalsAsOfZero) {
+  constexpr float kDenormal = (std::numeric_limits<float>::min)() / 2;
+  const Tensor x = Tensor::of<float>({0, -0.0F, kDenormal, -kDenormal, -1, NAN});
+  const Tensor roots = unary("Sqrt", x);
+  const Tensor inverses = unary("Rsqrt", x);
+#if defined(__SSE2__)
+  const std::size_t zeros = 4;
+#else
+  const std::size_t zeros = 2;
+#endif
+  for (std::size_t i = 0; i < zeros; ++i) {
+    EXPECT_EQ(roots.data<float>()[i], 0) << i;
+    EXPECT_EQ(inverses.data<float>()[i], i % 2 == 0 ? INFINITY : -INFINITY) << i;
+  }
+  for (std::size_t i = 4; i < 6; ++i) {
+    EXPECT_TRUE(std::isnan(roots.data<float>()[i])) << i;
+    EXPECT_TRUE(std::isnan(inverses.data<float>()[i])) << i;
+  }
 }
 
 TEST(MathKernels, RaiseToPowers) {

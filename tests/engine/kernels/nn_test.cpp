@@ -55,6 +55,19 @@ TEST(NnKernels, Activate) {
   expect_near(run("Softplus", {x}), {0.1269280F, 0.6931472F, 3.0485874F, 8.0003354F}, 2e-6F);
 }
 
+TEST(NnKernels, PassGradientsOnThatAreNanOrInfiniteAlsoWhereNoneFlows) {
+  const Tensor gradient = Tensor::of<float>({NAN, NAN, INFINITY, INFINITY, 1});
+  const Tensor x = Tensor::of<float>({-1, 3, 3, -1, NAN});
+  for (const std::string type : {"ReluGrad", "Relu6Grad"}) {
+    const Tensor result = run(type, {gradient, x});
+    const std::span<const float> found = result.data<float>();
+    EXPECT_TRUE(std::isnan(found[0]) && std::isnan(found[1])) << type;
+    EXPECT_EQ(found[2], INFINITY) << type;
+    EXPECT_TRUE(std::isnan(found[3])) << type;
+    EXPECT_EQ(found[4], 0) << type;
+  }
+}
+
 TEST(NnKernels, GiveTheGradientsOfActivations) {
   const Tensor gradient = Tensor::of<float>({10, 10, 10, 10});
   const Tensor x = Tensor::of<float>({-2, 0, 3, 8});
@@ -117,8 +130,8 @@ void expect_activations_of_values_of_all_kinds() {
     const auto gives = [&](const std::string& type, const Attrs& attrs, T (*function)(T, T)) {
       expect_function<T>(type, attrs, {x, y}, function);
     };
-    gives("ReluGrad", {}, [](T gradient, T v) { return v > 0 ? gradient : T{0}; });
-    gives("Relu6Grad", {}, [](T gradient, T v) { return v > 0 && v < 6 ? gradient : T{0}; });
+    gives("ReluGrad", {}, [](T gradient, T v) { return gradient * (v > 0 ? T{1} : T{0}); });
+    gives("Relu6Grad", {}, [](T gradient, T v) { return gradient * (v > 0 && v < 6 ? T{1} : T{0}); });
     gives("LeakyReluGrad", {{"alpha", 0.5F}}, [](T gradient, T v) { return v > 0 ? gradient : gradient * T{0.5}; });
     gives("EluGrad", {}, [](T gradient, T result) { return result < 0 ? gradient * (result + 1) : gradient; });
     gives("SoftplusGrad", {}, [](T gradient, T v) { return gradient / (std::exp(-v) + 1); });

@@ -3,7 +3,11 @@
 /// Tests of kernels, pooling.
 #include <trainhook/engine/kernels/pool.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -50,6 +54,52 @@ TEST(PoolKernels, ShareTheGradientOfAMean) {
   EXPECT_EQ(run("AvgPoolGrad", {Tensor::of<std::int32_t>({1, 3, 3, 1}), Tensor::of<float>({4, 2, 6, 1}, {1, 2, 2, 1})},
                 "SAME"),
             Tensor::of<float>({1, 1, 1, 1, 1, 1, 3, 3, 1}, {1, 3, 3, 1}));
+}
+
+/// The values of an image in each of so many channels.
+Tensor repeated(const Tensor& image, std::int64_t channels) {
+  const Shape& shape = image.shape();
+  Tensor result(DType::Float, {shape[0], shape[1], shape[2], channels});
+  float* to = result.mutable_data<float>().data();
+  for (const float value : image.data<float>()) to = std::fill_n(to, channels, value);
+  return result;
+}
+
+TEST(PoolKernels, TakeNanAndMinusInfinityForLessThanAnyNumberAsTensorFlowDoes) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  const Tensor image = Tensor::of<float>({NAN, 1, 1, NAN, -INFINITY, -INFINITY, NAN, INFINITY,  //
+                                          2, 2, 2, 1, -INFINITY, -INFINITY, NAN, NAN},
+                                         {1, 2, 8, 1});
+  const Tensor gradient = Tensor::of<float>({1, 2, 3, 4}, {1, 1, 4, 1});
+  for (const std::int64_t channels : {1, 5, 16, 37}) {
+    const Tensor largest = run("MaxPool", {repeated(image, channels)}, "VALID");
+    EXPECT_EQ(largest, repeated(Tensor::of<float>({2, 2, kLowest, INFINITY}, {1, 1, 4, 1}), channels));
+    const Tensor of_nan = Tensor::of<float>({NAN, NAN, NAN, NAN}, {1, 2, 2, 1});
+    EXPECT_EQ(run("MaxPool", {repeated(of_nan, channels)}, "VALID"),
+              repeated(Tensor::of<float>({kLowest}, {1, 1, 1, 1}), channels));
+    EXPECT_EQ(run("MaxPoolGrad", {repeated(image, channels), largest, repeated(gradient, channels)}, "VALID"),
+              repeated(Tensor::of<float>({1, 0, 0, 0, 3, 0, 4, 0,  //
+                                          0, 0, 2, 0, 0, 0, 0, 0},
+                                         {1, 2, 8, 1}),
+                       channels));
+  }
+}
+
+TEST(PoolKernels, TakeMeansOfNanAndInfinity) {
+  const Tensor image = Tensor::of<float>({NAN, 1, INFINITY, 1, INFINITY, 1,  //
+                                          1, 1, 1, 1, -INFINITY, 1},
+                                         {1, 2, 6, 1});
+  for (const std::int64_t channels : {1, 16, 19}) {
+    const Tensor mean = run("AvgPool", {repeated(image, channels)}, "VALID");
+    for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
+      const auto at = [&](std::size_t window) {
+        return mean.data<float>()[window * static_cast<std::size_t>(channels) + c];
+      };
+      EXPECT_TRUE(std::isnan(at(0)));
+      EXPECT_EQ(at(1), INFINITY);
+      EXPECT_TRUE(std::isnan(at(2)));
+    }
+  }
 }
 
 /// A tensor with so many channels where `one` has one: the second has twice its values, and so on.

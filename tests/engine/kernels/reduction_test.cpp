@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -45,6 +47,27 @@ TEST(ReductionKernels, FindMeansProductsAndExtremes) {
   EXPECT_TRUE(std::isnan(reduce("Max", Tensor::of<float>({1, NAN, 2}), axes({0})).scalar<float>()));
 }
 
+TEST(ReductionKernels, FindMeansOfIntegersWhoseSumTheirDTypeCannotHold) {
+  constexpr std::int32_t kMost = (std::numeric_limits<std::int32_t>::max)();
+  constexpr std::int32_t kLeast = (std::numeric_limits<std::int32_t>::min)();
+  const Tensor x = Tensor::of<std::int32_t>({kMost, kMost, kMost - 3, kLeast, kLeast, kLeast}, {2, 3});
+  EXPECT_EQ(reduce("Mean", x, axes({1})), Tensor::of<std::int32_t>({kMost - 1, kLeast}));
+  EXPECT_EQ(reduce("Mean", x, axes({0})), Tensor::of<std::int32_t>({0, 0, -2}));
+  EXPECT_EQ(reduce("Mean", x, axes({0, 1}), true), Tensor::of<std::int32_t>({-1}, {1, 1}));
+  EXPECT_EQ(reduce("Mean", x, axes({})), x);
+  const Tensor pixels = Tensor::of<std::uint8_t>({255, 255, 254, 3, 4, 4}, {2, 3});
+  EXPECT_EQ(reduce("Mean", pixels, axes({1})), Tensor::of<std::uint8_t>({254, 3}));
+  EXPECT_EQ(reduce("Mean", pixels, axes({0})), Tensor::of<std::uint8_t>({129, 129, 129}));
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;
+  EXPECT_EQ(reduce("Mean", Tensor::of<std::int64_t>({kLarge, kLarge + 3}), axes({0})), Tensor(kLarge + 1));
+}
+
+TEST(ReductionKernels, RoundMeansOfIntegersTowardsZero) {
+  const Tensor x = Tensor::of<std::int32_t>({-1, -2, -3, 5, -1, -1, -1, -1, -3, 1, 0, 0, 3, 3, 3, 2}, {4, 4});
+  EXPECT_EQ(reduce("Mean", x, axes({1})), Tensor::of<std::int32_t>({0, -1, 0, 2}));
+  EXPECT_EQ(reduce("Mean", x, axes({0})), Tensor::of<std::int32_t>({0, 0, 0, 1}));
+}
+
 TEST(ReductionKernels, KeepNanInExtremesAlongAnyAxis) {
   for (const std::int64_t rows : {1, 5, 19}) {
     for (const std::int64_t columns : {1, 4, 37}) {
@@ -72,6 +95,37 @@ TEST(ReductionKernels, ReduceNothingToTheNeutralElement) {
   EXPECT_EQ(reduce("Prod", empty, axes({0})), Tensor::of<float>({1, 1}));
   EXPECT_EQ(reduce("Max", empty, axes({0})), Tensor::of<float>({-INFINITY, -INFINITY}));
   EXPECT_TRUE(std::isnan(reduce("Mean", empty, axes({0})).data<float>()[0]));
+  EXPECT_THROW(reduce("Mean", Tensor(DType::Int32, Shape{0, 2}), axes({0})), InvalidArgumentError);
+}
+
+TEST(ReductionKernels, AccumulateAlongAnAxis) {
+  const Tensor x = Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  const auto along = [&](const std::string& type, std::int32_t axis, bool exclusive, bool reverse) {
+    return test::run_op(kernels::reduction(), type, {x, Tensor(axis)},
+                        {{"T", DType::Float}, {"Tidx", DType::Int32}, {"exclusive", exclusive}, {"reverse", reverse}},
+                        DType::Float);
+  };
+  const auto expect = [&](const Tensor& found, std::initializer_list<float> values) {
+    EXPECT_EQ(found, Tensor::of<float>(values, {2, 3}));
+  };
+  expect(along("Cumsum", 0, false, false), {1, 2, 3, 5, 7, 9});
+  expect(along("Cumsum", 0, true, false), {0, 0, 0, 1, 2, 3});
+  expect(along("Cumsum", 0, false, true), {5, 7, 9, 4, 5, 6});
+  expect(along("Cumsum", -1, false, false), {1, 3, 6, 4, 9, 15});
+  expect(along("Cumsum", 1, true, true), {5, 3, 0, 11, 6, 0});
+  expect(along("Cumprod", 1, false, false), {1, 2, 6, 4, 20, 120});
+  expect(along("Cumprod", 1, true, false), {1, 1, 2, 1, 4, 20});
+  expect(along("Cumprod", 1, true, true), {6, 3, 1, 30, 6, 1});
+  EXPECT_THROW(along("Cumsum", 2, false, false), InvalidArgumentError);
+}
+
+TEST(ReductionKernels, AccumulateNothing) {
+  const Tensor empty(DType::Float, Shape{0, 2});
+  const Attrs attrs{{"T", DType::Float}, {"Tidx", DType::Int32}, {"exclusive", true}, {"reverse", false}};
+  for (const std::int32_t axis : {0, 1}) {
+    EXPECT_EQ(test::run_op(kernels::reduction(), "Cumprod", {empty, Tensor(axis)}, attrs, DType::Float).shape(),
+              (Shape{0, 2}));
+  }
 }
 
 TEST(ReductionKernels, ReduceTruthValues) {

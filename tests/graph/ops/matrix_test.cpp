@@ -63,5 +63,14 @@ TEST_F(MatrixOps, ArgMaxGivesIndices) {
   expect_error({"int32 or int64"}, [&] { argmax(in({2}), 0, DType::Float); });
 }
 
+TEST_F(MatrixOps, CumulativeOpsKeepTheShapeAndSayWhichWayTheyGo) {
+  const Output y = cumprod(in({-1, 3}), {.axis = 1, .exclusive = true, .reverse = true});
+  EXPECT_EQ(y.shape(), PartialShape({-1, 3}));
+  EXPECT_TRUE(y.node().attr<bool>("exclusive"));
+  EXPECT_TRUE(y.node().attr<bool>("reverse"));
+  EXPECT_EQ(y.node().inputs()[1].name(), "Cumprod/axis:0");
+  EXPECT_FALSE(cumsum(in({2})).node().attr<bool>("reverse"));
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -23,6 +23,18 @@
 #include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/state.hpp>
 
+namespace trainhook::detail {
+
+/// A variable read again here: a read of it may have been taken before the step that this follows. Anything else is
+/// left as it is.
+TRAINHOOK_DECL Output as_it_is_now(const Output& x) {
+  const bool is_read = x.node().type() == "Identity";
+  const Output from = is_read ? x.node().inputs()[0] : x;
+  return from.node().type() == "VariableV2" ? identity(from, "now") : x;
+}
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 TRAINHOOK_DECL ExponentialMovingAverage::ExponentialMovingAverage(MovingAverageOptions options)
@@ -42,8 +54,7 @@ TRAINHOOK_DECL Operation ExponentialMovingAverage::apply(const std::vector<Varia
   std::vector<Operation> updates;
   for (const Variable& variable : variables) {
     const Variable& kept = averages_.at(&variable.handle.node());
-    const Output now = identity(
-        variable.ref(), "now");  // not variable.read, which may have been taken before the step that this follows
+    const Output now = detail::as_it_is_now(variable);
     updates.push_back(assign_sub(kept, (kept - now) * cast(forget, variable.dtype())).operation());
   }
   return group(graph, std::move(updates), whole);
@@ -74,7 +85,7 @@ TRAINHOOK_DECL void ExponentialMovingAverage::add_average(Graph& graph, const Va
 TRAINHOOK_DECL Output ExponentialMovingAverage::forgetting(Graph& graph) const {
   const Output decay = constant(graph, Tensor(static_cast<float>(options_.decay)), "decay");
   if (!options_.num_updates) return 1 - decay;
-  const Output updates = cast(*options_.num_updates, DType::Float);
+  const Output updates = cast(detail::as_it_is_now(*options_.num_updates), DType::Float, "num_updates");
   return 1 - minimum(decay, (1 + updates) / (10 + updates));
 }
 

@@ -31,7 +31,7 @@ struct ReduceOptions {
 
 namespace detail {
 
-/// MatMul, All, Any, ArgMax, ArgMin, Max, Mean, Min, Prod, Sum.
+/// MatMul, All, Any, ArgMax, ArgMin, Cumprod, Cumsum, Max, Mean, Min, Prod, Sum.
 [[nodiscard]] TRAINHOOK_DECL OpFamily matrix_ops() noexcept;
 
 /// The sum over the last dimension, which stays with extent 1.
@@ -53,6 +53,17 @@ TRAINHOOK_DECL Output reduce_min(Output x, const ReduceOptions& options = {}, st
 TRAINHOOK_DECL Output reduce_all(Output x, const ReduceOptions& options = {}, std::string_view name = {});
 /// Whether any element, a bool, is true. Source: `tf.reduce_any`.
 TRAINHOOK_DECL Output reduce_any(Output x, const ReduceOptions& options = {}, std::string_view name = {});
+
+struct CumulativeOptions {
+  std::int64_t axis = 0;
+  bool exclusive = false;  ///< leave the element itself out
+  bool reverse = false;    ///< start from the end of the axis
+};
+
+/// The sum of each element and those before it along an axis. Source: `tf.cumsum`.
+TRAINHOOK_DECL Output cumsum(Output x, const CumulativeOptions& options = {}, std::string_view name = {});
+/// The product of each element and those before it along an axis. Source: `tf.math.cumprod`.
+TRAINHOOK_DECL Output cumprod(Output x, const CumulativeOptions& options = {}, std::string_view name = {});
 
 /// The index of the largest element along an axis; of equal ones the first. Source: `tf.argmax`.
 TRAINHOOK_DECL Output argmax(Output x, std::int64_t axis = 0, DType dtype = DType::Int64, std::string_view name = {});

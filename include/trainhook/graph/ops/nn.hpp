@@ -50,6 +50,8 @@ TRAINHOOK_DECL Output sparse_softmax_cross_entropy_with_logits(Output labels, Ou
 /// The cross entropy of softmax(logits[i]) with the distribution labels[i]. No gradient flows to the labels.
 /// Source: `tf.compat.v1.nn.softmax_cross_entropy_with_logits`. Both floating [batch, classes].
 TRAINHOOK_DECL Output softmax_cross_entropy_with_logits(Output labels, Output logits, std::string_view name = {});
+/// The same with a gradient for the labels too. Source: `tf.compat.v1.nn.softmax_cross_entropy_with_logits_v2`.
+TRAINHOOK_DECL Output softmax_cross_entropy_with_logits_v2(Output labels, Output logits, std::string_view name = {});
 
 /// The cross entropy of sigmoid(logits) with labels in [0, 1], elementwise, in a form that does not overflow.
 /// Source: `tf.nn.sigmoid_cross_entropy_with_logits`. Both floating and of one shape.

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 
 #include <trainhook/engine/kernels/gathered_product.hpp>
@@ -197,6 +199,29 @@ T* write_turned_filter(const T* filter, T* to, const ConvShape& shape, const Pha
   return to;
 }
 
+/// In plain loops over windows and their pixels, for a filter that is not finite: it would turn the zeros around the
+/// gradient into NaN.
+template <class T>
+void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T* gradient, T* result) {
+  std::fill_n(result, shape.batch * shape.image_size(), T{0});
+  const auto for_each_place = [](const Sweep& sweep, auto&& code) {
+    for (std::int64_t step = 0; step < sweep.steps; ++step) {
+      for (std::int64_t at = sweep.first(step); at < sweep.last(step); ++at) code(step, at, sweep.start(step) + at);
+    }
+  };
+  for (std::int64_t i = 0; i < shape.batch; ++i, result += shape.image_size(), gradient += shape.result_size()) {
+    for_each_place(shape.height, [&](std::int64_t row, std::int64_t filter_row, std::int64_t image_row) {
+      for_each_place(shape.width, [&](std::int64_t column, std::int64_t filter_column, std::int64_t image_column) {
+        const T* const from = gradient + (row * shape.width.steps + column) * shape.out;
+        const T* factors = filter + (filter_row * shape.width.size + filter_column) * shape.in * shape.out;
+        T* const to = result + (image_row * shape.width.extent + image_column) * shape.in;
+        for (std::int64_t c = 0; c < shape.in; ++c, factors += shape.out)
+          to[c] += std::inner_product(from, from + shape.out, factors, T{0});
+      });
+    });
+  }
+}
+
 /// The gradient of a pixel is a product, too: the windows it lies in, times the filter turned round. Where windows move
 /// by more than one pixel, each phase is a product of its own.
 template <class T>
@@ -210,6 +235,11 @@ void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
   if (context.data<T>(2).empty() || result.empty()) return;
 
   BorderedImage<T> bordered(Border::of_gradient(shape.height), Border::of_gradient(shape.width), shape.out);
+  const auto is_finite = [](T value) { return std::isfinite(value); };
+  if (bordered.size() > 0 && !std::ranges::all_of(context.data<T>(1), is_finite)) {
+    backprop_input_by_windows<T>(shape, context.data<T>(1).data(), context.data<T>(2).data(), result.data());
+    return;
+  }
   T* const packing = context.scratch<T>(kPackingSize<T> + context.data<T>(1).size() + bordered.size());
   T* const turned = packing + kPackingSize<T>;
   bordered.use(turned + context.data<T>(1).size());

@@ -140,11 +140,25 @@ struct Log {
 struct Log1p {
   static auto of(const auto& x) { return x.log1p(); }
 };
+// Eigen's own functions for vectors of floats are wrong for the smallest normal numbers, whose half is flushed to zero,
+// and for infinity.
 struct Sqrt {
-  static auto of(const auto& x) { return x.sqrt(); }
+  struct OfOne {
+    template <class T>
+    T operator()(T x) const {
+      return std::sqrt(x);
+    }
+  };
+  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
 };
 struct Rsqrt {
-  static auto of(const auto& x) { return x.rsqrt(); }
+  struct OfOne {
+    template <class T>
+    T operator()(T x) const {
+      return T{1} / std::sqrt(x);
+    }
+  };
+  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
 };
 struct Reciprocal {
   static auto of(const auto& x) { return x.inverse(); }
@@ -171,6 +185,25 @@ struct LogicalNot {
   static auto of(const auto& x) { return !x; }
 };
 
+// Gradients of roots, from the result and its gradient. If that is zero, so are they, also where the slope is infinite.
+template <class Expression>
+using Number = typename std::decay_t<Expression>::Scalar;
+struct SqrtGrad {
+  static auto of(const auto& root, const auto& gradient) {
+    return (gradient == 0).select(0, gradient / root * Number<decltype(root)>(0.5));
+  }
+};
+struct RsqrtGrad {
+  static auto of(const auto& root, const auto& gradient) {
+    return (gradient == 0).select(0, gradient * root * root.square() * Number<decltype(root)>(-0.5));
+  }
+};
+struct ReciprocalGrad {
+  static auto of(const auto& root, const auto& gradient) {
+    return (gradient == 0).select(0, -gradient * root.square());
+  }
+};
+
 template <class Op, class Types>
 Kernel make_binary(const Node& node) {
   return kernel_for(Types{}, node, "T", []<class T>() { return binary_kernel<Op, T>(); });
@@ -186,6 +219,10 @@ Kernel make_logic(const Node&) {
 template <class Op, class Types>
 Kernel make_unary(const Node& node) {
   return kernel_for(Types{}, node, "T", []<class T>() { return unary_kernel<Op, T>(); });
+}
+template <class Op>
+Kernel make_root_grad(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return same_shape_kernel<Op, T>(); });
 }
 template <class Op>
 Kernel make_classification(const Node& node) {
@@ -253,8 +290,11 @@ inline constexpr std::array kMath{
     KernelDef{.type = "Log", .make = make_unary<Log, FloatingTypes>},
     KernelDef{.type = "Log1p", .make = make_unary<Log1p, FloatingTypes>},
     KernelDef{.type = "Sqrt", .make = make_unary<Sqrt, FloatingTypes>},
+    KernelDef{.type = "SqrtGrad", .make = make_root_grad<SqrtGrad>},
     KernelDef{.type = "Rsqrt", .make = make_unary<Rsqrt, FloatingTypes>},
+    KernelDef{.type = "RsqrtGrad", .make = make_root_grad<RsqrtGrad>},
     KernelDef{.type = "Reciprocal", .make = make_unary<Reciprocal, FloatingTypes>},
+    KernelDef{.type = "ReciprocalGrad", .make = make_root_grad<ReciprocalGrad>},
     KernelDef{.type = "Floor", .make = make_unary<Floor, FloatingTypes>},
     KernelDef{.type = "Sin", .make = make_unary<Sin, FloatingTypes>},
     KernelDef{.type = "Cos", .make = make_unary<Cos, FloatingTypes>},

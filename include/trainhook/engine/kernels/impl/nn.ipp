@@ -89,13 +89,25 @@ Kernel make_activation(const Node& node) {
 }
 
 // Gradients of activations. The other input is the features or the result, whichever TensorFlow's op takes.
+// Those of Relu and Relu6 are products, as in TensorFlow: a gradient that is NaN or infinite shows, also where none
+// flows.
 struct ReluGrad {
-  static auto of(const auto& gradient, const auto& features) { return (features > 0).select(gradient, 0); }
+  struct Slope {
+    template <class T>
+    T operator()(T feature) const {
+      return feature > 0 ? T{1} : T{0};
+    }
+  };
+  static auto of(const auto& gradient, const auto& features) { return gradient * features.unaryExpr(Slope{}); }
 };
 struct Relu6Grad {
-  static auto of(const auto& gradient, const auto& features) {
-    return (features > 0 && features < 6).select(gradient, 0);
-  }
+  struct Slope {
+    template <class T>
+    T operator()(T feature) const {
+      return feature > 0 && feature < 6 ? T{1} : T{0};
+    }
+  };
+  static auto of(const auto& gradient, const auto& features) { return gradient * features.unaryExpr(Slope{}); }
 };
 struct EluGrad {
   static auto of(const auto& gradient, const auto& result) {

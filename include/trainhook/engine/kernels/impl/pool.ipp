@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <trainhook/engine/kernels/vectors.hpp>
@@ -76,22 +77,24 @@ struct Pooling {
   }
 };
 
+/// As in TensorFlow, NaN is smaller than any number, and so is minus infinity: a window of nothing else gives the
+/// lowest number.
 template <class T>
 void max_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
   T* result = context.output<T>(0, pool.result()).data();
-  pool.for_each_window<T>([&](auto largest, std::int64_t at, auto&& window) {
-    bool is_first = true;
+  pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
+    auto largest = zero + std::numeric_limits<T>::lowest();
     window([&](std::int64_t pixel) {
-      const auto values = load<decltype(largest)>(image + pixel);
-      largest = is_first ? values : largest < values ? values : largest;
-      is_first = false;
+      const auto values = load<decltype(zero)>(image + pixel);
+      largest = largest < values ? values : largest;
     });
     store(largest, result + at);
   });
 }
 
-/// The gradient goes to the first of the largest pixels of each window.
+/// The gradient goes to the first of the largest pixels of each window. As in TensorFlow, the first pixel gets it if it
+/// is NaN, or if the window holds no number that is larger than minus infinity.
 template <class T>
 void max_pool_grad(KernelContext& context, const Pooling& pool) {
   if (context.shape(1) != pool.result() || context.shape(2) != pool.result()) {
@@ -105,11 +108,16 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
   if (adds) std::ranges::fill(result, T{0});
   pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
     using Values = decltype(zero);
+    const Values lowest = zero + std::numeric_limits<T>::lowest();
     const auto top = load<Values>(largest + at);
     auto rest = load<Values>(gradient + at);  // what no pixel got so far
+    bool is_first = true;
     window([&](std::int64_t pixel) {
       __builtin_prefetch(image + pixel + 8 * pool.channels);  // processors do not foresee how windows move
-      const auto is_largest = load<Values>(image + pixel) == top;
+      const auto values = load<Values>(image + pixel);
+      auto is_largest = values == top;
+      if (is_first) is_largest = is_largest | (values != values) | ((values < lowest) & (top == lowest));
+      is_first = false;
       T* const to = result.data() + pixel;
       const Values share = is_largest ? rest : zero;
       store<Values>(adds ? load<Values>(to) + share : share, to);

@@ -100,19 +100,20 @@ struct AnyOf {
   static auto all(const auto& x) { return x.any(); }
 };
 
-/// Joins `n` contiguous elements to what the result has: all to its one element, or each to its own.
+/// Joins `n` contiguous elements of type T to what the result of elements R has: all to its one element, or each to its
+/// own.
 using ReduceRun = void (*)(void* result, const void* x, std::int64_t n);
 
-template <class Op, class T>
+template <class Op, class T, class R>
 void reduce_to_one(void* result, const void* x, std::int64_t n) {
-  using One = Eigen::Array<T, 1, 1>;
-  Eigen::Map<One> value(static_cast<T*>(result));
-  value = Op::join(One(value), One(Op::all(ConstArrayMap<T>(static_cast<const T*>(x), n)))).eval();
+  using One = Eigen::Array<R, 1, 1>;
+  Eigen::Map<One> value(static_cast<R*>(result));
+  value = Op::join(One(value), One(Op::all(ConstArrayMap<T>(static_cast<const T*>(x), n).template cast<R>()))).eval();
 }
-template <class Op, class T>
+template <class Op, class T, class R>
 void reduce_to_each(void* results, const void* x, std::int64_t n) {
-  ArrayMap<T> values(static_cast<T*>(results), n);
-  values = Op::join(values, ConstArrayMap<T>(static_cast<const T*>(x), n));
+  ArrayMap<R> values(static_cast<R*>(results), n);
+  values = Op::join(values, ConstArrayMap<T>(static_cast<const T*>(x), n).template cast<R>());
 }
 
 /// Walks over the dimensions. Only the two functions depend on the op, so this is compiled once.
@@ -120,7 +121,8 @@ struct ReductionWalk {
   const ReductionPlan& plan;
   ReduceRun to_one;
   ReduceRun to_each;
-  std::size_t size;
+  std::size_t size;         // of an element of x
+  std::size_t result_size;  // of an element of the result
   const std::byte* x;
 
   void walk(std::size_t axis, std::byte* result) {
@@ -131,7 +133,7 @@ struct ReductionWalk {
     const std::int64_t count = plan.dims[axis];
     if (axis + 1 < plan.dims.size()) {
       for (std::int64_t i = 0; i < count; ++i)
-        walk(axis + 1, result + static_cast<std::size_t>(i * plan.strides[axis]) * size);
+        walk(axis + 1, result + static_cast<std::size_t>(i * plan.strides[axis]) * result_size);
       return;
     }
     (plan.strides[axis] == 0 ? to_one : to_each)(result, x, count);
@@ -139,15 +141,23 @@ struct ReductionWalk {
   }
 };
 
+template <class Op, class T, class R = T>
+void reduce_to(ArrayMap<R> result, std::span<const T> x, const ReductionPlan& plan) {
+  result.setConstant(Op::template kStart<R>);
+  if (x.empty()) return;
+  ReductionWalk{plan,
+                reduce_to_one<Op, T, R>,
+                reduce_to_each<Op, T, R>,
+                sizeof(T),
+                sizeof(R),
+                reinterpret_cast<const std::byte*>(x.data())}
+      .walk(0, reinterpret_cast<std::byte*>(result.data()));
+}
+
 template <class Op, class T>
 ArrayMap<T> reduce(KernelContext& context, const ReductionPlan& plan) {
   ArrayMap<T> result = output_array<T>(context, 0, plan.result);
-  result.setConstant(Op::template kStart<T>);
-  const std::span<const T> x = context.data<T>(0);
-  if (x.empty()) return result;
-  ReductionWalk{plan, reduce_to_one<Op, T>, reduce_to_each<Op, T>, sizeof(T),
-                reinterpret_cast<const std::byte*>(x.data())}
-      .walk(0, reinterpret_cast<std::byte*>(result.data()));
+  reduce_to<Op, T>(result, context.data<T>(0), plan);
   return result;
 }
 
@@ -161,14 +171,27 @@ Kernel make_reduction(const Node& node) {
   });
 }
 
+using MeanTypes = DTypes<float, double, std::int32_t, std::int64_t, std::uint8_t>;
+
+/// Integers are summed as int64, so that the sum of small ones does not overflow, and rounded towards zero.
+template <class T>
+void mean(KernelContext& context, const ReductionPlan& plan) {
+  if constexpr (std::is_floating_point_v<T>) {
+    reduce<SumOf, T>(context, plan) /= static_cast<T>(plan.reduced);
+  } else {
+    if (plan.reduced == 0) throw InvalidArgumentError("the mean of no integers is not defined");
+    ArrayMap<T> result = output_array<T>(context, 0, plan.result);
+    ArrayMap<std::int64_t> sums(context.scratch<std::int64_t>(static_cast<std::size_t>(result.size())), result.size());
+    reduce_to<SumOf, T, std::int64_t>(sums, context.data<T>(0), plan);
+    result = (sums / plan.reduced).template cast<T>();
+  }
+}
+
 inline Kernel make_mean(const Node& node) {
   const bool keep_dims = node.attr<bool>("keep_dims");
-  return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
+  return kernel_for(MeanTypes{}, node, "T", [=]<class T>() {
     return Kernel([=](KernelContext& context) {
-      const ReductionPlan plan = plan_reduction(context.shape(0), context.input(1), keep_dims);
-      if (!std::is_floating_point_v<T> && plan.reduced == 0)
-        throw InvalidArgumentError("the mean of no integers is not defined");
-      reduce<SumOf, T>(context, plan) /= static_cast<T>(plan.reduced);
+      mean<T>(context, plan_reduction(context.shape(0), context.input(1), keep_dims));
     });
   });
 }
@@ -178,6 +201,39 @@ Kernel make_logical_reduction(const Node& node) {
   return [keep_dims = node.attr<bool>("keep_dims")](KernelContext& context) {
     reduce<Op, bool>(context, plan_reduction(context.shape(0), context.input(1), keep_dims));
   };
+}
+
+/// Joins each element with those before it along an axis, or behind it in reverse.
+template <class Op, class T>
+void accumulate(KernelContext& context, bool exclusive, bool reverse) {
+  const Shape& shape = context.shape(0);
+  const std::size_t axis = axis_of(int_of(context.input(1)), shape.rank());
+  const std::int64_t extent = shape[axis];
+  const std::int64_t inner = product_of(shape, axis + 1, shape.rank());
+  const T* const x = context.data<T>(0).data();
+  T* const results = context.output<T>(0, shape).data();
+  const std::int64_t way = reverse ? -inner : inner;  // to the next row
+  for (std::int64_t outer = 0; outer < product_of(shape, 0, axis); ++outer) {
+    std::int64_t at = (outer * extent + (reverse ? extent - 1 : 0)) * inner;
+    for (std::int64_t i = 0; i < extent; ++i, at += way) {
+      ArrayMap<T> result(results + at, inner);
+      if (i == 0) {
+        result.setConstant(Op::template kStart<T>);
+      } else {
+        result = ConstArrayMap<T>(results + at - way, inner);
+      }
+      if (!exclusive || i > 0) result = Op::join(result, ConstArrayMap<T>(x + at - (exclusive ? way : 0), inner));
+    }
+  }
+}
+
+template <class Op>
+Kernel make_accumulation(const Node& node) {
+  const bool exclusive = node.attr<bool>("exclusive");
+  const bool reverse = node.attr<bool>("reverse");
+  return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
+    return Kernel([=](KernelContext& context) { accumulate<Op, T>(context, exclusive, reverse); });
+  });
 }
 
 /// The index of the first of the largest (smallest) elements along an axis.
@@ -233,6 +289,8 @@ inline constexpr std::array kReduction{
     KernelDef{.type = "Mean", .make = make_mean},
     KernelDef{.type = "All", .make = make_logical_reduction<AllOf>},
     KernelDef{.type = "Any", .make = make_logical_reduction<AnyOf>},
+    KernelDef{.type = "Cumsum", .make = make_accumulation<SumOf>},
+    KernelDef{.type = "Cumprod", .make = make_accumulation<ProdOf>},
     KernelDef{.type = "ArgMax", .make = make_arg_extreme<true>},
     KernelDef{.type = "ArgMin", .make = make_arg_extreme<false>},
     KernelDef{.type = "L2Loss", .make = make_l2_loss},

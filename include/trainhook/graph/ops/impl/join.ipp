@@ -113,9 +113,11 @@ TRAINHOOK_DECL PartialShape segment_sum_shape(const NodeSpec& node, std::size_t)
   return shape_of(dims);
 }
 
+TRAINHOOK_DECL Grads unpack_grad(const GradientContext& context);
+
 inline constexpr OpDef kConcatOffsetOp{"ConcatOffset", "int32 N*shape_type -> N*shape_type",
                                        "shape_type:{int32,int64}=int32", concat_offset_shape};
-inline constexpr OpDef kUnpackOp{"Unpack", "T -> num*T", "axis:int=0", unpack_shape};
+inline constexpr OpDef kUnpackOp{"Unpack", "T -> num*T", "axis:int=0", unpack_shape, unpack_grad};
 inline constexpr OpDef kUnsortedSegmentSumOp{"UnsortedSegmentSum", "T Tindices Tnumsegments -> T",
                                              "T:number Tindices:{int32,int64} Tnumsegments:{int32,int64}=int32",
                                              segment_sum_shape};
@@ -204,6 +206,14 @@ inline constexpr OpDef kGatherV2Op{"GatherV2", "Tparams Tindices Taxis -> Tparam
                                    "batch_dims:int=0 Tindices:{int32,int64} Taxis:{int32,int64}", gather_shape,
                                    gather_grad};
 inline constexpr OpDef kPackOp{"Pack", "N*T -> T", "axis:int=0", pack_shape, pack_grad};
+
+/// The gradients of all parts stacked; zeros for parts that nothing depends on.
+TRAINHOOK_DECL Grads unpack_grad(const GradientContext& context) {
+  std::vector<Output> parts;
+  for (std::size_t i = 0; i < context.node().outputs().size(); ++i)
+    parts.push_back(context.grad(i).has_value() ? context.grad(i) : zeros_like(context.output(i)));
+  return {add_op(kPackOp, {}, std::move(parts), {{"axis", context.node().attr<std::int64_t>("axis")}})};
+}
 
 inline constexpr std::array kJoinOps{&kConcatOffsetOp, &kConcatV2Op, &kDynamicStitchOp,     &kGatherV2Op,
                                      &kPackOp,         &kUnpackOp,   &kUnsortedSegmentSumOp};

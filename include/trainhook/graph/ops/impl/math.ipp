@@ -60,6 +60,12 @@ TRAINHOOK_DECL Grads divide_grad(const GradientContext& c) {
       [&](const Output& x, const Output& y) { return multiply(c.grad(), divide(divide(negative(x), y), y)); });
 }
 
+TRAINHOOK_DECL Grads floormod_grad(const GradientContext& c) {
+  return broadcasting(
+      c, [&](const Output&, const Output&) { return c.grad(); },
+      [&](const Output& x, const Output& y) { return multiply(c.grad(), negative(floordiv(x, y))); });
+}
+
 TRAINHOOK_DECL Grads pow_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output& x, const Output& y) { return multiply(multiply(c.grad(), y), pow(x, subtract(y, 1))); },
@@ -95,20 +101,46 @@ TRAINHOOK_DECL Grads exp_grad(const GradientContext& c) { return {multiply(c.gra
 TRAINHOOK_DECL Grads log_grad(const GradientContext& c) { return {divide(c.grad(), c.input(0))}; }
 TRAINHOOK_DECL Grads log1p_grad(const GradientContext& c) { return {divide(c.grad(), add(c.input(0), 1))}; }
 TRAINHOOK_DECL Grads negative_grad(const GradientContext& c) { return {negative(c.grad())}; }
-TRAINHOOK_DECL Grads reciprocal_grad(const GradientContext& c) {
-  return {multiply(negative(c.grad()), square(c.output()))};
-}
-TRAINHOOK_DECL Grads rsqrt_grad(const GradientContext& c) {
-  return {multiply(multiply(c.grad(), -0.5), divide(c.output(), c.input(0)))};
-}
 TRAINHOOK_DECL Grads sin_grad(const GradientContext& c) { return {multiply(c.grad(), cos(c.input(0)))}; }
-TRAINHOOK_DECL Grads sqrt_grad(const GradientContext& c) { return {divide(multiply(c.grad(), 0.5), c.output())}; }
 TRAINHOOK_DECL Grads square_grad(const GradientContext& c) { return {multiply(c.grad(), multiply(c.input(0), 2))}; }
+
+// The gradients of roots are ops of their own, which take the result and its gradient. If that gradient is zero, so is
+// theirs, also where the root has no finite slope: `where(x > 0, sqrt(x), 0)` can be trained through.
+
+TRAINHOOK_DECL Grads reciprocal_grad_grad(const GradientContext& c);
+TRAINHOOK_DECL Grads rsqrt_grad_grad(const GradientContext& c);
+TRAINHOOK_DECL Grads sqrt_grad_grad(const GradientContext& c);
+
+inline constexpr OpDef kReciprocalGradOp{"ReciprocalGrad", "T T -> T", "T:inexact", shape_rules::merged,
+                                         reciprocal_grad_grad};
+inline constexpr OpDef kRsqrtGradOp{"RsqrtGrad", "T T -> T", "T:inexact", shape_rules::merged, rsqrt_grad_grad};
+inline constexpr OpDef kSqrtGradOp{"SqrtGrad", "T T -> T", "T:inexact", shape_rules::merged, sqrt_grad_grad};
+
+TRAINHOOK_DECL Grads reciprocal_grad(const GradientContext& c) {
+  return {add_op(kReciprocalGradOp, {}, {c.output(), c.grad()})};
+}
+TRAINHOOK_DECL Grads rsqrt_grad(const GradientContext& c) { return {add_op(kRsqrtGradOp, {}, {c.output(), c.grad()})}; }
+TRAINHOOK_DECL Grads sqrt_grad(const GradientContext& c) { return {add_op(kSqrtGradOp, {}, {c.output(), c.grad()})}; }
+
+TRAINHOOK_DECL Grads reciprocal_grad_grad(const GradientContext& c) {
+  const Output root = c.input(0);
+  return {multiply(multiply(multiply(c.grad(), -2), c.input(1)), root),
+          add_op(kReciprocalGradOp, {}, {root, c.grad()})};
+}
+TRAINHOOK_DECL Grads rsqrt_grad_grad(const GradientContext& c) {
+  const Output root = c.input(0);
+  return {multiply(multiply(multiply(c.grad(), -1.5), c.input(1)), square(root)),
+          add_op(kRsqrtGradOp, {}, {root, c.grad()})};
+}
+TRAINHOOK_DECL Grads sqrt_grad_grad(const GradientContext& c) {
+  const Output share = divide(c.grad(), c.input(0));
+  return {multiply(negative(share), c.output()), multiply(share, 0.5)};
+}
 
 inline constexpr std::string_view kEquality = "incompatible_shape_error:bool=true";
 
 inline constexpr OpDef kAbsOp{"Abs", "T -> T", "T:number", shape_rules::like<0>, abs_grad};
-inline constexpr OpDef kAddOp{"Add", "T T -> T", "T:{string,number}", shape_rules::broadcast};
+inline constexpr OpDef kAddOp{"Add", "T T -> T", "T:{string,number}", shape_rules::broadcast, add_grad};
 inline constexpr OpDef kAddNOp{"AddN", "N*T -> T", "T:number", shape_rules::merged, add_n_grad};
 inline constexpr OpDef kAddV2Op{"AddV2", "T T -> T", "T:number", shape_rules::broadcast, add_grad};
 inline constexpr OpDef kCosOp{"Cos", "T -> T", "T:inexact", shape_rules::like<0>, cos_grad};
@@ -116,7 +148,7 @@ inline constexpr OpDef kEqualOp{"Equal", "T T -> bool", kEquality, equality_shap
 inline constexpr OpDef kExpOp{"Exp", "T -> T", "T:inexact", shape_rules::like<0>, exp_grad};
 inline constexpr OpDef kFloorOp{"Floor", "T -> T", "T:floating", shape_rules::like<0>, no_gradient};
 inline constexpr OpDef kFloorDivOp{"FloorDiv", "T T -> T", "T:number", shape_rules::broadcast, no_gradient};
-inline constexpr OpDef kFloorModOp{"FloorMod", "T T -> T", "T:number", shape_rules::broadcast, no_gradient};
+inline constexpr OpDef kFloorModOp{"FloorMod", "T T -> T", "T:number", shape_rules::broadcast, floormod_grad};
 inline constexpr OpDef kGreaterOp{"Greater", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
 inline constexpr OpDef kGreaterEqualOp{"GreaterEqual", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
 inline constexpr OpDef kIsFiniteOp{"IsFinite", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient};
@@ -146,14 +178,26 @@ inline constexpr OpDef kSquaredDifferenceOp{"SquaredDifference", "T T -> T", "T:
                                             squared_difference_grad};
 inline constexpr OpDef kSubOp{"Sub", "T T -> T", "T:number", shape_rules::broadcast, subtract_grad};
 
-inline constexpr std::array kMathOps{
-    &kAbsOp,      &kAddOp,        &kAddNOp,       &kAddV2Op,     &kCosOp,       &kEqualOp,
-    &kExpOp,      &kFloorOp,      &kFloorDivOp,   &kFloorModOp,  &kGreaterOp,   &kGreaterEqualOp,
-    &kIsFiniteOp, &kIsInfOp,      &kIsNanOp,      &kLessOp,      &kLessEqualOp, &kLogOp,
-    &kLog1pOp,    &kLogicalAndOp, &kLogicalNotOp, &kLogicalOrOp, &kMaximumOp,   &kMinimumOp,
-    &kMulOp,      &kNegOp,        &kNotEqualOp,   &kPowOp,       &kRealDivOp,   &kReciprocalOp,
-    &kRsqrtOp,    &kSignOp,       &kSinOp,        &kSqrtOp,      &kSquareOp,    &kSquaredDifferenceOp,
-    &kSubOp};
+inline constexpr std::array kMathOps{&kAbsOp,        &kAddOp,
+                                     &kAddNOp,       &kAddV2Op,
+                                     &kCosOp,        &kEqualOp,
+                                     &kExpOp,        &kFloorOp,
+                                     &kFloorDivOp,   &kFloorModOp,
+                                     &kGreaterOp,    &kGreaterEqualOp,
+                                     &kIsFiniteOp,   &kIsInfOp,
+                                     &kIsNanOp,      &kLessOp,
+                                     &kLessEqualOp,  &kLogOp,
+                                     &kLog1pOp,      &kLogicalAndOp,
+                                     &kLogicalNotOp, &kLogicalOrOp,
+                                     &kMaximumOp,    &kMinimumOp,
+                                     &kMulOp,        &kNegOp,
+                                     &kNotEqualOp,   &kPowOp,
+                                     &kRealDivOp,    &kReciprocalOp,
+                                     &kRsqrtOp,      &kSignOp,
+                                     &kSinOp,        &kSqrtOp,
+                                     &kSquareOp,     &kSquaredDifferenceOp,
+                                     &kSubOp,        &kReciprocalGradOp,
+                                     &kRsqrtGradOp,  &kSqrtGradOp};
 
 TRAINHOOK_DECL OpFamily math_ops() noexcept { return kMathOps; }
 

@@ -153,6 +153,50 @@ TRAINHOOK_DECL Grads extreme_grad(const GradientContext& context) {
   return {multiply(share, with_kept_dims(context, context.grad(), axes)), Output()};
 }
 
+/// The product of the other elements: along each axis, of those before and those after the element. A division of the
+/// whole product by the element would fail at zeros.
+TRAINHOOK_DECL Grads prod_grad(const GradientContext& context) {
+  const std::vector<std::size_t> axes = reduction_axes(context);
+  if (axes.empty()) return {context.grad(), Output()};
+  Output product = context.input(0);
+  Output result = with_kept_dims(context, context.grad(), axes);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::int64_t>(axes[i]);
+    const Output before = cumprod(product, {.axis = axis, .exclusive = true});
+    const Output after = cumprod(product, {.axis = axis, .exclusive = true, .reverse = true});
+    result = multiply(result, multiply(before, after));
+    if (i + 1 < axes.size()) product = reduce_prod(product, {.axis = Dims{axis}, .keep_dims = true});
+  }
+  return {result, Output()};
+}
+
+TRAINHOOK_DECL CumulativeOptions towards_start(const GradientContext& context) {
+  return {.exclusive = context.node().attr<bool>("exclusive"), .reverse = !context.node().attr<bool>("reverse")};
+}
+
+TRAINHOOK_DECL Output cumulative(const OpDef& def, const Output& x, const Output& axis,
+                                 const CumulativeOptions& options, std::string_view name) {
+  return add_op(def, name, {x, axis}, {{"exclusive", options.exclusive}, {"reverse", options.reverse}});
+}
+
+TRAINHOOK_DECL Grads cumsum_grad(const GradientContext& context);
+TRAINHOOK_DECL Grads cumprod_grad(const GradientContext& context);
+
+inline constexpr std::string_view kCumulative =
+    "T:number Tidx:{int32,int64}=int32 exclusive:bool=false reverse:bool=false";
+inline constexpr OpDef kCumprodOp{"Cumprod", "T Tidx -> T", kCumulative, shape_rules::like<0>, cumprod_grad};
+inline constexpr OpDef kCumsumOp{"Cumsum", "T Tidx -> T", kCumulative, shape_rules::like<0>, cumsum_grad};
+
+TRAINHOOK_DECL Grads cumsum_grad(const GradientContext& context) {
+  return {cumulative(kCumsumOp, context.grad(), context.input(1), towards_start(context), {}), Output()};
+}
+
+TRAINHOOK_DECL Grads cumprod_grad(const GradientContext& context) {
+  const Output shares = multiply(context.grad(), context.output());
+  const Output sum = cumulative(kCumsumOp, shares, context.input(1), towards_start(context), {});
+  return {divide(sum, context.input(0)), Output()};
+}
+
 inline constexpr std::string_view kLogical = "Tidx:{int32,int64}=int32 keep_dims:bool=false";
 inline constexpr std::string_view kNumeric = "T:number Tidx:{int32,int64}=int32 keep_dims:bool=false";
 inline constexpr std::string_view kArgExtreme = "T:number Tidx:{int32,int64}=int32 output_type:{int32,int64}=int64";
@@ -166,11 +210,11 @@ inline constexpr OpDef kMatMulOp{"MatMul", "T T -> T", "T:number transpose_a:boo
 inline constexpr OpDef kMaxOp{"Max", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad};
 inline constexpr OpDef kMeanOp{"Mean", "T Tidx -> T", kNumeric, reduction_shape, mean_grad};
 inline constexpr OpDef kMinOp{"Min", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad};
-inline constexpr OpDef kProdOp{"Prod", "T Tidx -> T", kNumeric, reduction_shape};
+inline constexpr OpDef kProdOp{"Prod", "T Tidx -> T", kNumeric, reduction_shape, prod_grad};
 inline constexpr OpDef kSumOp{"Sum", "T Tidx -> T", kNumeric, reduction_shape, sum_grad};
 
-inline constexpr std::array kMatrixOps{&kAllOp, &kAnyOp,  &kArgMaxOp, &kArgMinOp, &kMatMulOp,
-                                       &kMaxOp, &kMeanOp, &kMinOp,    &kProdOp,   &kSumOp};
+inline constexpr std::array kMatrixOps{&kAllOp,    &kAnyOp, &kArgMaxOp, &kArgMinOp, &kCumprodOp, &kCumsumOp,
+                                       &kMatMulOp, &kMaxOp, &kMeanOp,   &kMinOp,    &kProdOp,    &kSumOp};
 
 TRAINHOOK_DECL OpFamily matrix_ops() noexcept { return kMatrixOps; }
 
@@ -192,6 +236,13 @@ TRAINHOOK_DECL Output reduction(const OpDef& def, const Output& x, const ReduceO
   const std::string base(name.empty() ? def.type : name);
   const Output indices = constant_ints(graph, axes, base + "/reduction_indices");
   return add_op(def, base, {x, indices}, {{"keep_dims", options.keep_dims}});
+}
+
+TRAINHOOK_DECL Output cumulative(const OpDef& def, const Output& x, const CumulativeOptions& options,
+                                 std::string_view name) {
+  const std::string base(name.empty() ? def.type : name);
+  const Output axis = constant_int(graph_of(def.type, x), options.axis, base + "/axis");
+  return cumulative(def, x, axis, options, base);
 }
 
 TRAINHOOK_DECL Output arg_extreme(const OpDef& def, const Output& x, std::int64_t axis, DType dtype,
@@ -236,6 +287,14 @@ TRAINHOOK_DECL Output reduce_all(Output x, const ReduceOptions& options, std::st
 
 TRAINHOOK_DECL Output reduce_any(Output x, const ReduceOptions& options, std::string_view name) {
   return detail::reduction(detail::kAnyOp, x, options, name);
+}
+
+TRAINHOOK_DECL Output cumsum(Output x, const CumulativeOptions& options, std::string_view name) {
+  return detail::cumulative(detail::kCumsumOp, x, options, name);
+}
+
+TRAINHOOK_DECL Output cumprod(Output x, const CumulativeOptions& options, std::string_view name) {
+  return detail::cumulative(detail::kCumprodOp, x, options, name);
 }
 
 TRAINHOOK_DECL Output argmax(Output x, std::int64_t axis, DType dtype, std::string_view name) {

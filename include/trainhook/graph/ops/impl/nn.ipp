@@ -146,15 +146,28 @@ TRAINHOOK_DECL Grads log_softmax_grad(const GradientContext& c) {
   return {subtract(c.grad(), multiply(sum_of_last(c.grad()), exp(c.output())))};
 }
 
-/// The op's second output holds the gradient of each loss for its logits; the chain rule scales its rows. If all losses
-/// of the batch have the same gradient, as under a mean, one scalar is enough.
-TRAINHOOK_DECL Grads cross_entropy_grad(const GradientContext& context) {
+/// The factor of each row: the gradient of its loss. If all losses of the batch have the same gradient, as under a
+/// mean, one scalar is enough.
+TRAINHOOK_DECL Output loss_gradient(const GradientContext& context) {
   if (context.grad(1).has_value()) {
     throw UnimplementedError("second derivatives of {} ({}) are not available", context.node().name(),
                              context.node().type());
   }
   const Output same = fill_value(context.grad(0));
-  return {multiply(same.has_value() ? same : expand_dims(context.grad(0), -1), context.output(1)), Output()};
+  return same.has_value() ? same : expand_dims(context.grad(0), -1);
+}
+
+/// The op's second output holds the gradient of each loss for its logits; the chain rule scales its rows.
+TRAINHOOK_DECL Grads sparse_cross_entropy_grad(const GradientContext& context) {
+  return {multiply(loss_gradient(context), context.output(1)), Output()};
+}
+
+TRAINHOOK_DECL Grads cross_entropy_grad(const GradientContext& context) {
+  const Output factor = loss_gradient(context);
+  Grads result(2);
+  if (context.needs(0)) result[0] = multiply(factor, context.output(1));
+  if (context.needs(1)) result[1] = multiply(factor, negative(log_softmax(context.input(0))));
+  return result;
 }
 
 TRAINHOOK_DECL Grads l2_loss_grad(const GradientContext& c) { return {multiply(c.input(0), c.grad())}; }
@@ -177,7 +190,7 @@ inline constexpr OpDef kSoftmaxCrossEntropyWithLogitsOp{"SoftmaxCrossEntropyWith
 inline constexpr OpDef kSoftplusOp{"Softplus", "T -> T", kFloating, shape_rules::like<0>, softplus_grad};
 inline constexpr OpDef kSparseSoftmaxCrossEntropyWithLogitsOp{"SparseSoftmaxCrossEntropyWithLogits", "T Tlabels -> T T",
                                                               "T:floating Tlabels:{int32,int64}=int64",
-                                                              sparse_cross_entropy_shape, cross_entropy_grad};
+                                                              sparse_cross_entropy_shape, sparse_cross_entropy_grad};
 inline constexpr OpDef kTanhOp{"Tanh", "T -> T", kFloating, shape_rules::like<0>, tanh_grad};
 
 inline constexpr std::array kNnOps{&kBiasAddOp,
@@ -244,7 +257,11 @@ TRAINHOOK_DECL Output sparse_softmax_cross_entropy_with_logits(Output labels, Ou
 }
 
 TRAINHOOK_DECL Output softmax_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
-  return detail::add_op(detail::kSoftmaxCrossEntropyWithLogitsOp, name, {logits, stop_gradient(labels)});
+  return softmax_cross_entropy_with_logits_v2(stop_gradient(labels), logits, name);
+}
+
+TRAINHOOK_DECL Output softmax_cross_entropy_with_logits_v2(Output labels, Output logits, std::string_view name) {
+  return detail::add_op(detail::kSoftmaxCrossEntropyWithLogitsOp, name, {logits, labels});
 }
 
 TRAINHOOK_DECL Output sigmoid_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {

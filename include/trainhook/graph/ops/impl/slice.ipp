@@ -246,14 +246,26 @@ TRAINHOOK_DECL Grads select_v2_grad(const GradientContext& context) {
   return result;
 }
 
+TRAINHOOK_DECL Grads select_grad(const GradientContext& context);
+
 inline constexpr OpDef kBroadcastToOp{"BroadcastTo", "T Tidx -> T", "Tidx:{int32,int64}=int32", broadcast_to_shape,
                                       broadcast_to_grad};
 inline constexpr OpDef kFillOp{"Fill", "index_type T -> T", "index_type:{int32,int64}=int32", fill_shape, fill_grad};
 inline constexpr OpDef kPadOp{"Pad", "T Tpaddings -> T", "Tpaddings:{int32,int64}=int32", pad_shape, pad_grad};
-inline constexpr OpDef kSelectOp{"Select", "bool T T -> T", "", select_shape};
+inline constexpr OpDef kSelectOp{"Select", "bool T T -> T", "", select_shape, select_grad};
 inline constexpr OpDef kSelectV2Op{"SelectV2", "bool T T -> T", "", select_v2_shape, select_v2_grad};
 inline constexpr OpDef kSliceOp{"Slice", "T Index Index -> T", "Index:{int32,int64}", slice_shape, slice_grad};
 inline constexpr OpDef kTileOp{"Tile", "T Tmultiples -> T", "Tmultiples:{int32,int64}=int32", tile_shape, tile_grad};
+
+TRAINHOOK_DECL Grads select_grad(const GradientContext& context) {
+  const Output condition = context.input(0);
+  const Output grad = context.grad();
+  const Output zeros = zeros_like(context.input(1));
+  Grads result(3);
+  if (context.needs(1)) result[1] = add_op(kSelectOp, {}, {condition, grad, zeros});
+  if (context.needs(2)) result[2] = add_op(kSelectOp, {}, {condition, zeros, grad});
+  return result;
+}
 
 TRAINHOOK_DECL Output slice_with(const Output& x, const Output& begin, const Output& extents,
                                  const PartialShape& shape) {
