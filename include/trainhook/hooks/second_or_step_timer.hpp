@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -72,25 +71,28 @@ class SecondOrStepTimer {
 
   /// The step of a trigger in an earlier process; a period in seconds is due at once.
   void set_last_triggered_step(std::int64_t step) noexcept {
-    mark_->step = step;
-    mark_->time.reset();
+    mark().step = step;
+    mark().time.reset();
   }
 
-  [[nodiscard]] std::optional<std::int64_t> last_triggered_step() const noexcept { return mark_->step; }
+  [[nodiscard]] std::optional<std::int64_t> last_triggered_step() const noexcept { return mark().step; }
   [[nodiscard]] bool uses_seconds() const noexcept { return options_.every_secs.has_value(); }
 
   /// Forgets all triggers.
-  void reset() noexcept { *mark_ = {}; }
+  void reset() noexcept { mark() = {}; }
 
   /// For `after_create_session`: forgets all triggers, unless they were restored with this session.
   void reset_unless_restored() noexcept {
-    if (!std::exchange(mark_->restored, false)) reset();
+    if (!std::exchange(mark().restored, false)) reset();
   }
 
  private:
+  [[nodiscard]] detail::TimerMark& mark() noexcept { return kept_ != nullptr ? *kept_ : own_; }
+  [[nodiscard]] const detail::TimerMark& mark() const noexcept { return kept_ != nullptr ? *kept_ : own_; }
+
   template <class Now>
   [[nodiscard]] bool is_due(std::int64_t step, const Now& now) const {
-    const detail::TimerMark& last = *mark_;
+    const detail::TimerMark& last = mark();
     if (!last.step) return true;
     if (step == *last.step) return false;
     if (uses_seconds()) return !last.time || now() - *last.time >= *options_.every_secs;
@@ -102,7 +104,8 @@ class SecondOrStepTimer {
   [[nodiscard]] TRAINHOOK_DECL std::int64_t periods(std::int64_t step) const noexcept;
 
   Options options_;
-  std::shared_ptr<detail::TimerMark> mark_ = std::make_shared<detail::TimerMark>();  // a hook may have it too
+  detail::TimerMark* kept_ = nullptr;  // by the hook, if there is one
+  detail::TimerMark own_;
 };
 
 namespace detail {

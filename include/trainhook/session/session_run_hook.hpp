@@ -122,10 +122,10 @@ class SessionRunHook {
   /// Takes the state back that belongs to the restored model. Not called if the checkpoint has none for this hook.
   virtual void load_state(const StateValues& /*state*/) {}
 
-  /// For a timer that is made with this hook: it is saved and restored with the state of the hook, in the order in
-  /// which timers were made.
-  void keep(std::shared_ptr<detail::TimerMark> mark) { timers_.push_back(std::move(mark)); }
-  [[nodiscard]] const std::vector<std::shared_ptr<detail::TimerMark>>& timers() const noexcept { return timers_; }
+  /// For a timer that is made with this hook: what of it is saved and restored with the state of the hook, in the order
+  /// in which timers were made. It stays where it is if the hook is moved.
+  [[nodiscard]] TRAINHOOK_DECL detail::TimerMark& add_timer();
+  [[nodiscard]] const std::vector<std::unique_ptr<detail::TimerMark>>& timers() const noexcept { return timers_; }
 
   /// For the caller of the hook, before `begin`.
   void attach(HookServices& services) noexcept { services_ = &services; }
@@ -151,7 +151,7 @@ class SessionRunHook {
 
  private:
   HookServices* services_ = nullptr;
-  std::vector<std::shared_ptr<detail::TimerMark>> timers_;
+  std::vector<std::unique_ptr<detail::TimerMark>> timers_;
   std::atomic<bool> claimed_ = false;
 };
 

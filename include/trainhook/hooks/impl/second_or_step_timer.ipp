@@ -15,7 +15,7 @@ namespace trainhook {
 TRAINHOOK_DECL SecondOrStepTimer::SecondOrStepTimer(SessionRunHook& hook, Options options, std::string_view owner,
                                                     std::string_view secs_name, std::string_view steps_name)
     : SecondOrStepTimer(options, owner, secs_name, steps_name) {
-  hook.keep(mark_);
+  kept_ = &hook.add_timer();
 }
 
 TRAINHOOK_DECL SecondOrStepTimer::SecondOrStepTimer(Options options, std::string_view owner, std::string_view secs_name,
@@ -48,20 +48,21 @@ TRAINHOOK_DECL bool SecondOrStepTimer::should_trigger_for_step(std::int64_t step
 TRAINHOOK_DECL std::optional<SecondOrStepTimer::Elapsed> SecondOrStepTimer::update_last_triggered_step(
     std::int64_t step, Duration now) noexcept {
   std::optional<Elapsed> elapsed;
-  if (mark_->step && mark_->time) elapsed = Elapsed{now - *mark_->time, step - *mark_->step};
-  mark_->step = step;
-  mark_->time = now;
+  detail::TimerMark& last = mark();
+  if (last.step && last.time) elapsed = Elapsed{now - *last.time, step - *last.step};
+  last.step = step;
+  last.time = now;
   return elapsed;
 }
 
 TRAINHOOK_DECL void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, SessionRunContext& context) {
   set_last_triggered_step(step);
-  if (uses_seconds()) mark_->time = context.now();
+  if (uses_seconds()) mark().time = context.now();
 }
 
 TRAINHOOK_DECL void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, Clock& clock) {
   set_last_triggered_step(step);
-  if (uses_seconds()) mark_->time = clock.monotonic_now();
+  if (uses_seconds()) mark().time = clock.monotonic_now();
 }
 
 TRAINHOOK_DECL std::int64_t SecondOrStepTimer::periods(std::int64_t step) const noexcept {
