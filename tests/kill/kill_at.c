@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program, kills it with SIGKILL just before, or in the middle of, one of its calls that change files below a directory.
-// KILL_DIR: the directory. KILL_AT: "<call>:<part of the path>:<n>", for example "unlink:.index:3"; a write is killed half way.
+// KILL_DIR: the directory. KILL_AT: "<call>:<part of the path>:<n>", for example "unlink:.index:3"; a write is killed half way. The call "any"
+// counts all of them.
 // What was killed is appended to the file KILL_LOG.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,6 +20,7 @@ static int due(const char* call, const char* path) {
   const char* directory = getenv("KILL_DIR");
   const char* at = getenv("KILL_AT");
   if (directory == NULL || at == NULL || strstr(path, directory) == NULL) return 0;
+  if (strncmp(at, "any:", 4) == 0) call = "any";
   const size_t length = strlen(call);
   if (strncmp(at, call, length) != 0 || at[length] != ':') return 0;
   char part[256];

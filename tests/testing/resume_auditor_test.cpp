@@ -4,9 +4,12 @@
 /// named.
 #include <trainhook/testing/resume_auditor.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -15,6 +18,7 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
@@ -35,7 +39,7 @@ using testing::ResumeAudit;
 using ::testing::SizeIs;
 
 /// What a careless author forgets.
-enum class Forgotten { Nothing, Velocity, Noise, Input, Hook };
+enum class Forgotten { Nothing, Velocity, Noise, Input, Hook, Timer, Buffer };
 
 /// Adds up what it sees, and keeps the sum over restarts unless it forgets.
 class SumHook final : public SessionRunHook {
@@ -60,16 +64,45 @@ class SumHook final : public SessionRunHook {
   float sum_ = 0;
 };
 
+/// Counts every third step, with a timer that is made with the hook unless the author forgets.
+class ThirdStepsHook final : public SessionRunHook {
+ public:
+  explicit ThirdStepsHook(bool forgets)
+      : timer_(forgets ? SecondOrStepTimer({.every_steps = 3}) : SecondOrStepTimer(*this, {.every_steps = 3})) {}
+
+  void after_run(SessionRunContext& context, const SessionRunValues&) override {
+    if (!timer_.should_trigger_for_step(context.global_step(), context)) return;
+    timer_.update_last_triggered_step(context.global_step(), context);
+    last_ = context.global_step();
+  }
+  std::string name() const override { return "third_steps"; }
+
+  StateValues save_state() override {
+    StateValues state;
+    state.set("last", Tensor(last_));
+    return state;
+  }
+  void load_state(const StateValues& state) override { last_ = state.at("last").scalar<std::int64_t>(); }
+
+ private:
+  SecondOrStepTimer timer_;
+  std::int64_t last_ = 0;
+};
+
 /// Trains twelve steps and saves every four.
 void train(FileSystem& disk, Forgotten forgotten) {
   testing::ManualClock clock;
   std::vector<float> weights(2);
   float velocity = 0;
+  std::array<float, 4> window{};  // a shuffle buffer of one's own
+  float window_sum = 0;           // of what has left it
   std::mt19937_64 noise(3);
   LoopSession loop;
   Iterator& numbers = make_iterator(loop, Dataset::range(20).shuffle(7, 5).repeat(), "numbers");
   loop.variable("weights", weights);
   if (forgotten != Forgotten::Velocity) loop.variable("velocity", velocity);
+  if (forgotten != Forgotten::Buffer) loop.variable("window", window);
+  loop.variable("window_sum", window_sum);
   if (forgotten != Forgotten::Noise) loop.state("noise", noise);
   summary::scalar("weight", loop.value("weight", [&] { return weights[0]; }));
   MonitoredTrainingSessionOptions options{.checkpoint_dir = "run",
@@ -79,14 +112,17 @@ void train(FileSystem& disk, Forgotten forgotten) {
                                           .file_system = &disk,
                                           .clock = &clock};
   options.hooks.push_back(SumHook(weights[0], forgotten == Forgotten::Hook));
+  options.hooks.push_back(ThirdStepsHook(forgotten == Forgotten::Timer));
   if (forgotten != Forgotten::Input) options.hooks.push_back(CheckpointInputPipelineHook());
   auto session = monitored_training_session(loop, options);
   while (!session.should_stop()) {
     session.run([&] {
       Element element;
       numbers.get_next(element);
-      velocity = 0.5F * velocity + static_cast<float>(element[0].scalar<std::int64_t>());
+      const std::int64_t number = element[0].scalar<std::int64_t>();
+      velocity = 0.5F * velocity + static_cast<float>(number);
       weights[0] += velocity;
+      window_sum += std::exchange(window[static_cast<std::size_t>(number) % window.size()], velocity);
       weights[1] += static_cast<float>(noise() % 100);
     });
   }
@@ -119,6 +155,15 @@ TEST(ResumeAuditor, NamesTheVariableThatAForgottenGeneratorChanges) {
 
 TEST(ResumeAuditor, NamesTheVariableThatAForgottenInputChanges) {
   EXPECT_THAT(audit(Forgotten::Input).differences, Contains(HasSubstr("'velocity' in run/model.ckpt-12 differs: ")));
+}
+
+TEST(ResumeAuditor, NamesTheVariableThatAForgottenShuffleBufferChanges) {
+  EXPECT_THAT(audit(Forgotten::Buffer).differences, Contains(HasSubstr("'window_sum' in run/model.ckpt-12 differs: ")));
+}
+
+TEST(ResumeAuditor, NamesTheHookWhoseTimerForgets) {
+  EXPECT_THAT(audit(Forgotten::Timer).differences,
+              Contains(HasSubstr("third_steps/last' in run/model.ckpt-12 differs: ")));
 }
 
 TEST(ResumeAuditor, NamesTheHookThatForgets) {
