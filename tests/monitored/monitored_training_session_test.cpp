@@ -449,5 +449,53 @@ TEST_F(MonitoredTrainingSessionTest, S2_ALostLoopGoesOnFromItsCheckpointAndRepor
   EXPECT_EQ(saved_step(), 30);
 }
 
+/// Has state, which it may fail to take back.
+class LoadingHook final : public SessionRunHook {
+ public:
+  LoadingHook(std::string name, std::string& trace, bool fails)
+      : name_(std::move(name)), trace_(&trace), fails_(fails) {}
+  std::string name() const override { return name_; }
+  StateValues save_state() override { return StateValues({{"x", Tensor(1.0F)}}); }
+  void load_state(const StateValues&) override {
+    *trace_ += name_ + ".load_state\n";
+    if (fails_) throw InvalidArgumentError("not this state");
+  }
+  void end(SessionRef) override { *trace_ += name_ + ".end\n"; }
+  void abort(const std::exception_ptr& error) noexcept override {
+    *trace_ += name_ + ".abort: " + describe(error) + "\n";
+  }
+
+ private:
+  std::string name_;
+  std::string* trace_;
+  bool fails_;
+};
+
+TEST_F(MonitoredTrainingSessionTest, AHookThatCannotTakeItsStateBackEndsTheCreationAndAllHooksHearOfIt) {
+  const auto train_with = [this](std::size_t failing) {
+    std::string trace;
+    Program program(disk, clock);
+    HookList hooks = {StopAtStepHook({.num_steps = 1})};
+    for (std::size_t i = 0; i < 3; ++i)
+      hooks.push_back(LoadingHook(std::string(1, static_cast<char>('a' + i)), trace, i == failing));
+    try {
+      auto session = monitored_training_session(program.loop, program.options(std::move(hooks)));
+      run_until_stop(session, [&] { session.run([&] { program.step(); }); });
+    } catch (const InvalidArgumentError& error) { trace += std::string("caller: ") + error.what() + "\n"; }
+    return trace;
+  };
+  EXPECT_EQ(train_with(3), "a.end\nb.end\nc.end\n");
+  const std::string loads = "a.load_state\nb.load_state\nc.load_state\n";
+  for (std::size_t failing = 0; failing < 3; ++failing) {
+    EXPECT_EQ(train_with(failing), loads.substr(0, 13 * (failing + 1)) +
+                                       "c.abort: InvalidArgument: not this state\n"
+                                       "b.abort: InvalidArgument: not this state\n"
+                                       "a.abort: InvalidArgument: not this state\n"
+                                       "caller: not this state\n");
+    EXPECT_EQ(saved_step(), static_cast<std::int64_t>(failing) + 1) << "nothing is saved, and nothing lost";
+    EXPECT_EQ(train_with(3), loads + "a.end\nb.end\nc.end\n");
+  }
+}
+
 }  // namespace
 }  // namespace trainhook
