@@ -14,6 +14,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/session/clean_stop.hpp>
 
 namespace trainhook::detail {
 
