@@ -150,7 +150,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
     ++claimed;
     hook->attach(services);
     ++begun;  // it hears of an error of its own begin, too
-    call_hook(*hook, "begin", [&] { hook->begin(*graph); });
+    hook->begin(*graph);
   }
 }
 
