@@ -269,6 +269,17 @@ TEST(EigenSession, DifferentiatesProductsThatHaveZeros) {
   EXPECT_EQ(of(Tensor(DType::Double, Shape{0, 2}), {.axis = Axes{0}}).shape(), (Shape{0, 2}));
 }
 
+TEST(EigenSession, GivesZerosInCumulativeProductsNoGradientAsTensorFlowDoes) {
+  const auto of = [](const CumulativeOptions& options) {
+    return slopes({Tensor::of<double>({2, 0, 3, 0, 5})},
+                  [&](const Outputs& in) { return Outputs{cumprod(in[0], options)}; })[0];
+  };
+  EXPECT_EQ(of({}), Tensor::of<double>({1, 0, 0, 0, 0}));
+  EXPECT_EQ(of({.reverse = true}), Tensor::of<double>({0, 0, 0, 0, 1}));
+  EXPECT_EQ(of({.exclusive = true}), Tensor::of<double>({1, 0, 0, 0, 0}));
+  EXPECT_EQ(of({.exclusive = true, .reverse = true}), Tensor::of<double>({0, 0, 0, 0, 1}));
+}
+
 TEST(EigenSession, DifferentiatesProductsOfAnUnknownExtent) {
   Graph graph;
   const Output x = placeholder(graph, DType::Double, {-1, -1});

@@ -28,7 +28,7 @@ class Operand {
   [[nodiscard]] double number() const noexcept { return static_cast<double>(number_); }
   [[nodiscard]] const Output& output() const noexcept { return output_; }  ///< without value if it is a number
 
-  /// As an output that can stand beside `other`. @throws InvalidArgumentError for a number that the dtype of `other`
+  /// As an output of the dtype of `other`. @throws InvalidArgumentError for a number that the dtype of `other`
   /// does not have.
   [[nodiscard]] TRAINHOOK_DECL Output beside(const Output& other, std::string_view name = "Const") const;
 

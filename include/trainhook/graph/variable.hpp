@@ -17,7 +17,7 @@
 namespace trainhook {
 
 /// TensorFlow 1's reference variable: the `VariableV2` node called `name`, its `name/Assign` and its `name/read`.
-/// Stands for its value wherever an `Output` is wanted. A small value type: copies name the same variable.
+/// It converts to its value if an `Output` is wanted. A small value type: copies name the same variable.
 struct Variable {
   Operation handle{};       ///< the VariableV2 node; its name is the variable's name, in checkpoints too
   Operation initializer{};  ///< assigns the initial value; without value if the engine's user owns the memory

@@ -18,8 +18,7 @@ Tensor ints(std::initializer_list<std::int32_t> values) { return Tensor::of<std:
 Tensor axis(std::int32_t value) { return Tensor(value); }
 
 Tensor run(const std::string& type, const std::vector<Tensor>& inputs, const Attrs& attrs = {}) {
-  return test::run_op(kernels::movement(), type, inputs, attrs,
-                      type.starts_with("Select") ? inputs[1].dtype() : inputs[0].dtype());
+  return test::run_op(kernels::movement(), type, inputs, attrs, inputs[0].dtype());
 }
 
 const Tensor& matrix() {
@@ -77,49 +76,9 @@ TEST(MovementKernels, PadAndRepeat) {
   EXPECT_THROW(run("BroadcastTo", {matrix(), ints({3})}), InvalidArgumentError);
 }
 
-TEST(MovementKernels, SelectElementsRowsOrAll) {
-  const Tensor other(DType::Float, Shape{2, 3});
-  EXPECT_EQ(run("Select", {Tensor(true), matrix(), other}), matrix());
-  EXPECT_EQ(run("Select", {Tensor::of<bool>({false, true}), matrix(), other}),
-            Tensor::of<float>({0, 0, 0, 4, 5, 6}, {2, 3}));
-  EXPECT_EQ(run("Select", {Tensor::of<bool>({true, false, true, false, true, false}, {2, 3}), matrix(), other}),
-            Tensor::of<float>({1, 0, 3, 0, 5, 0}, {2, 3}));
-  EXPECT_THROW(run("Select", {Tensor::of<bool>({true, false, true}), matrix(), other}), InvalidArgumentError);
-  EXPECT_THROW(run("Select", {Tensor(true), matrix(), Tensor(0.0F)}), InvalidArgumentError);
-}
-
 TEST(MovementKernels, PadStringsWithEmptyOnes) {
   EXPECT_EQ(run("Pad", {Tensor::of<std::string>({"a"}), Tensor::of<std::int32_t>({1, 1}, {1, 2})}),
             Tensor::of<std::string>({"", "a", ""}));
-}
-
-TEST(MovementKernels, Gather) {
-  const auto gather = [](const Tensor& indices, std::int32_t at) {
-    return run("GatherV2", {matrix(), indices, axis(at)},
-               {{"batch_dims", std::int64_t{0}}, {"Tindices", indices.dtype()}});
-  };
-  EXPECT_EQ(gather(ints({1, 0, 1}), 0), Tensor::of<float>({4, 5, 6, 1, 2, 3, 4, 5, 6}, {3, 3}));
-  EXPECT_EQ(gather(Tensor(std::int64_t{2}), 1), Tensor::of<float>({3, 6}));
-  try {
-    gather(ints({0, 2}), 0);
-    FAIL() << "no error";
-  } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("indices[1] = 2 is not in [0, 2)"), std::string::npos) << error.what();
-  }
-}
-
-TEST(MovementKernels, AddUpSegments) {
-  const Attrs attrs{{"T", DType::Float}, {"Tindices", DType::Int32}};
-  EXPECT_EQ(run("UnsortedSegmentSum", {matrix(), ints({2, 2}), axis(3)}, attrs),
-            Tensor::of<float>({0, 0, 0, 0, 0, 0, 5, 7, 9}, {3, 3}));
-  EXPECT_EQ(run("UnsortedSegmentSum", {matrix(), ints({0, -1}), axis(1)}, attrs), Tensor::of<float>({1, 2, 3}, {1, 3}));
-  EXPECT_THROW(run("UnsortedSegmentSum", {matrix(), ints({0, 1}), axis(1)}, attrs), InvalidArgumentError);
-}
-
-TEST(MovementKernels, ChooseBetweenTwo) {
-  EXPECT_EQ(run("SelectV2", {Tensor::of<bool>({true, false, true}), matrix(), Tensor(0.0F)}),
-            Tensor::of<float>({1, 0, 3, 4, 0, 6}, {2, 3}));
-  EXPECT_EQ(run("SelectV2", {Tensor(false), matrix(), matrix()}), matrix());
 }
 
 }  // namespace

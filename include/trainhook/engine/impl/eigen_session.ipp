@@ -19,6 +19,7 @@
 #include <trainhook/engine/kernels/queue.hpp>
 #include <trainhook/engine/kernels/random.hpp>
 #include <trainhook/engine/kernels/reduction.hpp>
+#include <trainhook/engine/kernels/selection.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/strided_slice.hpp>
 #include <trainhook/engine/kernels/summary.hpp>
@@ -29,9 +30,9 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{array(),     conv(),  data(),          math(),    matmul(),
-                                 movement(),  nn(),    pool(),          queue(),   random(),
-                                 reduction(), state(), strided_slice(), summary(), training()};
+  static const std::array groups{array(), conv(),          data(),    math(),    matmul(),    movement(),
+                                 nn(),    pool(),          queue(),   random(),  reduction(), selection(),
+                                 state(), strided_slice(), summary(), training()};
   return groups;
 }
 

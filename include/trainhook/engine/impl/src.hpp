@@ -30,6 +30,7 @@
 #include <trainhook/engine/kernels/impl/queue.ipp>
 #include <trainhook/engine/kernels/impl/random.ipp>
 #include <trainhook/engine/kernels/impl/reduction.ipp>
+#include <trainhook/engine/kernels/impl/selection.ipp>
 #include <trainhook/engine/kernels/impl/state.ipp>
 #include <trainhook/engine/kernels/impl/strided_slice.ipp>
 #include <trainhook/engine/kernels/impl/summary.ipp>

@@ -101,7 +101,7 @@ template <std::size_t Size, std::size_t Vectors, std::size_t Width = Size>
 struct WideTile {
   static constexpr std::int64_t kColumns = (Vectors - 1) * Size + Width;
 
-  /// Where columns do not lie side by side; where rows are so far apart that a cache does not hold many, if that pays.
+  /// True if columns do not lie side by side, or if rows are so far apart that a cache does not hold many and it pays.
   template <class T>
   static bool has_to_pack(const GatheredProduct<T>& product) {
     return product.b_column_stride != 1 || (product.b_stride > 256 && product.rows.size() >= 48);
@@ -140,7 +140,7 @@ struct WideTile {
   }
 };
 
-/// One column, `Size` of its products at a time, where k lie side by side in the first factor.
+/// One column, `Size` of its products at a time, if k lie side by side in the first factor.
 template <std::size_t Size>
 struct DotTile {
   static constexpr std::int64_t kColumns = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels that move elements: transpose, join, cut, repeat, pick.
+/// Kernels that move elements: transpose, join, cut, repeat.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

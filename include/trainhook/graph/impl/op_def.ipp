@@ -168,7 +168,7 @@ TRAINHOOK_DECL std::string label(const NodeSpec& node) {
   return name.empty() || name == node.type ? node.type : fmt::format("node '{}' ({})", name, node.type);
 }
 
-/// Whether a word of a signature stands for an attribute.
+/// Whether a word of a signature is the name of an attribute.
 TRAINHOOK_DECL bool names_attr(std::string_view word) {
   return word != "any" && word != "resource" && !dtype_called(word);
 }
@@ -241,7 +241,7 @@ class NodeChecker {
     }
   }
 
-  /// The dtypes that a word of the signature stands for.
+  /// The dtypes that a word of the signature means.
   [[nodiscard]] std::vector<DType> dtypes_of(std::string_view word) const {
     if (const std::size_t star = word.find('*'); star != std::string_view::npos) {
       const std::int64_t count = attr_of<std::int64_t>(node_, word.substr(0, star));
@@ -310,7 +310,7 @@ class NodeChecker {
   NodeSpec& node_;
   const OpDef& def_;
   std::size_t taken_ = 0;
-  std::vector<std::string_view> words_;  ///< the word of the signature that each input stands under
+  std::vector<std::string_view> words_;  ///< the word of the signature that describes each input
 };
 
 TRAINHOOK_DECL void complete(NodeSpec& node, const OpDef& def) { NodeChecker(node, def).check(); }

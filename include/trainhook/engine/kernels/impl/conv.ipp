@@ -222,7 +222,7 @@ void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T*
   }
 }
 
-/// The gradient of a pixel is a product, too: the windows it lies in, times the filter turned round. Where windows move
+/// The gradient of a pixel is a product, too: the windows it lies in, times the filter turned round. If windows move
 /// by more than one pixel, each phase is a product of its own.
 template <class T>
 void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {

@@ -25,8 +25,8 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// The live iterator of an IteratorV2 node. One that came with an imported graph has no dataset: it may stand there,
-/// but not run.
+/// The live iterator of an IteratorV2 node. One that came with an imported graph has no dataset: it may be in the
+/// graph, but not run.
 class IteratorState final : public NodeState {
  public:
   explicit IteratorState(const Node& node) : node_name_(node.name()), policy_(external_state_policy(node.graph())) {

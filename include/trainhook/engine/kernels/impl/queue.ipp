@@ -30,7 +30,7 @@
 namespace trainhook::kernels {
 namespace detail {
 
-/// The live queue of a FIFOQueueV2 node. All calls are thread-safe. Those who wait stand in two lines, and the first of
+/// The live queue of a FIFOQueueV2 node. All calls are thread-safe. Those that wait are in two lines, and the first of
 /// a line is served first; one condition variable tells all of every change.
 class FIFOQueueState final : public NodeState {
  public:
@@ -70,7 +70,7 @@ class FIFOQueueState final : public NodeState {
   }
 
   /// Takes out `count` elements. @throws OutOfRangeError if the queue is closed and holds fewer, which stay;
-  /// CancelledError where the session is closed; DeadlineExceededError if the run has a timeout and it ends before
+  /// CancelledError if the session is closed; DeadlineExceededError if the run has a timeout and it ends before
   /// they are there.
   [[nodiscard]] std::vector<Element> dequeue(const KernelContext& context, std::size_t count) {
     std::vector<Element> taken;

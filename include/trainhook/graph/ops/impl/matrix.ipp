@@ -191,10 +191,12 @@ TRAINHOOK_DECL Grads cumsum_grad(const GradientContext& context) {
   return {cumulative(kCumsumOp, context.grad(), context.input(1), towards_start(context), {}), Output()};
 }
 
+/// As in TensorFlow, an element that is zero gets no gradient.
 TRAINHOOK_DECL Grads cumprod_grad(const GradientContext& context) {
+  const Output x = context.input(0);
   const Output shares = multiply(context.grad(), context.output());
   const Output sum = cumulative(kCumsumOp, shares, context.input(1), towards_start(context), {});
-  return {divide(sum, context.input(0)), Output()};
+  return {where(equal(x, 0), 0, divide(sum, x)), Output()};
 }
 
 inline constexpr std::string_view kLogical = "Tidx:{int32,int64}=int32 keep_dims:bool=false";
