@@ -37,7 +37,7 @@
 ///                                                     start.
 ///     m-1.data-* that none of these names             not ours (a copy in progress, say): left alone, and said.
 ///
-/// "The next start" is `finish_interrupted_saves`, which whoever takes the directory's lock calls.
+/// "The next start" is `finish_interrupted_saves`, which a process calls that takes the directory's lock.
 #pragma once
 
 #include <cstdint>

@@ -31,6 +31,9 @@ inline constexpr const char* kLatestFilename = "checkpoint";
 
 namespace detail {
 
+/// What a saver adds steps to: `run/model.ckpt` for `run/model.ckpt-100`; the prefix itself if it has no step.
+[[nodiscard]] TRAINHOOK_DECL std::string_view without_step(std::string_view prefix) noexcept;
+
 /// Drops what changes nothing about a path: `.`, doubled and trailing slashes.
 TRAINHOOK_DECL std::string plain_path(std::string_view path);
 

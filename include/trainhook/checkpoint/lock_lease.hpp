@@ -38,9 +38,9 @@ struct LeaseHolder {
 /// Nothing if the text is not that of a lease, or not all of it.
 [[nodiscard]] TRAINHOOK_DECL std::optional<LeaseHolder> parse_lease(std::string_view text);
 
-/// Holds the file `path` until it is destroyed. A holder refreshes the file by appending to it: whoever takes the lease
-/// over replaces the file, so that a former holder, stopped for a while, cannot write into the new one. Any thread may
-/// call any member.
+/// Holds the file `path` until it is destroyed. A holder refreshes the file by appending to it: a process that takes
+/// the lease over replaces the file, so that a former holder, stopped for a while, cannot write into the new one. Any
+/// thread may call any member.
 class LockLease {
  public:
   /// How often the holder must refresh it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// prune_checkpoints: removes old checkpoints of a directory in which nobody trains now.
+/// prune_checkpoints: removes old checkpoints of a directory in which no training runs now.
 #pragma once
 
 #include <string>

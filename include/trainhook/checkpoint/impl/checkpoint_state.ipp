@@ -37,6 +37,10 @@ TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view p
 
 namespace trainhook::detail {
 
+TRAINHOOK_DECL std::string_view without_step(std::string_view prefix) noexcept {
+  return step_of_checkpoint(prefix) ? prefix.substr(0, prefix.rfind('-')) : prefix;
+}
+
 template <>
 inline constexpr auto kFields<CheckpointState> =
     std::tuple(field(1, "model_checkpoint_path", &CheckpointState::model_checkpoint_path),
@@ -184,7 +188,7 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_sys
       continue;
     }
     const std::optional<std::int64_t> step = step_of_checkpoint(name);
-    if (step && (!basename || name.substr(0, name.rfind('-')) == *basename))
+    if (step && (!basename || detail::without_step(name) == *basename))
       found.emplace_back(*step, join_path(directory, name));
   }
   std::ranges::sort(found);

@@ -25,11 +25,6 @@
 
 namespace trainhook::detail {
 
-/// `run/model.ckpt` of `run/model.ckpt-100`.
-TRAINHOOK_DECL std::string without_step(const std::string& prefix) {
-  return step_of_checkpoint(prefix) ? prefix.substr(0, prefix.rfind('-')) : prefix;
-}
-
 /// The input checkpoints that an InputCheckpoints of the options' names removes once the models `removed` are gone:
 /// those up to the step of `newest` that no model on disk would be restored with.
 TRAINHOOK_DECL std::vector<std::string> obsolete_inputs(FileSystem& file_system, const std::string& newest,

@@ -131,7 +131,7 @@ TRAINHOOK_DECL bool Retention::is_here(const std::string& prefix) const {
 
 TRAINHOOK_DECL bool Retention::has_basename(const std::string& prefix) const {
   const std::string_view base = base_name(prefix);
-  return base == basename_ || (step_of_checkpoint(base) && base.substr(0, base.rfind('-')) == basename_);
+  return base == basename_ || without_step(base) == basename_;
 }
 
 TRAINHOOK_DECL double Retention::written_at(const std::string& prefix) const {

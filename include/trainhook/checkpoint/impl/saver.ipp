@@ -191,8 +191,7 @@ TRAINHOOK_DECL std::vector<std::string> Saver::last_checkpoints() const {
 TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::string>& prefixes,
                                                     const std::string& latest_filename) {
   if (prefixes.empty()) return;
-  const std::string& newest = prefixes.back();
-  const std::string save_path = step_of_checkpoint(newest) ? newest.substr(0, newest.rfind('-')) : newest;
+  const std::string save_path(detail::without_step(prefixes.back()));
   const std::scoped_lock lock(mutex_);
   retention(save_path, latest_filename).replace(prefixes);
 }

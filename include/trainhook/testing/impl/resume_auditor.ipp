@@ -58,7 +58,7 @@ TRAINHOOK_DECL RunRecord run_record(MemoryFileSystem& disk, const std::vector<st
     const std::string prefix = path.substr(0, path.size() - kIndex.size());
     record.checkpoints.insert(prefix);
     const std::int64_t step = step_of_checkpoint(prefix).value_or(-1);
-    auto& best = newest[prefix.substr(0, prefix.rfind('-'))];
+    auto& best = newest[std::string(trainhook::detail::without_step(prefix))];
     if (best.second.empty() || step > best.first) best = {step, prefix};
   }
   for (const auto& [basename, step_and_prefix] : newest) {
