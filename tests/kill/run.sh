@@ -120,25 +120,10 @@ for at in write:model.ckpt:3 rename:model.ckpt:4 unlink:.index:2 fsync:.data:5 r
 done
 compare_loop
 
-# Every call that changes a file, one after the other: a shorter run of the custom loop, and the quickstart at some of them.
-audited=0
-audit() {  # <every so many calls> <glob of what is compared> <program and arguments>
-  local every=$1 compared=$2 n
-  shift 2
-  rm -rf "$work/whole" "$work/killed"
-  "$@" "$work/whole" >"$work/output" 2>&1 </dev/null || fail "the run that is not killed failed: $(tail -n 3 "$work/output")"
-  for ((n = 1;; n += every)); do
-    rm -rf "$work/killed"
-    killed_at "any:/:$n" "$work/killed" "$@" "$work/killed" || break
-    "$@" "$work/killed" >"$work/output" 2>&1 </dev/null || fail "killed at call $n it does not go on: $(tail -n 3 "$work/output")"
-    same_files "$work/whole" "$work/killed" "$compared.index" "$compared.data-*" >/dev/null
-    audited=$((audited + 1))
-  done
-  [ "$n" -gt 60 ] || fail "a run of $1 has only $n calls that change files"
-}
-audit 1 model.ckpt-250 "$custom_loop" --steps 250 --dir
-audit 17 model.ckpt-90 "$quickstart" --steps 90 --save-steps 30 --seed 11 --data synthetic --model-dir
-echo "kill: $audited runs killed at one call after the other end with the same bytes"
+# Every call that changes a file, one after the other, in a shorter run; the quickstart is killed at some of them.
+at_each_call=$root/tests/kill/at_each_call.sh
+"$at_each_call" 1 run "$custom_loop" --steps 250 --dir run
+"$at_each_call" 17 run "$quickstart" --steps 90 --save-steps 30 --seed 11 --data synthetic --model-dir run
 
 all=$(wc -l <"$log")
 removal='in unlink of .*(\.data-|\.meta$|\.index\.tempstate)|in rename of .*\.index\.tempstate'

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Kills a program at its calls that change a file, one after the other, and starts it again: its last checkpoint has the bytes of that of a run that
+# was not killed. at_each_call.sh <each so many calls> <directory that it trains in, below the present one> <program> [argument]...
+set -euo pipefail
+every=$1 directory=$2
+shift 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc -O1 -shared -fPIC -o "$work/kill_at.so" "$(dirname "${BASH_SOURCE[0]}")/kill_at.c" -ldl
+
+fail() {
+  echo "$*: $(tail -n 3 "$work/output")" >&2
+  exit 1
+}
+run_in() {  # <folder> [variable=value]... <program> [argument]...
+  mkdir -p "$work/$1"
+  (cd "$work/$1" && shift && exec env "$@") >"$work/output" 2>&1 </dev/null
+}
+
+run_in whole "$@" || fail "the run that is not killed failed"
+wanted=$(printf '%s\n' "$work/whole/$directory"/model.ckpt-*.index | sort -V | tail -n 1)
+for ((n = 1;; n += every)); do
+  rm -rf "$work/killed"
+  status=0
+  { run_in killed KILL_DIR="$work/killed/$directory" KILL_AT="any:/:$n" LD_PRELOAD="$work/kill_at.so" "$@" || status=$?; } 2>/dev/null
+  [ "$status" != 0 ] || break
+  [ "$status" = 137 ] || fail "at call $n it ended $status"
+  run_in killed "$@" || fail "killed at call $n it does not go on"
+  for suffix in index data-00000-of-00001; do
+    cmp "${wanted%index}$suffix" "$work/killed/$directory/$(basename "${wanted%index}")$suffix" || fail "killed at call $n it ends otherwise"
+  done
+done
+[ "$n" -gt 20 ] || fail "it has only $n calls that change files"
+echo "kill: $(basename "$1"), killed at $((n / every)) of its $((n - 1)) calls that change files, ends with the same bytes"
