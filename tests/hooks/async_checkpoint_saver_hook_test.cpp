@@ -443,7 +443,7 @@ TEST(AsyncCheckpointSaverHook, S28_ARecoveryWaitsForTheSaveThatIsRunning) {
   EXPECT_THROW(training.run(), AbortedError);
   EXPECT_TRUE(training.disk.exists("run/model.ckpt-2.index")) << "so that it is what the recovery restores";
   opener.join();
-  training.services.set_restored_from("run/model.ckpt-2");
+  training.services.start_session("run/model.ckpt-2");
   training.create();
   EXPECT_TRUE(training.told->lines().ends_with("a.after_save 2\n"));
   EXPECT_EQ(training.hook->last_saved_step(), 2);

@@ -64,10 +64,10 @@ struct Fed : support::TrainingDouble {
     scaffold.finalize(graph);
     saver->use(services.file_system(), services.clock());
     SessionManager manager({.file_system = &services.file_system()});
-    services.set_restored_from(manager
-                                   .prepare_session([this] { return OwnedSession{.session = model}; },
-                                                    {.saver = saver, .checkpoint_dir = "run"})
-                                   .restored_from);
+    services.start_session(manager
+                               .prepare_session([this] { return OwnedSession{.session = model}; },
+                                                {.saver = saver, .checkpoint_dir = "run"})
+                               .restored_from);
     report = manager.report();
   }
   void train_steps(int steps) {

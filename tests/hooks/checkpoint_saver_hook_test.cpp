@@ -52,7 +52,7 @@ struct Saved : support::TrainingDouble {
     Saver saver;
     saver.use(services.file_system(), services.clock());
     saver.restore(model, prefix);
-    services.set_restored_from(prefix);
+    services.start_session(prefix);
     create();
   }
   [[nodiscard]] std::int64_t saved() { return support::newest_saved_step(saved_on, "run"); }

@@ -48,7 +48,7 @@ void write_first_integer(Sink& sink, const Tensor& tensor, std::uint32_t tag, st
   sink.integers(tag, name, std::span(&value, 1));
 }
 
-/// The first element in the field of its dtype, which stands for all of them.
+/// The first element in the field of its dtype, which is that of all of them.
 template <class Sink>
 void write_first_element(Sink& sink, const Tensor& tensor) {
   const auto bits = [&](std::uint16_t value) {

@@ -17,7 +17,7 @@
 
 namespace trainhook::detail {
 
-/// How many bytes the constants of one file may take beyond those that stand in it, as zeros of a large shape do: what
+/// How many bytes the constants of one file may take beyond those that are in it, as zeros of a large shape do: what
 /// a protobuf may be.
 class FillBudget {
  public:
@@ -53,7 +53,7 @@ class TensorProtoReader {
   [[noreturn]] TRAINHOOK_DECL void fail(std::string_view problem) const;
   [[nodiscard]] TRAINHOOK_DECL Tensor make();
 
-  /// `reals_` holds the first elements; the last of them stands for all that follow, zero if there is none.
+  /// `reals_` holds the first elements; the last of them is repeated for all that follow, zero if there is none.
   [[nodiscard]] TRAINHOOK_DECL Tensor filled(DType dtype, std::uint64_t wanted);
 
   [[nodiscard]] TRAINHOOK_DECL Tensor of_strings(std::int64_t count);

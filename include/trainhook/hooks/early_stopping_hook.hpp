@@ -50,6 +50,8 @@ class EarlyStoppingHook final : public SessionRunHook {
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
  private:
+  [[nodiscard]] TRAINHOOK_DECL bool is_better(double value) const noexcept;
+
   Options options_;
   std::optional<double> best_;
   std::int64_t best_step_ = 0;
@@ -57,13 +59,6 @@ class EarlyStoppingHook final : public SessionRunHook {
   std::int64_t worse_ = 0;            // values in a row that were not better
 };
 
-namespace detail {
-
-/// True if `value` is better than `best` by more than `min_delta`.
-[[nodiscard]] TRAINHOOK_DECL bool is_better(double value, std::optional<double> best, MetricGoal goal,
-                                            double min_delta) noexcept;
-
-}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

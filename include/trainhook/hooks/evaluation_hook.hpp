@@ -23,8 +23,8 @@ namespace trainhook {
 class FileWriter;
 
 /// Computes metrics every so many steps or seconds, and at the end: logs them, writes them as scalars for TensorBoard,
-/// and publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook and BestCheckpointHook. Events go to
-/// a directory of their own, so a metric that has the tag of a training summary is a second curve in its chart.
+/// and publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Events go to a directory of their
+/// own, so a metric that has the tag of a training summary is a second curve in its chart.
 class EvaluationHook final : public SessionRunHook {
  public:
   struct Options {

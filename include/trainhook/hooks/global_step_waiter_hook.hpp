@@ -15,8 +15,8 @@
 namespace trainhook {
 
 /// Waits once, in the first `before_run`, until the global step reaches `wait_until_step`, which it reads twice a
-/// second. A stop request ends the wait at once: the loop then makes the run it was about to make, and stops. If nobody
-/// calls `after_create_session`, only the step and the timeout end the wait. Source: TensorFlow's
+/// second. A stop request ends the wait at once: the loop then makes the run it was about to make, and stops. Without a
+/// call of `after_create_session`, only the step and the timeout end the wait. Source: TensorFlow's
 /// `GlobalStepWaiterHook`, which cannot be interrupted and has no timeout.
 class GlobalStepWaiterHook final : public SessionRunHook {
  public:

@@ -18,9 +18,9 @@
 
 namespace trainhook::detail {
 
-/// Handles signals for as long as it lives, then gives them back to whoever had them. The handler notes the signal and
-/// calls the function that handled it before. The second signal to stop ends the process at once, and so does the first
-/// one if this lives on for longer than the deadline.
+/// Handles signals for as long as it lives, then gives them back to their earlier handlers. The handler notes the
+/// signal and calls the function that handled it before. The second signal to stop ends the process at once, and so
+/// does the first one if this lives on for longer than the deadline.
 class ProcessSignals {
  public:
   struct Options {

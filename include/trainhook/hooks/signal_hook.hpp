@@ -23,7 +23,7 @@ class ProcessSignals;
 
 /// Requests a stop when the process gets one of `signals`: the present step is finished, hooks end, the last step is
 /// saved, and a log line says what was saved. A second one ends the process at once. One of `save_signals` saves a
-/// checkpoint after the next step and goes on. Whoever handled a signal before is called too, and handles it alone when
+/// checkpoint after the next step and goes on. The function that handled a signal before is called too, and alone when
 /// the session has ended. Several sessions of one process share the signals; their options must be equal.
 class SignalHook final : public SessionRunHook {
  public:

@@ -70,7 +70,7 @@ class SessionCreator {
   /// chief.
   [[nodiscard]] virtual bool is_chief() const noexcept { return true; }
 
-  /// The monitored session has ended by an error, null if it is unknown: whoever depends on it must stop, too.
+  /// The monitored session has ended by an error, null if it is unknown: sessions that depend on it must stop, too.
   virtual void session_failed(const std::exception_ptr& /*error*/) noexcept {}
 };
 

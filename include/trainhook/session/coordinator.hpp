@@ -31,7 +31,7 @@ class Coordinator {
   TRAINHOOK_DECL ~Coordinator();
 
   /// Starts a thread that `join` waits for. Its token fires when a stop is requested; an exception that leaves `body`
-  /// is recorded and then requests a stop, so that whoever sees the stop finds the error.
+  /// is recorded and then requests a stop, so that a thread that sees the stop finds the error.
   TRAINHOOK_DECL void start_thread(std::function<void(std::stop_token)> body);
 
   /// Asks all threads to stop. The first error given is what `join` throws; later ones are logged and kept behind it. A

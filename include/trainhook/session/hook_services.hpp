@@ -48,10 +48,12 @@ class HookServices {
 
   /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
-  void set_restored_from(std::string prefix) noexcept {
+
+  /// For the session's owner, each time that the session has been created: figures of an earlier one are forgotten.
+  void start_session(std::string restored_from) noexcept {
     metrics_.clear();
-    newest_checkpoint_ = prefix;
-    restored_from_ = std::move(prefix);
+    newest_checkpoint_ = restored_from;
+    restored_from_ = std::move(restored_from);
   }
 
   /// The checkpoint that the session was restored from or has saved last; empty: none.

@@ -98,7 +98,7 @@ class GraphDefImporter {
     return found->second;
   }
 
-  /// The nodes in the order of the file, but for those that stand before their inputs.
+  /// The nodes in the order of the file, but for those that come before their inputs.
   [[nodiscard]] std::vector<std::size_t> sorted() {
     std::vector<std::size_t> order;
     struct Open {

@@ -47,7 +47,7 @@ TRAINHOOK_DECL void EarlyStoppingHook::after_run(SessionRunContext& context, con
   const PublishedMetric* metric = services().metric(options_.metric);
   if (metric == nullptr || metric->step == seen_) return;
   seen_ = metric->step;
-  if (detail::is_better(metric->value, best_, options_.goal, options_.min_delta)) {
+  if (is_better(metric->value)) {
     best_ = metric->value;
     best_step_ = metric->step;
     worse_ = 0;
@@ -88,14 +88,11 @@ TRAINHOOK_DECL void EarlyStoppingHook::load_state(const StateValues& state) {
   worse_ = state.at("worse").scalar<std::int64_t>();
 }
 
-}  // namespace trainhook
-
-namespace trainhook::detail {
-
-TRAINHOOK_DECL bool is_better(double value, std::optional<double> best, MetricGoal goal, double min_delta) noexcept {
+TRAINHOOK_DECL bool EarlyStoppingHook::is_better(double value) const noexcept {
   if (std::isnan(value)) return false;
-  if (!best) return true;
-  return goal == MetricGoal::Minimize ? value < *best - min_delta : value > *best + min_delta;
+  if (!best_) return true;
+  return options_.goal == MetricGoal::Minimize ? value < *best_ - options_.min_delta
+                                               : value > *best_ + options_.min_delta;
 }
 
-}  // namespace trainhook::detail
+}  // namespace trainhook

@@ -23,7 +23,7 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
       coordinator_(std::make_shared<Coordinator>(services.clock())),
       hooked_(owned_.session, hooks, services, std::move(is_loss)),
       stop_grace_period_secs_(stop_grace_period_secs) {
-  services.set_restored_from(owned_.restored_from);
+  services.start_session(owned_.restored_from);
   try {
     if (is_chief_) {
       if (is_shared()) owned_.chief->set_threads(coordinator_);
