@@ -123,5 +123,22 @@ TEST(RunOptions, MergeKeepsWhatTheOtherDoesNotAskFor) {
   EXPECT_TRUE(a.output_partition_graphs);
 }
 
+TEST(RunResults, AreReadInOrderAndNotBeyondWhatWasAskedFor) {
+  const std::vector<Tensor> tensors{Tensor(1.0F), Tensor(2.0F)};
+  const RunResults results{tensors};
+  EXPECT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[1].scalar<float>(), 2);
+  EXPECT_EQ(std::distance(results.begin(), results.end()), 2);
+  try {
+    static_cast<void>(RunResults()[0]);
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_STREQ(error.what(),
+                 "a hook reads result 0 of a run for which it has asked for 0: return what it wants from "
+                 "before_run");
+  }
+  EXPECT_THROW(static_cast<void>(results[2]), InvalidArgumentError);
+}
+
 }  // namespace
 }  // namespace trainhook

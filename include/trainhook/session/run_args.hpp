@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -113,10 +115,33 @@ struct SessionRunArgs {
   std::optional<RunOptions> options{};
 };
 
-/// What a hook gets: the results of its own fetches, in their order, valid during `after_run`; options and metadata of
-/// the merged run, empty if no one asked for any.
+/// The results of a hook's own fetches, in their order. Refers to them and does not own them.
+class RunResults {
+ public:
+  constexpr RunResults() noexcept = default;
+  constexpr RunResults(std::span<const Tensor> results) noexcept : results_(results) {}
+
+  /// @throws InvalidArgumentError if the hook has not asked for so many.
+  [[nodiscard]] const Tensor& operator[](std::size_t i) const {
+    if (i < results_.size()) return results_[i];
+    throw InvalidArgumentError(
+        "a hook reads result {} of a run for which it has asked for {}: return what it wants from before_run", i,
+        results_.size());
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return results_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return results_.empty(); }
+  [[nodiscard]] auto begin() const noexcept { return results_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return results_.end(); }
+
+ private:
+  std::span<const Tensor> results_{};
+};
+
+/// What a hook gets: the results of its own fetches, valid during `after_run`; options and metadata of the merged run,
+/// empty if no one asked for any.
 struct SessionRunValues {
-  std::span<const Tensor> results{};
+  RunResults results{};
   const RunOptions* options = nullptr;
   const RunMetadata* run_metadata = nullptr;
 };
