@@ -182,6 +182,7 @@
 #include <trainhook/hooks/impl/second_or_step_timer.ipp>
 #include <trainhook/hooks/impl/signal_hook.ipp>
 #include <trainhook/hooks/impl/step_counter_hook.ipp>
+#include <trainhook/hooks/impl/stop_after_n_evals_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/summary_saver_hook.ipp>
 #include <trainhook/hooks/impl/tensor_text.ipp>
@@ -190,6 +191,7 @@
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
+#include <trainhook/monitored/impl/evaluate_once.ipp>
 #include <trainhook/monitored/impl/hook_names.ipp>
 #include <trainhook/monitored/impl/hook_states.ipp>
 #include <trainhook/monitored/impl/hooked_session.ipp>
