@@ -52,6 +52,7 @@
 #include <trainhook/events/impl/histogram.ipp>
 #include <trainhook/events/impl/histogram_buckets.ipp>
 #include <trainhook/events/impl/histogram_source.ipp>
+#include <trainhook/events/impl/read_eval_metrics.ipp>
 #include <trainhook/events/impl/summary.ipp>
 #include <trainhook/events/impl/summary_message.ipp>
 #include <trainhook/events/impl/summary_reader.ipp>
@@ -205,6 +206,11 @@
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
 #include <trainhook/monitored/impl/thrown_error.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
+
+#include <trainhook/estimator/impl/built_model.ipp>
+#include <trainhook/estimator/impl/estimator.ipp>
+#include <trainhook/estimator/impl/evaluation_graph.ipp>
+#include <trainhook/estimator/impl/model_fn.ipp>
 
 #include <trainhook/testing/impl/faulty_file_system.ipp>
 #include <trainhook/testing/impl/log_lines.ipp>
