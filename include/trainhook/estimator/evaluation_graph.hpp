@@ -20,6 +20,8 @@
 
 namespace trainhook {
 
+class FileWriter;
+
 /// The value of each metric by its name, of `loss` (float32), and of `global_step` (int64).
 using EvalMetrics = std::map<std::string, Tensor, std::less<>>;
 
@@ -47,10 +49,9 @@ class EvaluationGraph {
   FetchRefs final_ops_;
 };
 
-/// Logs the metrics and writes them as scalars into `directory`, with the step that they have. What is no number is
-/// left out, with a line in the log.
-TRAINHOOK_DECL void write_metrics(const ModelSource& source, const std::string& directory, const EvalMetrics& metrics,
-                                  const std::string& checkpoint_path);
+/// Logs the metrics and writes them as scalars of the step that they have. What is no number is left out, with a line
+/// in the log. @param checkpoint_path is written as a text; empty: none
+TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path);
 
 /// Where the events of evaluations of that name are.
 [[nodiscard]] TRAINHOOK_DECL std::string eval_dir_of(const RunConfig& config, std::string_view name);

@@ -184,7 +184,9 @@
 #include <trainhook/hooks/impl/signal_hook.ipp>
 #include <trainhook/hooks/impl/step_counter_hook.ipp>
 #include <trainhook/hooks/impl/stop_after_n_evals_hook.ipp>
+#include <trainhook/hooks/impl/stop_at_checkpoint_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
+#include <trainhook/hooks/impl/stop_on_predicate_hook.ipp>
 #include <trainhook/hooks/impl/summary_saver_hook.ipp>
 #include <trainhook/hooks/impl/tensor_text.ipp>
 #include <trainhook/hooks/impl/timeline.ipp>
@@ -208,9 +210,12 @@
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
 
 #include <trainhook/estimator/impl/built_model.ipp>
+#include <trainhook/estimator/impl/early_stopping.ipp>
 #include <trainhook/estimator/impl/estimator.ipp>
 #include <trainhook/estimator/impl/evaluation_graph.ipp>
+#include <trainhook/estimator/impl/in_memory_evaluator_hook.ipp>
 #include <trainhook/estimator/impl/model_fn.ipp>
+#include <trainhook/estimator/impl/train_and_evaluate.ipp>
 
 #include <trainhook/testing/impl/faulty_file_system.ipp>
 #include <trainhook/testing/impl/log_lines.ipp>

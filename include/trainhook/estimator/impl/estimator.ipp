@@ -17,6 +17,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/dataset_iterator.hpp>
+#include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/summary.hpp>
@@ -228,7 +229,9 @@ TRAINHOOK_DECL EvalMetrics Estimator::evaluate(const InputFn& input_fn, const Ev
   const std::string checkpoint = source_.checkpoint_for(options.checkpoint_path, "evaluate");
   detail::EvaluationGraph evaluation(source_, input_fn, options.steps, options.hooks);
   EvalMetrics metrics = evaluation.run(checkpoint);
-  detail::write_metrics(source_, eval_dir(options.name), metrics, checkpoint);
+  FileWriter writer(eval_dir(options.name), {.file_system = source_.config.file_system, .clock = source_.config.clock});
+  detail::write_metrics(writer, metrics, checkpoint);
+  writer.close();
   return metrics;
 }
 

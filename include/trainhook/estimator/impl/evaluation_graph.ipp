@@ -59,14 +59,12 @@ TRAINHOOK_DECL EvalMetrics EvaluationGraph::run(const std::string& checkpoint_pa
   return metrics;
 }
 
-TRAINHOOK_DECL void write_metrics(const ModelSource& source, const std::string& directory, const EvalMetrics& metrics,
-                                  const std::string& checkpoint_path) {
+TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path) {
   const auto step = metrics.at("global_step").scalar<std::int64_t>();
   std::string line;
   for (const auto& [name, value] : metrics)
     line += fmt::format("{}{} = {}", line.empty() ? "" : ", ", name, tensor_text(value));
   log_info("Saving dict for global step {}: {}", step, line);
-  FileWriter writer(directory, {.file_system = source.config.file_system, .clock = source.config.clock});
   for (const auto& [name, value] : metrics) {
     if (name == "global_step") continue;
     if (const std::optional<double> number = tensor_number(value))
@@ -75,7 +73,6 @@ TRAINHOOK_DECL void write_metrics(const ModelSource& source, const std::string& 
       log_info("Skipping summary for {}: it is {} {}, not a number.", name, value.dtype(), value.shape());
   }
   if (!checkpoint_path.empty()) writer.add_text("checkpoint_path", checkpoint_path, step);
-  writer.close();
 }
 
 TRAINHOOK_DECL std::string eval_dir_of(const RunConfig& config, std::string_view name) {
