@@ -26,6 +26,7 @@
 #include <trainhook/session/session_run_hook.hpp>
 
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>

@@ -160,6 +160,8 @@
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>
 
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
+#include <trainhook/hooks/impl/best_checkpoint_hook.ipp>
+#include <trainhook/hooks/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
