@@ -147,8 +147,8 @@ TEST(HookStates, WhatWasPublishedComesBackWhenTheSessionIsThere) {
   services.of_session.publish("eval/loss", {.step = 4, .value = 0.25});
   services.of_session.publish("accuracy", {.step = 3, .value = 0.5});
   const StateValues values = HookStates(hooks, services.of_session).save();
-  EXPECT_EQ(names_of(values), (std::vector<std::string>{"_metrics/step/accuracy", "_metrics/value/accuracy",
-                                                        "_metrics/step/eval/loss", "_metrics/value/eval/loss"}));
+  EXPECT_EQ(names_of(values), (std::vector<std::string>{"_metrics/step/eval/loss", "_metrics/value/eval/loss",
+                                                        "_metrics/step/accuracy", "_metrics/value/accuracy"}));
   Services second;
   HookStates restored(hooks, second.of_session);
   restored.load(values);
