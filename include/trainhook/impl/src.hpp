@@ -162,6 +162,8 @@
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>
 
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
+#include <trainhook/hooks/impl/best_checkpoint_hook.ipp>
+#include <trainhook/hooks/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
@@ -173,6 +175,7 @@
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/graph_export.ipp>
+#include <trainhook/hooks/impl/lambda_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
 #include <trainhook/hooks/impl/process_signals.ipp>
