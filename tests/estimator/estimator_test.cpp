@@ -87,6 +87,7 @@ TEST_F(EstimatorTest, ListenersHearOfItsSaves) {
 TEST_F(EstimatorTest, EvaluatesItsNewestCheckpoint) {
   Estimator estimator = make(line_model);
   estimator.train(line().repeat(), {.steps = 6});
+  const testing::LogLines log;
   const EvalMetrics metrics = estimator.evaluate(line());
   EXPECT_EQ(metrics.at("global_step").scalar<std::int64_t>(), 6);
   EXPECT_EQ(metrics.at("mean x").scalar<float>(), 3.5F);
@@ -95,6 +96,7 @@ TEST_F(EstimatorTest, EvaluatesItsNewestCheckpoint) {
   EXPECT_EQ(written.at({6, "mean x"}), 3.5F);
   EXPECT_EQ(written.at({6, "loss"}), metrics.at("loss").scalar<float>());
   EXPECT_EQ(written.size(), 2U);
+  EXPECT_EQ(log.count("W "), 0U) << "it does not miss the hooks of training";
 }
 
 TEST_F(EstimatorTest, EvaluatesSomeBatchesUnderAName) {
