@@ -18,8 +18,11 @@
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
+#include <trainhook/hooks/exponential_moving_average_hook.hpp>
 #include <trainhook/hooks/json_lines_hook.hpp>
+#include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
@@ -137,6 +140,30 @@ TEST(MetricHooks, ARunThatIsEndedByAnErrorLogsEachRowOnce) {  // a row that coul
   const testing::LogLines quiet;
   const auto audit = testing::audit_resume(log_rows, {.interruptions = {Interruption::Error}});
   EXPECT_GT(audit.interruptions, 200U);
+}
+
+/// The rate is halved twice, after steps 6 and 8; the average is that of the weight.
+void adapt(FileSystem& disk) {
+  Trainer trainer;
+  const auto average = make_hook<ExponentialMovingAverageHook>({.decay = 0.5, .variables = {"weight"}});
+  trainer.train(disk, {trainer.evaluation(), average,
+                       ReduceLearningRateOnPlateauHook({.learning_rate = "rate", .factor = 0.5, .patience = 1}),
+                       EarlyStoppingHook({.patience = 9}),
+                       EvaluationHook(
+                           [&] {
+                             const auto swapped = average->use_averages();
+                             return Metrics{{"average", trainer.weight}};
+                           },
+                           {.every_n_steps = 3, .name = "swapped"})});
+  EXPECT_EQ(trainer.rate, 0.25);
+}
+
+TEST(MetricHooks, ARunThatIsKilledAnywhereHasTheSameRatesAndAverages) {
+  const testing::LogLines quiet;
+  const auto audit =
+      testing::audit_resume(adapt, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 2});
+  EXPECT_THAT(audit.differences, IsEmpty());
+  EXPECT_GT(audit.interruptions, 300U);
 }
 
 }  // namespace

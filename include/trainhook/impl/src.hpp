@@ -169,6 +169,7 @@
 #include <trainhook/hooks/impl/csv_logger_hook.ipp>
 #include <trainhook/hooks/impl/early_stopping_hook.ipp>
 #include <trainhook/hooks/impl/evaluation_hook.ipp>
+#include <trainhook/hooks/impl/exponential_moving_average_hook.ipp>
 #include <trainhook/hooks/impl/feed_fn_hook.ipp>
 #include <trainhook/hooks/impl/fetch_refs.ipp>
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
@@ -182,6 +183,7 @@
 #include <trainhook/hooks/impl/profiler_hook.ipp>
 #include <trainhook/hooks/impl/progress_hook.ipp>
 #include <trainhook/hooks/impl/progress_line.ipp>
+#include <trainhook/hooks/impl/reduce_learning_rate_on_plateau_hook.ipp>
 #include <trainhook/hooks/impl/row_file.ipp>
 #include <trainhook/hooks/impl/row_logger_hook.ipp>
 #include <trainhook/hooks/impl/scaffold.ipp>
