@@ -3,6 +3,7 @@
 /// Tensors as text for log lines: short, and in digits that read back the same; and text as JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ namespace trainhook::detail {
 
 /// Text as a string of JSON, with its quotes. Bytes that are not UTF-8 stay as they are.
 [[nodiscard]] TRAINHOOK_DECL std::string json_string(std::string_view text);
+
+/// The value of a float, double, int32 or int64 tensor with one element; nothing for any other.
+[[nodiscard]] TRAINHOOK_DECL std::optional<double> tensor_number(const Tensor& tensor);
 
 }  // namespace trainhook::detail
 
