@@ -177,6 +177,7 @@
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/graph_export.ipp>
+#include <trainhook/hooks/impl/hparams_hook.ipp>
 #include <trainhook/hooks/impl/json_lines_hook.ipp>
 #include <trainhook/hooks/impl/lambda_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
