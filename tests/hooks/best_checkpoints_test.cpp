@@ -13,6 +13,7 @@
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 
 #include "training_double.hpp"

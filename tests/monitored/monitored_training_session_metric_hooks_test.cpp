@@ -17,8 +17,14 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
+#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
+#include <trainhook/hooks/exponential_moving_average_hook.hpp>
+#include <trainhook/hooks/json_lines_hook.hpp>
+#include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -107,6 +113,57 @@ TEST(MetricHooks, ARunThatIsKilledAnywhereKeepsTheSameBestCheckpoints) {
        .power_losses = 1});
   EXPECT_THAT(audit.differences, IsEmpty());
   EXPECT_GT(audit.interruptions, 500U);
+}
+
+/// Its log is what it should be whenever the run comes through.
+void log_rows(FileSystem& disk) {
+  Trainer trainer;
+  trainer.loop.value("weight_now", [&] { return trainer.weight; });
+  trainer.train(disk,
+                {trainer.evaluation(),
+                 CsvLoggerHook({"weight_now"}, {.path = "run/log.csv", .every_n_steps = 3, .metrics = {"eval/loss"}}),
+                 JsonLinesHook({"weight_now"}, {.path = "logs/log.jsonl", .every_n_steps = 4})});
+  EXPECT_EQ(read_file(disk, "run/log.csv"), "step,weight_now,eval/loss\n2,,8\n3,3,\n4,,3\n6,15,6\n8,,12\n9,22,13\n");
+  EXPECT_EQ(read_file(disk, "logs/log.jsonl"), "{\"step\":4,\"weight_now\":6}\n{\"step\":8,\"weight_now\":21}\n");
+  EXPECT_EQ(disk.list_directory("logs"), std::vector<std::string>{"log.jsonl"});
+}
+
+TEST(MetricHooks, ARunThatIsKilledAnywhereLogsEachRowOnce) {
+  const testing::LogLines quiet;
+  const auto audit = testing::audit_resume(
+      log_rows, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 2, .power_losses = 2});
+  EXPECT_THAT(audit.differences, IsEmpty());
+  EXPECT_GT(audit.interruptions, 300U);
+}
+
+TEST(MetricHooks, ARunThatIsEndedByAnErrorLogsEachRowOnce) {  // a row that could not be written may be in the state
+  const testing::LogLines quiet;
+  const auto audit = testing::audit_resume(log_rows, {.interruptions = {Interruption::Error}});
+  EXPECT_GT(audit.interruptions, 200U);
+}
+
+/// The rate is halved twice, after steps 6 and 8; the average is that of the weight.
+void adapt(FileSystem& disk) {
+  Trainer trainer;
+  const auto average = make_hook<ExponentialMovingAverageHook>({.decay = 0.5, .variables = {"weight"}});
+  trainer.train(disk, {trainer.evaluation(), average,
+                       ReduceLearningRateOnPlateauHook({.learning_rate = "rate", .factor = 0.5, .patience = 1}),
+                       EarlyStoppingHook({.patience = 9}),
+                       EvaluationHook(
+                           [&] {
+                             const auto swapped = average->use_averages();
+                             return Metrics{{"average", trainer.weight}};
+                           },
+                           {.every_n_steps = 3, .name = "swapped"})});
+  EXPECT_EQ(trainer.rate, 0.25);
+}
+
+TEST(MetricHooks, ARunThatIsKilledAnywhereHasTheSameRatesAndAverages) {
+  const testing::LogLines quiet;
+  const auto audit =
+      testing::audit_resume(adapt, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 2});
+  EXPECT_THAT(audit.differences, IsEmpty());
+  EXPECT_GT(audit.interruptions, 300U);
 }
 
 }  // namespace

@@ -73,6 +73,22 @@ TEST(MemoryFileSystem, ACrashLeavesUnsyncedBytesOldNewZeroOrHalf) {
   }
 }
 
+TEST(MemoryFileSystem, ACrashLeavesWhatWasSyncedBeforeMoreWasAppended) {
+  for (const auto& [choice, left] : {std::pair<std::size_t, std::string>{0, "safe"},
+                                     {1, "safenew!"},
+                                     {2, std::string("safe") + std::string(4, '\0')},
+                                     {3, "safene"}}) {
+    MemoryFileSystem disk;
+    disk.write_file("log", "");
+    const auto file = disk.create_writable("log", WriteMode::Truncate);
+    file->append("safe");
+    file->sync();
+    file->append("new!");
+    disk.crash([&, pick = choice](std::size_t count) { return count == 4 ? pick : 0; });
+    EXPECT_EQ(disk.contents("log"), left);
+  }
+}
+
 TEST(MemoryFileSystem, ACrashUndoesNothingThatWasSynced) {
   MemoryFileSystem disk;
   const auto file = disk.create_writable("f", WriteMode::Exclusive);

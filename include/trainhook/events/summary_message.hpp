@@ -54,9 +54,11 @@ inline constexpr auto kFields<SummaryTensorMessage> = std::tuple(
 
 struct PluginDataMessage {
   std::string_view plugin_name{};
+  std::string_view content{};  // of the dashboard's own format
 };
 template <>
-inline constexpr auto kFields<PluginDataMessage> = std::tuple(field(1, "plugin_name", &PluginDataMessage::plugin_name));
+inline constexpr auto kFields<PluginDataMessage> = std::tuple(field(1, "plugin_name", &PluginDataMessage::plugin_name),
+                                                              field(2, "content", &PluginDataMessage::content));
 
 /// Names the dashboard that shows a tensor. If the first value of a tag lacks it, TensorBoard never shows the tag.
 struct SummaryMetadataMessage {

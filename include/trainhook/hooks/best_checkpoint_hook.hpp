@@ -12,7 +12,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/better.hpp>
+#include <trainhook/hooks/best_checkpoint_options.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
@@ -21,13 +21,6 @@ namespace trainhook {
 namespace detail {
 class BestCheckpoints;
 }
-
-/// A checkpoint that is kept because of its metric.
-struct BestCheckpoint {
-  std::int64_t step = 0;
-  double value = 0;
-  std::string prefix{};
-};
 
 /// Saves the model when a published metric, such as an EvaluationHook's `eval/loss`, is among the best `keep` values,
 /// and removes the checkpoint whose value is no longer one of them. They are whole checkpoints, with hook state and,
@@ -43,12 +36,7 @@ struct BestCheckpoint {
 /// the next run, or at the end by a hook of an earlier phase.
 class BestCheckpointHook final : public SessionRunHook {
  public:
-  struct Options {
-    std::string metric = "eval/loss";
-    Better better = Better::Lower;
-    int keep = 1;             ///< how many checkpoints; at least 1
-    std::string directory{};  ///< empty: `best` in the directory of the only hook that saves the model
-  };
+  using Options = BestCheckpointOptions;
 
   BestCheckpointHook() : BestCheckpointHook(Options{}) {}
   /// @throws InvalidArgumentError if `keep` is below 1 or `metric` is empty.

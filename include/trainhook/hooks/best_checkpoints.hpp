@@ -13,7 +13,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/best_checkpoint_hook.hpp>
+#include <trainhook/hooks/best_checkpoint_options.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 
@@ -27,7 +27,7 @@ class BestCheckpoints {
   /// Locks the directory, finishes what a process that was killed had begun, and reads what is there.
   /// @param model the hook that saves the model, whose companions save here, too; null: there is none
   /// @throws InvalidArgumentError if that hook saves into the same directory.
-  TRAINHOOK_DECL BestCheckpoints(BestCheckpointHook::Options options, HookServices& services, const Graph& graph,
+  TRAINHOOK_DECL BestCheckpoints(BestCheckpointOptions options, HookServices& services, const Graph& graph,
                                  std::shared_ptr<CheckpointClaim> model);
 
   /// Best first.
@@ -55,7 +55,7 @@ class BestCheckpoints {
   [[nodiscard]] TRAINHOOK_DECL bool is_listed(const std::vector<std::string>& prefixes) const;
   TRAINHOOK_DECL void refresh_lease(SessionRunContext& context);
 
-  BestCheckpointHook::Options options_;
+  BestCheckpointOptions options_;
   HookServices* services_;
   std::shared_ptr<CheckpointClaim> model_;  // held: its companions belong to the input
   std::shared_ptr<CheckpointClaim> claim_;

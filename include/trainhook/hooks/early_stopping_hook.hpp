@@ -48,6 +48,8 @@ class EarlyStoppingHook final : public SessionRunHook {
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
  private:
+  [[nodiscard]] TRAINHOOK_DECL std::string reason() const;
+
   Options options_;
   std::optional<double> best_;
   std::int64_t best_step_ = 0;

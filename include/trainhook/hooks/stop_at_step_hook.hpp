@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -33,6 +34,8 @@ class StopAtStepHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
  private:
+  [[nodiscard]] TRAINHOOK_DECL std::string reason() const;
+
   Options options_;
   Variable global_step_;
   std::optional<std::int64_t> last_step_;

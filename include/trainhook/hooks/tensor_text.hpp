@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tensors as text for log lines: short, and in digits that read back the same.
+/// Tensors as text for log lines: short, and in digits that read back the same; and text as JSON.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -14,6 +15,9 @@ namespace trainhook::detail {
 /// The elements in brackets, `[1.0 2.5]`; of a long tensor the first 32. A scalar is its number alone, a Tensor without
 /// value `none`.
 [[nodiscard]] TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor);
+
+/// Text as a string of JSON, with its quotes. Bytes that are not UTF-8 stay as they are.
+[[nodiscard]] TRAINHOOK_DECL std::string json_string(std::string_view text);
 
 /// The value of a float, double, int32 or int64 tensor with one element; nothing for any other.
 [[nodiscard]] TRAINHOOK_DECL std::optional<double> tensor_number(const Tensor& tensor);

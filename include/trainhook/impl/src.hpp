@@ -169,13 +169,17 @@
 #include <trainhook/hooks/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
+#include <trainhook/hooks/impl/csv_logger_hook.ipp>
 #include <trainhook/hooks/impl/early_stopping_hook.ipp>
 #include <trainhook/hooks/impl/evaluation_hook.ipp>
+#include <trainhook/hooks/impl/exponential_moving_average_hook.ipp>
 #include <trainhook/hooks/impl/feed_fn_hook.ipp>
 #include <trainhook/hooks/impl/fetch_refs.ipp>
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/graph_export.ipp>
+#include <trainhook/hooks/impl/hparams_hook.ipp>
+#include <trainhook/hooks/impl/json_lines_hook.ipp>
 #include <trainhook/hooks/impl/lambda_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
@@ -183,6 +187,9 @@
 #include <trainhook/hooks/impl/profiler_hook.ipp>
 #include <trainhook/hooks/impl/progress_hook.ipp>
 #include <trainhook/hooks/impl/progress_line.ipp>
+#include <trainhook/hooks/impl/reduce_learning_rate_on_plateau_hook.ipp>
+#include <trainhook/hooks/impl/row_file.ipp>
+#include <trainhook/hooks/impl/row_logger_hook.ipp>
 #include <trainhook/hooks/impl/scaffold.ipp>
 #include <trainhook/hooks/impl/second_or_step_timer.ipp>
 #include <trainhook/hooks/impl/signal_hook.ipp>

@@ -61,12 +61,15 @@ class HookedSession {
   struct Progress {
     std::size_t asked = 0;
     std::size_t told = 0;
-    std::string_view callback{};  // which one is being called; empty: none
+    std::string_view callback{};              // which one is being called; empty: none
+    const SessionRunHook* stopper = nullptr;  // the first hook that requested a stop
   };
 
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged);
   TRAINHOOK_DECL void tell_of_failure(SessionRunContext& context, Progress progress,
                                       const std::exception_ptr& error) noexcept;
+
+  TRAINHOOK_DECL void take_stop(const SessionRunContext& context, const SessionRunHook* stopper);
 
   SessionRef session_;
   const Hooks* hooks_;

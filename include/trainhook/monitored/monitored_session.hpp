@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -138,6 +139,10 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
 
   /// All errors that ended the session; the first is the one that was thrown.
   [[nodiscard]] const std::vector<std::exception_ptr>& errors() const noexcept { return lifecycle_.errors(); }
+
+  /// Why the loop has ended, for people: the reason of the hook that requested the stop, "end of input", the first
+  /// error, or that the program closed the session. Empty while it goes on.
+  [[nodiscard]] std::string why_it_ended() const { return lifecycle_.why_it_ended(); }
 
   /// True if this very exception left `run()`.
   [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept { return lifecycle_.has_thrown(error); }

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <trainhook/core/function_ref.hpp>
@@ -72,6 +73,9 @@ class SessionLifecycle {
 
   /// All errors that ended the session; the first is the one that was thrown.
   [[nodiscard]] TRAINHOOK_DECL const std::vector<std::exception_ptr>& errors() const noexcept;
+
+  /// Why the loop ended; empty if it has not.
+  [[nodiscard]] TRAINHOOK_DECL std::string why_it_ended() const;
 
   /// True if this very exception left `run`.
   [[nodiscard]] TRAINHOOK_DECL bool has_thrown(const std::exception_ptr& error) const noexcept;

@@ -60,6 +60,13 @@ class HookServices {
     restored_from_ = std::move(restored_from);
   }
 
+  /// Why the loop ends, for `why_it_ended()` of the session; the first reason counts. For a hook that requests a stop
+  /// from the coordinator; in a run, give the reason to `SessionRunContext::request_stop`.
+  void set_stop_reason(std::string reason) {
+    if (stop_reason_.empty()) stop_reason_ = std::move(reason);
+  }
+  [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
+
   /// The checkpoint that the session was restored from or has saved last; empty: none.
   [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
   void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
@@ -93,6 +100,7 @@ class HookServices {
   FileWriterCache* writers_;
   std::string restored_from_;
   std::string newest_checkpoint_;
+  std::string stop_reason_;
   std::uint64_t num_save_requests_ = 0;
   PublishedMetrics metrics_;
   PublishedMetrics restored_metrics_;

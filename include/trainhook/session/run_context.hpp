@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -28,6 +30,13 @@ class SessionRunContext {
   /// Ends the loop after this run: `should_stop()` will be true, even if something later in the run throws. Cannot be
   /// undone.
   void request_stop() noexcept { stop_requested_ = true; }
+
+  /// The same, with the reason that the session's `why_it_ended()` returns; that of the first request counts.
+  void request_stop(std::string reason) {
+    if (!stop_requested_) stop_reason_ = std::move(reason);
+    stop_requested_ = true;
+  }
+  [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
   /// The global step: in `before_run` its value before the run, in `after_run` the value after it.
@@ -56,6 +65,7 @@ class SessionRunContext {
   const Variable* global_step_variable_;
   std::optional<std::int64_t> global_step_;
   std::optional<Duration> now_;
+  std::string stop_reason_;
   bool stop_requested_ = false;
 };
 

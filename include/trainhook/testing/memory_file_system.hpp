@@ -33,7 +33,7 @@ class MemoryFileSystem final : public FileSystem {
 
   /// The same on a disk that writes in an order of its own: `choose` decides for each change of a directory that was
   /// not synced whether it is there (renames are atomic), and for each file with bytes that were not synced whether it
-  /// has the old ones, the new ones, as many zeros, or half of the new ones.
+  /// has the old ones, the new ones, as many zeros, or half of the new ones; bytes before them that were synced stay.
   TRAINHOOK_DECL void crash(const Choose& choose);
 
   /// From now on the disk holds `bytes` in all: an append beyond that is a ResourceExhaustedError that writes nothing.

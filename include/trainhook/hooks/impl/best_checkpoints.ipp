@@ -33,7 +33,7 @@ TRAINHOOK_DECL SaverOptions saver_options_of(const Graph& graph) {
   return savers.size() == 1 && savers.front() != nullptr ? savers.front()->options() : SaverOptions{};
 }
 
-TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointHook::Options options, HookServices& services,
+TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, HookServices& services,
                                                 const Graph& graph, std::shared_ptr<CheckpointClaim> model)
     : options_(std::move(options)),
       services_(&services),

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -40,6 +42,7 @@ TRAINHOOK_DECL void EarlyStoppingHook::after_create_session(SessionRef /*session
       "EarlyStoppingHook: this run was stopped because {} did not become better than {:.6g}, of step {}; raise "
       "patience to go on",
       options_.metric, best_.value_or(std::nan("")), best_step_);
+  services().set_stop_reason(reason());
   coordinator.request_stop();
 }
 
@@ -59,7 +62,12 @@ TRAINHOOK_DECL void EarlyStoppingHook::after_run(SessionRunContext& context, con
       "EarlyStoppingHook: {} has not become better than {:.6g}, of step {}, for {} times; training stops after "
       "step {}",
       options_.metric, best_.value_or(std::nan("")), best_step_, worse_, context.global_step());
-  context.request_stop();
+  context.request_stop(reason());
+}
+
+TRAINHOOK_DECL std::string EarlyStoppingHook::reason() const {
+  return fmt::format("early stopping: {} has not become better for {} evaluations; best {:.6g} at step {}",
+                     options_.metric, worse_, best_.value_or(std::nan("")), best_step_);
 }
 
 TRAINHOOK_DECL void EarlyStoppingHook::end(SessionRef /*session*/) {

@@ -99,7 +99,7 @@ TRAINHOOK_DECL void NanTensorHook::report(SessionRunContext& context, std::size_
         "NaN loss during training: {}; lower the learning rate, or go on from an earlier checkpoint", *problem_);
   }
   log_warning("Model diverged with loss = NaN: {}; training stops", *problem_);
-  context.request_stop();
+  context.request_stop(*problem_);
 }
 
 }  // namespace trainhook

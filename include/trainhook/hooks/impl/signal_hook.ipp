@@ -41,6 +41,7 @@ TRAINHOOK_DECL void SignalHook::after_create_session(SessionRef /*session*/, Coo
   const auto reason = reason_to_stop(services().clock().monotonic_now());
   if (!reason) return;
   reason_ = *reason;
+  services().set_stop_reason(reason_);
   coordinator.request_stop();
 }
 
@@ -52,7 +53,7 @@ TRAINHOOK_DECL void SignalHook::after_run(SessionRunContext& context, const Sess
   if (!reason) return;
   if (reason_.empty()) log_info("{}: training stops after step {}.", *reason, context.global_step());
   reason_ = *reason;
-  context.request_stop();
+  context.request_stop(reason_);
 }
 
 TRAINHOOK_DECL void SignalHook::end(SessionRef /*session*/) {

@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -44,7 +46,7 @@ TRAINHOOK_DECL void StopAfterNEvalsHook::after_run(SessionRunContext& context, c
     else
       log_info("Evaluation [{}]", completed);
   }
-  if (is_last) context.request_stop();
+  if (is_last) context.request_stop(fmt::format("{} evaluations are done", completed));
 }
 
 }  // namespace trainhook

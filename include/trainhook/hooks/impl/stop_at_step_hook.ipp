@@ -7,9 +7,12 @@
 
 #include <limits>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -37,11 +40,15 @@ TRAINHOOK_DECL void StopAtStepHook::after_create_session(SessionRef session, Coo
     constexpr std::int64_t kLargest = (std::numeric_limits<std::int64_t>::max)();
     last_step_ = step > 0 && *options_.num_steps > kLargest - step ? kLargest : step + *options_.num_steps;
   }
-  if (step >= *last_step_) coordinator.request_stop();
+  if (step < *last_step_) return;
+  services().set_stop_reason(reason());
+  coordinator.request_stop();
 }
 
 TRAINHOOK_DECL void StopAtStepHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
-  if (last_step_ && context.global_step() >= *last_step_) context.request_stop();
+  if (last_step_ && context.global_step() >= *last_step_) context.request_stop(reason());
 }
+
+TRAINHOOK_DECL std::string StopAtStepHook::reason() const { return fmt::format("step {} is reached", *last_step_); }
 
 }  // namespace trainhook

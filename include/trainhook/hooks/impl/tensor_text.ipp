@@ -94,6 +94,22 @@ TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor) {
   return "none";
 }
 
+TRAINHOOK_DECL std::string json_string(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string json = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      json.append({'\\', c});
+    } else if (code < 0x20) {
+      json.append("\\u00").append({kHex[code >> 4], kHex[code & 15]});
+    } else {
+      json += c;
+    }
+  }
+  return json += '"';
+}
+
 TRAINHOOK_DECL std::optional<double> tensor_number(const Tensor& tensor) {
   if (tensor.num_elements() != 1) return std::nullopt;
   switch (tensor.dtype()) {

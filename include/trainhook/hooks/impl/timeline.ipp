@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/graph/node.hpp>
+#include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
@@ -79,22 +80,6 @@ TRAINHOOK_DECL std::string timeline_label(const TracedNode& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     label += fmt::format("{}{}", i == 0 ? "" : ", ", input_name(node.inputs[i]));
   return label += ')';
-}
-
-TRAINHOOK_DECL std::string json_string(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string json = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      json.append({'\\', c});
-    } else if (code < 0x20) {
-      json.append("\\u00").append({kHex[code >> 4], kHex[code & 15]});
-    } else {
-      json += c;
-    }
-  }
-  return json += '"';
 }
 
 }  // namespace trainhook::detail

@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/log.hpp>
 #include <trainhook/monitored/chief_status.hpp>
 #include <trainhook/monitored/hook_names.hpp>
@@ -31,6 +33,8 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
     }
     for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
       call_hook(*hook, "after_create_session", [&] { hook->after_create_session(owned_.session, *coordinator_); });
+      if (coordinator_->should_stop() && coordinator_->error() == nullptr)
+        services.set_stop_reason(fmt::format("{} requested a stop", short_type_name(*hook)));
     }
   } catch (...) {
     close_quietly(true);  // it is recreated, or the chief ends by an error

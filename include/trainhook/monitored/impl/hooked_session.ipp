@@ -5,7 +5,10 @@
 
 #include <trainhook/monitored/hooked_session.hpp>
 
+#include <string>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
@@ -53,22 +56,33 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
     for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
       merged.add(hook->before_run(context));
       ++progress.asked;
+      if (context.stop_requested() && progress.stopper == nullptr) progress.stopper = hook.get();
     }
     progress.callback = {};
     merged.execute(session_, request);
     context.mark_run_done();
     progress.callback = "after_run";
-    for (; progress.told < hooks_->size(); ++progress.told)
-      (*hooks_)[progress.told]->after_run(context, merged.values_of(progress.told));
+    for (; progress.told < hooks_->size(); ++progress.told) {
+      SessionRunHook& hook = *(*hooks_)[progress.told];
+      hook.after_run(context, merged.values_of(progress.told));
+      if (context.stop_requested() && progress.stopper == nullptr) progress.stopper = &hook;
+    }
   } catch (...) {
     tell_of_failure(context, progress, std::current_exception());
-    stop_ |= context.stop_requested();
+    if (context.stop_requested()) take_stop(context, progress.stopper);
     merged.release();
     throw;
   }
-  stop_ |= context.stop_requested();
+  if (context.stop_requested()) take_stop(context, progress.stopper);
   merged.give_results(results);
   merged.release();
+}
+
+TRAINHOOK_DECL void HookedSession::take_stop(const SessionRunContext& context, const SessionRunHook* stopper) {
+  stop_ = true;
+  services_->set_stop_reason(!context.stop_reason().empty() ? context.stop_reason()
+                             : stopper != nullptr ? fmt::format("{} requested a stop", short_type_name(*stopper))
+                                                  : std::string("a hook requested a stop"));
 }
 
 TRAINHOOK_DECL void HookedSession::tell_of_failure(SessionRunContext& context, Progress progress,

@@ -159,7 +159,11 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
   closed = true;
   creator->session_failed(error);  // before the session's threads end, which may look like the end of input
-  if (error != nullptr) errors.push_back(error);
+  if (error != nullptr) {
+    errors.push_back(error);
+  } else {
+    services.set_stop_reason("an exception");
+  }
   for (std::size_t i = begun; i > 0; --i) hooks[i - 1]->abort(error);
   const auto attempt = [](const char* what, auto&& action) {
     try {
@@ -211,6 +215,8 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::close() {
     end_by(reported.front());
     std::rethrow_exception(reported.front());
   } else {
+    if (session->session()->coordinator().should_stop())
+      services.set_stop_reason("a background thread requested a stop");
     end_normally();
   }
 }
@@ -340,6 +346,13 @@ TRAINHOOK_DECL std::exception_ptr SessionLifecycle::abort(const std::exception_p
 
 TRAINHOOK_DECL const std::vector<std::exception_ptr>& SessionLifecycle::errors() const noexcept {
   return impl_->errors;
+}
+
+TRAINHOOK_DECL std::string SessionLifecycle::why_it_ended() const {
+  if (!impl_->errors.empty()) return describe(impl_->errors.front());
+  if (!impl_->services.stop_reason().empty()) return impl_->services.stop_reason();
+  if (is_end_of_input(impl_->last_error.get())) return "end of input";
+  return impl_->closed ? "the program closed the session" : "";
 }
 
 TRAINHOOK_DECL bool SessionLifecycle::has_thrown(const std::exception_ptr& error) const noexcept {

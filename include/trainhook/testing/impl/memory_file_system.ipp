@@ -255,11 +255,13 @@ TRAINHOOK_DECL void MemoryFileSystem::change(const std::shared_ptr<Node>& direct
 TRAINHOOK_DECL void MemoryFileSystem::tear(Node& node, const Choose& choose) {
   if (node.contents != node.durable_contents) {
     const std::string written = node.contents;
+    // What was synced before more was appended is safe.
+    const std::size_t safe = written.starts_with(node.durable_contents) ? node.durable_contents.size() : 0;
     switch (choose(4)) {
       case 0: break;
       case 1: node.durable_contents = written; break;
-      case 2: node.durable_contents.assign(written.size(), '\0'); break;
-      default: node.durable_contents = written.substr(0, written.size() / 2);
+      case 2: node.durable_contents = written.substr(0, safe).append(written.size() - safe, '\0'); break;
+      default: node.durable_contents = written.substr(0, safe + (written.size() - safe) / 2);
     }
   }
   for (const auto& [name, child] : node.durable_entries) tear(*child, choose);

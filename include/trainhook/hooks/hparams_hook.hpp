@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// HParamsHook: the hyperparameters of a run for TensorBoard's HPARAMS tab.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+/// A hyperparameter: a number, a truth value or a text.
+struct HParam {
+  template <class T>
+    requires std::is_arithmetic_v<T> && (!std::same_as<T, bool>)
+  HParam(std::string_view key, T number) : name(key), value(static_cast<double>(number)) {}
+  HParam(std::string_view key, bool truth) : name(key), value(truth) {}
+  HParam(std::string_view key, const char* text) : name(key), value(std::string(text)) {}
+  HParam(std::string_view key, std::string_view text) : name(key), value(std::string(text)) {}
+  HParam(std::string_view key, const std::string& text) : name(key), value(text) {}
+
+  std::string name;
+  std::variant<double, bool, std::string> value;
+};
+
+/// Writes the hyperparameters of a run into its event files, when it starts, and that it has succeeded, when it ends
+/// without an error. TensorBoard's HPARAMS tab then shows a row for each run, that is each directory of event files,
+/// with its hyperparameters and the last values of its scalars. Give each run a directory of its own below the one that
+/// TensorBoard is started with. A run that ends by an error has no end in the file, since it can be started again.
+/// Source: `tensorboard.plugins.hparams.api.KerasCallback`.
+///
+///     th::HParamsHook({.hparams = {{"learning_rate", 0.1}, {"optimizer", "adam"}}, .output_dir = "runs/7"})
+class HParamsHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::vector<HParam> hparams{};
+    std::string output_dir{};  ///< the directory of the run's event files
+    std::string group{};       ///< runs of one group, such as repetitions, share a row; empty: each run has its own
+  };
+
+  /// @throws InvalidArgumentError if there is no hyperparameter, one has no name, two have the same, or the directory
+  /// is missing.
+  TRAINHOOK_DECL explicit HParamsHook(Options options);
+  TRAINHOOK_DECL HParamsHook(HParamsHook&& other) noexcept;
+  HParamsHook& operator=(HParamsHook&&) = delete;
+  TRAINHOOK_DECL ~HParamsHook() override;
+
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL void end(SessionRef session) override;
+
+ private:
+  TRAINHOOK_DECL void write(std::string_view tag, std::string_view content, std::int64_t step) const;
+
+  Options options_;
+  Variable global_step_;
+  bool written_ = false;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/hparams_hook.ipp>
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of exponential_moving_average_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/exponential_moving_average_hook.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/run_context.hpp>
+
+namespace trainhook::detail {
+
+template <class T>
+void move_towards(std::span<T> averages, std::span<const T> values, double decay) noexcept {
+  for (std::size_t i = 0; i < averages.size(); ++i)
+    averages[i] -= static_cast<T>(1 - decay) * (averages[i] - values[i]);  // as TensorFlow's assign_sub
+}
+
+TRAINHOOK_DECL std::string average_entry(const std::string& variable) { return fmt::format("average/{}", variable); }
+
+/// The variables to average. @throws InvalidArgumentError for a name of none.
+TRAINHOOK_DECL std::vector<Variable> averaged_variables(const Graph& graph, const std::vector<std::string>& names) {
+  if (names.empty()) {
+    std::vector<Variable> all = trainable_variables(graph);
+    std::erase_if(all, [](const Variable& one) { return one.dtype() != DType::Float && one.dtype() != DType::Double; });
+    if (!all.empty()) return all;
+    throw InvalidArgumentError(
+        "ExponentialMovingAverageHook: there is no trainable float or double variable to average");
+  }
+  std::vector<Variable> chosen;
+  const std::vector<Variable> all = global_variables(graph);
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(all, name, [](const Variable& one) { return one.name(); });
+    if (found == all.end())
+      throw InvalidArgumentError("ExponentialMovingAverageHook: there is no variable '{}' to average", name);
+    if (found->dtype() != DType::Float && found->dtype() != DType::Double) {
+      throw InvalidArgumentError("ExponentialMovingAverageHook: variable '{}' is {}; averages are float or double",
+                                 name, found->dtype());
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped::Swapped(SessionRef session,
+                                                              const std::vector<NamedTensor>& averages)
+    : session_(session) {
+  std::vector<std::string> names;
+  for (const NamedTensor& average : averages) names.push_back(average.name);
+  values_ = session_.snapshot(names);
+  session_.load(averages);
+}
+
+TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped::~Swapped() {
+  try {
+    session_.load(values_);
+  } catch (...) {
+    log_error(
+        "ExponentialMovingAverageHook: the variables still hold their averages, because their values could not be "
+        "put back: {}",
+        describe(std::current_exception()));
+  }
+}
+
+TRAINHOOK_DECL ExponentialMovingAverageHook::ExponentialMovingAverageHook(Options options)
+    : options_(std::move(options)) {
+  if (!(options_.decay >= 0 && options_.decay < 1)) {
+    throw InvalidArgumentError("ExponentialMovingAverageHook: decay is {}; it must be at least 0 and below 1",
+                               options_.decay);
+  }
+}
+
+TRAINHOOK_DECL ExponentialMovingAverageHook::ExponentialMovingAverageHook(
+    ExponentialMovingAverageHook&& other) noexcept = default;
+
+TRAINHOOK_DECL ExponentialMovingAverageHook::~ExponentialMovingAverageHook() = default;
+
+TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped ExponentialMovingAverageHook::use_averages() const {
+  if (!session_.has_value() || averages_.empty()) {
+    throw FailedPreconditionError(
+        "ExponentialMovingAverageHook: there are no averages before the session is created; call use_averages in a "
+        "callback of a hook");
+  }
+  return {session_, averages_};
+}
+
+TRAINHOOK_DECL void ExponentialMovingAverageHook::begin(Graph& graph) {
+  names_.clear();
+  for (const Variable& variable : detail::averaged_variables(graph, options_.variables))
+    names_.push_back(variable.name());
+  averages_.clear();
+  updates_ = 0;
+  restored_ = false;
+}
+
+TRAINHOOK_DECL void ExponentialMovingAverageHook::after_create_session(SessionRef session,
+                                                                       Coordinator& /*coordinator*/) {
+  session_ = session;
+  if (std::exchange(restored_, false)) return;
+  averages_ = session.snapshot(names_);
+  updates_ = 0;
+}
+
+TRAINHOOK_DECL void ExponentialMovingAverageHook::after_run(SessionRunContext& context,
+                                                            const SessionRunValues& /*values*/) {
+  ++updates_;
+  const double n = static_cast<double>(updates_);
+  const double decay = options_.warm_up ? (std::min)(options_.decay, (1 + n) / (10 + n)) : options_.decay;
+  const std::vector<NamedTensor> values = context.session().snapshot(names_);
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    Tensor& average = averages_[i].tensor;
+    const Tensor& value = values[i].tensor;
+    if (average.dtype() == DType::Float) {
+      detail::move_towards(average.mutable_data<float>(), value.data<float>(), decay);
+    } else {
+      detail::move_towards(average.mutable_data<double>(), value.data<double>(), decay);
+    }
+  }
+}
+
+TRAINHOOK_DECL StateValues ExponentialMovingAverageHook::save_state() {
+  StateValues state;
+  if (averages_.empty()) return state;
+  state.set("updates", Tensor(updates_));
+  for (const NamedTensor& average : averages_) state.set(detail::average_entry(average.name), average.tensor);
+  return state;
+}
+
+TRAINHOOK_DECL void ExponentialMovingAverageHook::load_state(const StateValues& state) {
+  std::vector<NamedTensor> loaded;
+  for (const std::string& name : names_) {
+    const Tensor* average = state.find(detail::average_entry(name));
+    if (average == nullptr) {
+      log_warning("ExponentialMovingAverageHook: the checkpoint has no average of '{}'; all start from present values",
+                  name);
+      return;
+    }
+    loaded.push_back({name, *average});
+  }
+  averages_ = std::move(loaded);
+  updates_ = state.at("updates").scalar<std::int64_t>();
+  restored_ = true;
+}
+
+}  // namespace trainhook

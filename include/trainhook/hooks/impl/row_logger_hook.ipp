@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of row_logger_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/row_logger_hook.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/hooks/row_file.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/run_context.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options)
+    : format_(&format), refs_(std::move(values)), options_(std::move(options)) {
+  if (options_.path.empty()) throw InvalidArgumentError("{}: path is empty; give the path of the file", format.hook);
+  for (const FetchRefs::Entry& entry : refs_.entries())
+    columns_.push_back(entry.tag.ends_with(":0") ? entry.tag.substr(0, entry.tag.size() - 2) : entry.tag);
+  columns_.insert(columns_.end(), options_.metrics.begin(), options_.metrics.end());
+  if (columns_.empty()) throw InvalidArgumentError("{}: there is nothing to log; name values or metrics", format.hook);
+  std::vector<std::string> sorted = columns_;
+  sorted.emplace_back("step");
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    throw InvalidArgumentError("{}: two columns are called '{}'; give one another tag", format.hook, *twice);
+  if (refs_.empty() && !options_.every_n_steps && !options_.every_n_secs) return;
+  timer_.emplace(*this,
+                 SecondOrStepTimer::Options{.every_secs = options_.every_n_secs,
+                                            .every_steps = options_.every_n_steps,
+                                            .align = options_.every_n_steps.has_value()},
+                 format.hook, "every_n_secs", "every_n_steps");
+}
+
+TRAINHOOK_DECL RowLoggerHook::RowLoggerHook(RowLoggerHook&& other) noexcept = default;
+
+TRAINHOOK_DECL RowLoggerHook::~RowLoggerHook() = default;
+
+TRAINHOOK_DECL void RowLoggerHook::begin(Graph& graph) {
+  global_step_ = require_global_step(graph, format_->hook);
+  fetches_ = refs_.resolve_outputs(graph, format_->hook);
+  if (timer_) timer_->reset();
+  file_.reset();
+  row_.reset();
+  restored_ = false;
+}
+
+TRAINHOOK_DECL void RowLoggerHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  step_ = read_global_step(session, global_step_);
+  seen_.assign(options_.metrics.size(), std::nullopt);
+  fetched_ = false;
+  if (!std::exchange(restored_, false)) row_.reset();
+  if (timer_) {
+    timer_->reset_unless_restored();
+    if (!timer_->last_triggered_step()) timer_->update_last_triggered_step(step_, services().clock());
+  }
+  file_.reset();
+  file_ = std::make_unique<RowFile>(services().file_system(), options_.path, columns_, *format_,
+                                    row_ ? row_->step - 1 : step_);
+}
+
+TRAINHOOK_DECL SessionRunArgs RowLoggerHook::before_run(SessionRunContext& context) {
+  take_metrics();
+  if (row_ && row_->step <= step_) write_row();
+  fetched_ = timer_ && timer_->should_trigger_for_step(step_ + 1, context);
+  return fetched_ ? SessionRunArgs{.fetches = fetches_} : SessionRunArgs{};
+}
+
+TRAINHOOK_DECL void RowLoggerHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+  step_ = context.global_step();
+  if (fetched_ && timer_->should_trigger_for_step(step_, context)) {
+    timer_->update_last_triggered_step(step_, context);
+    Row& row = row_of(step_);
+    for (std::size_t i = 0; i < values.results.size(); ++i)
+      row.cells[i] = cell_of(values.results[i], columns_[i], *format_);
+  }
+  take_metrics();
+}
+
+TRAINHOOK_DECL void RowLoggerHook::end(SessionRef /*session*/) {
+  take_metrics();
+  if (row_) write_row();
+  const std::unique_ptr<RowFile> last = std::move(file_);
+  last->close();
+}
+
+TRAINHOOK_DECL void RowLoggerHook::abort(const std::exception_ptr& /*error*/) noexcept {
+  try {
+    if (file_ != nullptr && row_) write_row();
+  } catch (...) {
+    log_error("{}: the last row of {} could not be written: {}", format_->hook, options_.path,
+              describe(std::current_exception()));
+  }
+  file_.reset();
+}
+
+TRAINHOOK_DECL StateValues RowLoggerHook::save_state() {
+  StateValues state;
+  if (file_ == nullptr) return state;
+  take_metrics();
+  file_->sync();
+  if (!row_) return state;
+  Tensor cells(DType::String, Shape({static_cast<std::int64_t>(columns_.size())}));
+  std::ranges::copy(row_->cells, cells.mutable_data<std::string>().begin());
+  state.set("step", Tensor(row_->step));
+  state.set("cells", cells);
+  return state;
+}
+
+TRAINHOOK_DECL void RowLoggerHook::load_state(const StateValues& state) {
+  const auto cells = state.at("cells").data<std::string>();
+  if (cells.size() != columns_.size()) return;  // other columns: the file says so
+  row_ = Row{.step = state.at("step").scalar<std::int64_t>(), .cells = {cells.begin(), cells.end()}};
+  restored_ = true;
+}
+
+TRAINHOOK_DECL RowLoggerHook::Row& RowLoggerHook::row_of(std::int64_t step) {
+  if (row_ && row_->step != step) write_row();
+  if (!row_) row_ = Row{.step = step, .cells = std::vector<std::string>(columns_.size())};
+  return *row_;
+}
+
+TRAINHOOK_DECL void RowLoggerHook::take_metrics() {
+  for (std::size_t i = 0; i < options_.metrics.size(); ++i) {
+    const PublishedMetric* metric = services().metric(options_.metrics[i]);
+    if (metric == nullptr || metric->step == seen_[i]) continue;
+    seen_[i] = metric->step;
+    const auto last = row_ ? std::optional(row_->step) : file_->last_step();
+    const bool is_late = last && (row_ ? metric->step < *last : metric->step <= *last);
+    if (is_late) continue;  // its row is written
+    row_of(metric->step).cells[refs_.size() + i] = cell_of(Tensor(metric->value), options_.metrics[i], *format_);
+  }
+}
+
+TRAINHOOK_DECL void RowLoggerHook::write_row() {
+  file_->append(row_->step, format_->line(columns_, row_->step, row_->cells));
+  row_.reset();
+}
+
+}  // namespace trainhook::detail

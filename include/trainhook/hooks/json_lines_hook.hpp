@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// JsonLinesHook: values and metrics as lines of JSON, one for each logged step.
+#pragma once
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
+
+namespace trainhook {
+
+/// Writes values of the run and published metrics to a file, every so many steps or seconds, as one JSON object on a
+/// line: `{"step":100,"loss":0.25,"eval/accuracy":0.9}`. Numbers have the digits that read back the same; NaN and
+/// infinity, which JSON does not have, are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, as in protobuf's JSON;
+/// what has no value at a step is left out. Bytes of a string that are not UTF-8 are written as they are.
+///
+/// A run that is killed and goes on has the same file as one that was not, as with CsvLoggerHook.
+///
+///     th::JsonLinesHook({"loss"}, {.path = "run/log.jsonl", .every_n_steps = 100, .metrics = {"eval/accuracy"}})
+class JsonLinesHook final : public detail::RowLoggerHook {
+ public:
+  using Options = RowLoggerOptions;
+
+  /// @param values one number, truth value or string each, or none
+  /// @throws InvalidArgumentError as CsvLoggerHook.
+  TRAINHOOK_DECL JsonLinesHook(FetchRefs values, Options options);
+  TRAINHOOK_DECL JsonLinesHook(JsonLinesHook&& other) noexcept;
+  JsonLinesHook& operator=(JsonLinesHook&&) = delete;
+  TRAINHOOK_DECL ~JsonLinesHook() override;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/json_lines_hook.ipp>
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// ReduceLearningRateOnPlateauHook: lowers the learning rate when a metric gets no better.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/hooks/better.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+/// Multiplies the learning rate by `factor` when a published metric, such as an EvaluationHook's `eval/loss`, has not
+/// become better `patience` times in a row. The rate is a variable of the session, by name: one of the graph that the
+/// optimizer reads, or memory of yours that is registered with a LoopSession. It is in the checkpoint, as is the state
+/// of this hook, so a run that is killed and goes on has the same rates. NaN is never better. List the hook after the
+/// hook that publishes the metric. For rates that follow from the step alone, warm-up among them, see
+/// graph/learning_rate_schedules.hpp. Source: Keras' `ReduceLROnPlateau`, with its defaults.
+///
+///     loop.variable("learning_rate", rate);
+///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),
+///               th::ReduceLearningRateOnPlateauHook({.metric = "eval/loss", .patience = 3})}
+class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::string metric = "eval/loss";
+    Better better = Better::Lower;
+    std::string learning_rate = "learning_rate";  ///< the name of the variable, one float or double
+    double factor = 0.1;
+    int patience = 10;             ///< how many values in a row may fail to be better; the last of them lowers the rate
+    double min_delta = 1e-4;       ///< a value is better only by more than this
+    int cooldown = 0;              ///< so many values after a reduction do not count as failures
+    double min_learning_rate = 0;  ///< the rate gets no lower than this
+  };
+
+  ReduceLearningRateOnPlateauHook() : ReduceLearningRateOnPlateauHook(Options{}) {}
+  /// @throws InvalidArgumentError unless `factor` is above 0 and below 1, `patience` at least 1, and `min_delta`,
+  /// `cooldown` and `min_learning_rate` at least 0.
+  TRAINHOOK_DECL explicit ReduceLearningRateOnPlateauHook(Options options);
+  TRAINHOOK_DECL ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept;
+  ReduceLearningRateOnPlateauHook& operator=(ReduceLearningRateOnPlateauHook&&) = delete;
+  TRAINHOOK_DECL ~ReduceLearningRateOnPlateauHook() override;
+
+  /// The best value so far; nothing before the first.
+  [[nodiscard]] std::optional<double> best() const noexcept { return best_; }
+
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+
+  /// @throws NotFoundError if the session has no such variable, InvalidArgumentError if it is no float or double.
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+
+  /// Says so if the metric was never published.
+  TRAINHOOK_DECL void end(SessionRef session) override;
+
+  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
+  TRAINHOOK_DECL void load_state(const StateValues& state) override;
+
+ private:
+  TRAINHOOK_DECL void reduce(SessionRef session, std::int64_t step);
+
+  Options options_;
+  std::optional<double> best_;
+  std::optional<std::int64_t> seen_;  // the step of the last value
+  std::int64_t worse_ = 0;            // values in a row that were not better
+  std::int64_t cooldown_ = 0;         // values that do not count yet
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/reduce_learning_rate_on_plateau_hook.ipp>
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RowFile: a text file with one record for each logged step, which a resumed run goes on with.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/io/file_system.hpp>
+
+namespace trainhook::detail {
+
+/// One record of a file.
+struct RowRecord {
+  std::size_t length = 0;              ///< with its line end
+  std::optional<std::int64_t> step{};  ///< nothing: not a row
+};
+
+/// How rows look. A cell is text as it is in the file; an empty one has no value.
+struct RowFormat {
+  std::string_view hook{};                                                   ///< the type of the hook, for messages
+  std::string (*header)(const std::vector<std::string>& columns) = nullptr;  ///< null: none
+  std::string (*line)(const std::vector<std::string>& columns, std::int64_t step,
+                      const std::vector<std::string>& cells) = nullptr;
+  std::string (*text)(std::string_view text) = nullptr;  ///< a string as a cell
+  std::string (*non_finite)(double value) = nullptr;     ///< NaN or infinity as a cell
+  RowRecord (*record)(std::string_view text) = nullptr;  ///< the first one; no length: it is not complete
+};
+
+/// One number, truth value or string as a cell, in digits that read back the same.
+/// @throws InvalidArgumentError, naming `column`, for anything else.
+[[nodiscard]] TRAINHOOK_DECL std::string cell_of(const Tensor& tensor, const std::string& column,
+                                                 const RowFormat& format);
+
+/// Rows are appended at once, and durable after `sync`.
+class RowFile {
+ public:
+  /// Goes on with the file at `path`: the rows of steps up to `last_step` are kept, all others and a torn last line are
+  /// cut off. Replaces the file atomically, through `<path>.tmp`.
+  /// @throws FailedPreconditionError if rows are kept that have other columns.
+  TRAINHOOK_DECL RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
+                         const RowFormat& format, std::int64_t last_step);
+
+  /// The step of the last row; nothing: there is none.
+  [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
+
+  TRAINHOOK_DECL void append(std::int64_t step, const std::string& line);
+  TRAINHOOK_DECL void sync();
+  TRAINHOOK_DECL void close();
+
+ private:
+  TRAINHOOK_DECL std::string kept_part(std::string_view text, const std::string& header, const RowFormat& format,
+                                       std::int64_t last_step);
+
+  std::string path_;
+  std::unique_ptr<WritableFile> file_;
+  std::optional<std::int64_t> last_step_;
+  bool synced_ = true;
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/row_file.ipp>
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RowLoggerHook: what CsvLoggerHook and JsonLinesHook have in common.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+struct RowLoggerOptions {
+  std::string path{};                           ///< of the file; its directory is created
+  std::optional<std::int64_t> every_n_steps{};  ///< at the multiples of this, whatever step the run began at
+  std::optional<Duration> every_n_secs{};
+  std::vector<std::string> metrics{};  ///< published ones, such as `eval/loss`, which have a column each; a step for
+                                       ///< which one is published has a row, whatever the period
+};
+
+namespace detail {
+
+class RowFile;
+struct RowFormat;
+
+/// Writes one row for a step. The newest row stays in memory until the next run begins, or the session ends, because
+/// metrics of its step may be published meanwhile; it is in the hook's state, and rows before it are on the disk
+/// whenever the model is saved.
+class RowLoggerHook : public SessionRunHook {
+ public:
+  TRAINHOOK_DECL ~RowLoggerHook() override;
+
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+  TRAINHOOK_DECL void end(SessionRef session) override;
+  TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
+  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
+  TRAINHOOK_DECL void load_state(const StateValues& state) override;
+
+ protected:
+  TRAINHOOK_DECL RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options);
+  TRAINHOOK_DECL RowLoggerHook(RowLoggerHook&& other) noexcept;
+  RowLoggerHook& operator=(RowLoggerHook&&) = delete;
+
+ private:
+  struct Row {
+    std::int64_t step = 0;
+    std::vector<std::string> cells{};
+  };
+
+  TRAINHOOK_DECL Row& row_of(std::int64_t step);
+  TRAINHOOK_DECL void take_metrics();
+  TRAINHOOK_DECL void write_row();
+
+  const RowFormat* format_;
+  FetchRefs refs_;
+  RowLoggerOptions options_;
+  std::vector<std::string> columns_;        // without the step; values, then metrics
+  std::optional<SecondOrStepTimer> timer_;  // none: metrics only
+  Variable global_step_;
+  FetchList fetches_;
+  std::unique_ptr<RowFile> file_;
+  std::optional<Row> row_;                         // not written yet
+  std::vector<std::optional<std::int64_t>> seen_;  // the step of the last value of each metric
+  std::int64_t step_ = 0;                          // after the last run
+  bool fetched_ = false;
+  bool restored_ = false;
+};
+
+}  // namespace detail
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/row_logger_hook.ipp>
+#endif

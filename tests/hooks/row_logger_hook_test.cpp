@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RowLoggerHook: which steps have a row, and when it is on the disk.
+#include <trainhook/hooks/row_logger_hook.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/csv_logger_hook.hpp>
+
+#include "training_double.hpp"
+
+namespace trainhook {
+namespace {
+
+using support::LogLines;
+using support::Outside;
+using support::TrainingDouble;
+
+/// A process that logs the step before each run, every other step, and a metric.
+struct Training : TrainingDouble {
+  explicit Training(Outside& outside, std::int64_t first_step = 0) : TrainingDouble(outside) {
+    add(CsvLoggerHook({{"now", script.global_step.read}}, {.path = "log", .every_n_steps = 2, .metrics = {"m"}}));
+    set_step(first_step);
+  }
+};
+
+TEST(RowLoggerHook, AStepWithAMetricHasARowToo) {
+  Outside outside;
+  Training training(outside);
+  training.start();
+  training.services.publish("m", {1, 0.5});
+  training.run(3);
+  training.end();
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n1,,0.5\n2,1,\n");
+}
+
+TEST(RowLoggerHook, AMetricJoinsTheRowOfItsStepUntilTheNextRunBegins) {
+  Outside outside;
+  Training training(outside);
+  training.start();
+  training.run(2);
+  training.services.publish("m", {2, 0.5});
+  training.run(2);
+  training.services.publish("m", {4, 0.25});
+  training.end();
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,0.5\n4,3,0.25\n");
+}
+
+TEST(RowLoggerHook, AMetricOfAStepThatIsWrittenIsTooLate) {
+  Outside outside;
+  Training training(outside);
+  training.start();
+  training.run(3);
+  training.services.publish("m", {1, 0.5});
+  training.run();
+  training.services.publish("m", {2, 0.5});
+  training.end();
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n4,3,\n");
+}
+
+TEST(RowLoggerHook, TheNewestRowIsInTheStateAndThoseBeforeAreOnTheDisk) {
+  const LogLines quiet;
+  Outside outside;
+  StateValues state;
+  {
+    Training training(outside);
+    training.start();
+    training.run(4);
+    state = training.hooks()[0]->save_state();
+    training.run(3);
+  }
+  EXPECT_EQ(state.at("step").scalar<std::int64_t>(), 4);
+  outside.disk.crash();
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n");
+  Training second(outside, 4);
+  second.begin();
+  second.hooks()[0]->load_state(state);
+  second.create();
+  second.services.publish("m", {4, 9});  // at its end, the first process had no time for it
+  second.run(2);
+  second.end();
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n4,3,9\n6,5,\n");
+}
+
+TEST(RowLoggerHook, AnErrorLeavesTheLastRowInTheFile) {
+  Outside outside;
+  Training training(outside);
+  training.start();
+  training.run(2);
+  training.hooks()[0]->abort(nullptr);
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n");
+}
+
+TEST(RowLoggerHook, AValueThatIsNotOneNumberIsAnError) {
+  Outside outside;
+  TrainingDouble training(outside);
+  training.add(CsvLoggerHook({training.script.value("pair", [] { return Tensor(DType::Float, Shape({2})); })},
+                             {.path = "log", .every_n_steps = 1}));
+  training.start();
+  EXPECT_THROW(training.run(), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook
