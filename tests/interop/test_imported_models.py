@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models cross over whole: six of ours run in TensorFlow, seven of TensorFlow's run here, from the same checkpoint to the same outputs, and
+"""Models cross over whole: six of ours run in TensorFlow, eight of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
 
 import numpy as np
@@ -138,6 +138,15 @@ def convolution(feed):
     return [pooled, logits, loss], tf1.train.MomentumOptimizer(0.05, 0.9, use_nesterov=True), loss
 
 
+def orthogonal(feed):
+    """Its initial values come from an op that is not known here, Qr; the checkpoint has the values."""
+    x = feed("x", [None, 5])
+    kernel = tf1.get_variable("kernel", [5, 5], initializer=tf1.orthogonal_initializer())
+    y = tf.matmul(x, kernel)
+    loss = tf.reduce_mean(tf.square(y - x))
+    return [y, loss], tf1.train.GradientDescentOptimizer(0.1), loss
+
+
 def normalized(feed):
     x = feed("x", [None, 6], tf.float64)
     mean = tf.reduce_mean(x, axis=0, keepdims=True)
@@ -159,7 +168,7 @@ def stacked(feed):
     return [turned, part, loss], tf1.train.AdagradOptimizer(0.01), loss
 
 
-THEIRS = [linear, layers, embedding, words, convolution, normalized, stacked]
+THEIRS = [linear, layers, embedding, words, convolution, orthogonal, normalized, stacked]
 
 
 @pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])

@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
@@ -63,7 +65,12 @@ TRAINHOOK_DECL void GraphDefReader::read_attr(WireReader entry, NodeDef& node) {
       entry.skip();
     }
   }
-  node.attrs.insert_or_assign(key, read_value(WireReader(value, what_), node, key));
+  try {
+    node.attrs.insert_or_assign(key, read_value(WireReader(value, what_), node, key));
+  } catch (const UnimplementedError& error) {
+    node.unheld_attrs.push_back(
+        fmt::format("{} (attribute {} of node '{}', a {})", error.what(), key, node.name, node.op));
+  }
 }
 
 TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const NodeDef& node, const std::string& key) {
@@ -79,16 +86,15 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const Nod
       case 6: value = read_dtype(reader.get_uint64(), what_); break;
       case 7: value = read_shape(reader.get_message(), what_); break;
       case 8: value = TensorProtoReader(what_, budget_).read(reader.get_message()); break;
-      default: refuse(node, key);
+      default: refuse();
     }
   }
-  if (!is_given) refuse(node, key);
+  if (!is_given) refuse();
   return value;
 }
 
-TRAINHOOK_DECL void GraphDefReader::refuse(const NodeDef& node, const std::string& key) const {
-  throw UnimplementedError("{}: attribute {} of node '{}' ({}) is of a kind that this library does not hold", what_,
-                           key, node.name, node.op);
+TRAINHOOK_DECL void GraphDefReader::refuse() const {
+  throw UnimplementedError("{}: this library holds no functions, and no lists of tensors or of booleans", what_);
 }
 
 TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const NodeDef& node, const std::string& key) {
@@ -112,7 +118,7 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const Node
       case 4: reader.for_each<float>(append); break;
       case 6: reader.for_each<std::uint64_t>([&](std::uint64_t number) { append(read_dtype(number, what_)); }); break;
       case 7: append(read_shape(reader.get_message(), what_)); break;
-      default: refuse(node, key);
+      default: refuse();
     }
   }
   return list;
