@@ -478,6 +478,7 @@ std::vector<CaseDef> all_cases() {
   add_reductions(cases);
   add_array(cases);
   add_network(cases);
+  add_model_ops(cases);
   add_extremes(cases);
   add_state(cases);
   add_random(cases);

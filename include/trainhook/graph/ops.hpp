@@ -15,6 +15,8 @@
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/ops/slice.hpp>
+#include <trainhook/graph/ops/special.hpp>
+#include <trainhook/graph/ops/split.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/strided_slice.hpp>
 #include <trainhook/graph/ops/summary.hpp>

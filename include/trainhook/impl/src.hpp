@@ -73,6 +73,7 @@
 #include <trainhook/graph/impl/variable.ipp>
 
 #include <trainhook/graph/ops/impl/array.ipp>
+#include <trainhook/graph/ops/impl/batch_matmul.ipp>
 #include <trainhook/graph/ops/impl/clip.ipp>
 #include <trainhook/graph/ops/impl/constant.ipp>
 #include <trainhook/graph/ops/impl/control_flow.ipp>
@@ -86,6 +87,8 @@
 #include <trainhook/graph/ops/impl/registry.ipp>
 #include <trainhook/graph/ops/impl/shape_rules.ipp>
 #include <trainhook/graph/ops/impl/slice.ipp>
+#include <trainhook/graph/ops/impl/special.ipp>
+#include <trainhook/graph/ops/impl/split.ipp>
 #include <trainhook/graph/ops/impl/state.ipp>
 #include <trainhook/graph/ops/impl/strided_slice.ipp>
 #include <trainhook/graph/ops/impl/summary.ipp>
