@@ -60,12 +60,70 @@ void add_products(Cases& cases) {
   }
 }
 
+void add_convolutions(Cases& cases) {
+  const Dims one{1, 1, 1, 1};
+  const Dims around{0, 0, 1, 2, 0, 3, 0, 0};
+  struct Row {
+    std::string padding;
+    Dims strides;
+    Dims dilations;
+    Dims paddings;
+  };
+  for (const Row& row : std::initializer_list<Row>{{"SAME", one, {1, 2, 3, 1}, {}},
+                                                   {"VALID", {1, 2, 2, 1}, {1, 2, 1, 1}, {}},
+                                                   {"VALID", one, {1, 9, 9, 1}, {}},
+                                                   {"EXPLICIT", one, one, around},
+                                                   {"EXPLICIT", {1, 2, 1, 1}, {1, 2, 2, 1}, around},
+                                                   {"EXPLICIT", one, one, {}},
+                                                   {"EXPLICIT", one, one, {0, 0, 1, 2, 0, -3, 0, 0}},
+                                                   {"EXPLICIT", one, one, {1, 0, 1, 2, 0, 3, 0, 0}},
+                                                   {"SAME", one, one, around},
+                                                   {"SAME", one, {1, 0, 1, 1}, {}},
+                                                   {"SAME", one, {2, 1}, {}}}) {
+    const th::Attrs attrs{{"strides", row.strides},
+                          {"padding", row.padding},
+                          {"dilations", row.dilations},
+                          {"explicit_paddings", row.paddings}};
+    for (const In& x : {in({2, 7, 8, 3}), in({-1, -1, 8, 3}), any(), in({7, 8, 3})}) {
+      for (const In& filter : {in({3, 2, 3, 4}), in({3, 2, 4, 4}), in({-1, 2, 3, -1}), any()}) {
+        cases.push_back({"Conv2D", {x, filter}, attrs});
+        cases.push_back({"DepthwiseConv2dNative", {x, filter}, attrs});
+      }
+    }
+  }
+  const th::Attrs plain{{"strides", one}, {"padding", std::string("SAME")}};
+  cases.push_back({"DepthwiseConv2dNative", {in({2, 7, 8, 3}), in({3, 2, 3, 4})}, plain, [](const Inputs& i) {
+                     return th::depthwise_conv2d(i[0], i[1]);
+                   }});
+  for (const In& sizes : {ints({2, 7, 8, 3}), in({4}, DType::Int32), in({4, 1}, DType::Int32)}) {
+    cases.push_back({"DepthwiseConv2dNativeBackpropInput", {sizes, in({3, 2, 3, 4}), in({2, 7, 8, 12})}, plain});
+    cases.push_back({"DepthwiseConv2dNativeBackpropFilter", {in({2, 7, 8, 3}), sizes, in({2, 7, 8, 12})}, plain});
+  }
+}
+
+void add_normalization(Cases& cases) {
+  for (const In& x : {in({2, 4, 5, 3}), in({-1, 4, 5, -1}), any(), in({2, 3})}) {
+    for (const In& scale : {in({3}), in({4}), in({-1}), in({3, 1}), any()}) {
+      for (const bool is_training : {true, false}) {
+        cases.push_back({"FusedBatchNormV3", {x, scale, in({3}), in({3}), in({3})}, {{"is_training", is_training}}});
+        cases.push_back({"FusedBatchNormGradV3",
+                         {x, in({2, 4, 5, 3}), scale, in({3}), in({3}), any()},
+                         {{"is_training", is_training}}});
+      }
+    }
+    cases.push_back({"FusedBatchNormV3", {x, in({3}), in({3}), in({0}), in({0})}});
+    cases.push_back({"FusedBatchNormV3", {x, in({3}), in({3}), in({0}), in({0})}, {{"is_training", false}}});
+  }
+}
+
 }  // namespace
 
 void add_model_shapes(Cases& cases) {
   add_functions(cases);
   add_parts(cases);
   add_products(cases);
+  add_convolutions(cases);
+  add_normalization(cases);
 }
 
 }  // namespace shape_cases

@@ -3,7 +3,9 @@
 /// Cases of ops that imported models use.
 #include "op_cases.hpp"
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,12 +63,65 @@ void add_products(Cases& cases) {
   cases.push_back({"BatchMatMulV2", [](Case& c) { c.out(th::matmul(c.in({3, 2, 4}), c.in({4, 5}))); }});
 }
 
+void add_convolutions(Cases& cases) {
+  const std::array<th::WindowSize, 2> around{{{1, 2}, {0, 3}}};
+  for (const th::Conv2DOptions& options : std::initializer_list<th::Conv2DOptions>{
+           {.padding = th::Padding::Same, .dilations = {2, 2}},
+           {.padding = th::Padding::Valid, .dilations = {2, 1}},
+           {.padding = th::Padding::Valid, .dilations = {1, 3}},
+           {.padding = th::Padding::Explicit, .dilations = {2, 3}, .explicit_paddings = around}}) {
+    cases.push_back({"Conv2D", [=](Case& c) {  // TensorFlow has no gradients of dilated ones on a CPU
+                       const Output x = th::stop_gradient(c.in({2, 7, 9, 3}));
+                       c.out(th::conv2d(x, th::stop_gradient(c.in({3, 2, 3, 4})), options));
+                     }});
+  }
+  for (const th::Conv2DOptions& options : std::initializer_list<th::Conv2DOptions>{
+           {.padding = th::Padding::Explicit, .explicit_paddings = around},
+           {.strides = {2, 1}, .padding = th::Padding::Explicit, .explicit_paddings = around}}) {
+    cases.push_back({"Conv2D", [=](Case& c) { c.out(th::conv2d(c.in({2, 7, 9, 3}), c.in({3, 2, 3, 4}), options)); }});
+  }
+  for (const th::Conv2DOptions& options :
+       std::initializer_list<th::Conv2DOptions>{{.padding = th::Padding::Same},
+                                                {.strides = {2, 2}, .padding = th::Padding::Valid},
+                                                {.padding = th::Padding::Explicit, .explicit_paddings = around}}) {
+    for (const std::int64_t multiplier : {1, 3}) {
+      cases.push_back({"DepthwiseConv2dNative", [=](Case& c) {
+                         c.out(th::depthwise_conv2d(c.in({2, 5, 6, 3}), c.in({3, 2, 3, multiplier}), options));
+                       }});
+    }
+  }
+}
+
+void add_normalization(Cases& cases) {
+  const auto inputs = [](Case& c, std::int64_t given) {
+    return std::vector<Output>{c.in({3, 4, 5, 2}), c.in({2}), c.in({2}), c.in({given}), c.in({given}, 0.5, 3)};
+  };
+  for (const bool is_training : {true, false}) {
+    cases.push_back({"FusedBatchNormV3", [=](Case& c) {
+                       const std::vector<Output> in = inputs(c, is_training ? 0 : 2);
+                       const th::FusedBatchNormOptions options{.is_training = is_training};
+                       c.out(th::fused_batch_norm(in[0], in[1], in[2], in[3], in[4], options).y);
+                     }});
+    cases.push_back({"FusedBatchNormV3", [=](Case& c) {
+                       const std::vector<Output> outputs = c.raw("FusedBatchNormV3", inputs(c, 2),
+                                                                 {{"T", c.dtype},
+                                                                  {"U", c.dtype},
+                                                                  {"exponential_avg_factor", is_training ? 0.3F : 1.0F},
+                                                                  {"is_training", is_training}});
+                       // What a gradient needs is left open if there is no training.
+                       for (std::size_t i = 0; i < (is_training ? 5 : 3); ++i) c.out(outputs[i]);
+                     }});
+  }
+}
+
 }  // namespace
 
 void add_model_ops(Cases& cases) {
   add_functions(cases);
   add_parts(cases);
   add_products(cases);
+  add_convolutions(cases);
+  add_normalization(cases);
 }
 
 }  // namespace op_cases

@@ -478,13 +478,13 @@ std::vector<CaseDef> all_cases() {
   add_reductions(cases);
   add_array(cases);
   add_network(cases);
-  add_model_ops(cases);
   add_extremes(cases);
   add_state(cases);
   add_random(cases);
   add_summaries(cases);
   add_iterators(cases);
   add_queues(cases);
+  add_model_ops(cases);
   return cases;
 }
 

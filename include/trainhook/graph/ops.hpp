@@ -12,6 +12,7 @@
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/graph/ops/nn.hpp>
+#include <trainhook/graph/ops/normalization.hpp>
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/ops/slice.hpp>

@@ -82,6 +82,7 @@
 #include <trainhook/graph/ops/impl/math.ipp>
 #include <trainhook/graph/ops/impl/matrix.ipp>
 #include <trainhook/graph/ops/impl/nn.ipp>
+#include <trainhook/graph/ops/impl/normalization.ipp>
 #include <trainhook/graph/ops/impl/queue.ipp>
 #include <trainhook/graph/ops/impl/random.ipp>
 #include <trainhook/graph/ops/impl/registry.ipp>

@@ -11,10 +11,12 @@
 #include <trainhook/engine/kernels/array.hpp>
 #include <trainhook/engine/kernels/conv.hpp>
 #include <trainhook/engine/kernels/data.hpp>
+#include <trainhook/engine/kernels/depthwise.hpp>
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/matmul.hpp>
 #include <trainhook/engine/kernels/movement.hpp>
 #include <trainhook/engine/kernels/nn.hpp>
+#include <trainhook/engine/kernels/normalization.hpp>
 #include <trainhook/engine/kernels/pool.hpp>
 #include <trainhook/engine/kernels/queue.hpp>
 #include <trainhook/engine/kernels/random.hpp>
@@ -30,9 +32,9 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{array(), conv(),          data(),    math(),    matmul(),    movement(),
-                                 nn(),    pool(),          queue(),   random(),  reduction(), selection(),
-                                 state(), strided_slice(), summary(), training()};
+  static const std::array groups{array(),     conv(),      depthwise(), normalization(), data(),    math(),
+                                 matmul(),    movement(),  nn(),        pool(),          queue(),   random(),
+                                 reduction(), selection(), state(),     strided_slice(), summary(), training()};
   return groups;
 }
 

@@ -22,10 +22,12 @@
 #include <trainhook/engine/kernels/impl/array.ipp>
 #include <trainhook/engine/kernels/impl/conv.ipp>
 #include <trainhook/engine/kernels/impl/data.ipp>
+#include <trainhook/engine/kernels/impl/depthwise.ipp>
 #include <trainhook/engine/kernels/impl/math.ipp>
 #include <trainhook/engine/kernels/impl/matmul.ipp>
 #include <trainhook/engine/kernels/impl/movement.ipp>
 #include <trainhook/engine/kernels/impl/nn.ipp>
+#include <trainhook/engine/kernels/impl/normalization.ipp>
 #include <trainhook/engine/kernels/impl/pool.ipp>
 #include <trainhook/engine/kernels/impl/queue.ipp>
 #include <trainhook/engine/kernels/impl/random.ipp>
