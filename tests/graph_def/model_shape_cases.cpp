@@ -116,6 +116,51 @@ void add_normalization(Cases& cases) {
   }
 }
 
+void add_indexing(Cases& cases) {
+  const In indices[] = {in({7, 2}, DType::Int32),
+                        in({7, 3}, DType::Int32),
+                        in({2, -1}, DType::Int64),
+                        in({-1, 1}, DType::Int32),
+                        any(DType::Int32),
+                        in(Dims{}, DType::Int32),
+                        in({7, 2})};
+  for (const In& x : {in({3, 4}), in({-1, 4}), in({7, 5}), in({4}), any(), in(Dims{}), in({3, 4}, DType::Bool)}) {
+    for (const In& at : indices) {
+      cases.push_back({"GatherNd", {x, at}, {}, [](const Inputs& i) { return th::gather_nd(i[0], i[1]); }});
+      for (const In& shape : {ints({8, 5}), ints({8}), in({2}, DType::Int32), in({-1}, DType::Int32)}) {
+        cases.push_back(
+            {"ScatterNd", {at, x, shape}, {}, [](const Inputs& i) { return th::scatter_nd(i[0], i[1], i[2]); }});
+      }
+    }
+    cases.push_back({"Where", {x}, {}, [](const Inputs& i) { return th::where(i[0]); }});
+    for (const std::int32_t k : {0, 1, 4, 5, -1})
+      cases.push_back({"TopKV2", {x, number(k)}, {}, [=](const Inputs& i) { return th::top_k(i[0], k).values; }});
+    cases.push_back({"TopKV2", {x, in(Dims{}, DType::Int32)}});
+    for (const In& targets :
+         {in({3}, DType::Int32), in({7}, DType::Int64), in({-1}, DType::Int32), any(DType::Int32), in({3})}) {
+      cases.push_back({"InTopKV2", {x, targets, in(Dims{}, DType::Int32)}});
+      cases.push_back({"SegmentSum", {x, targets}, {}, [](const Inputs& i) { return th::segment_sum(i[0], i[1]); }});
+    }
+  }
+}
+
+void add_resizing(Cases& cases) {
+  for (const In& images : {in({2, 4, 5, 3}), in({-1, -1, 5, -1}), any(), in({4, 5}), in({2, 4, 5, 3}, DType::UInt8)}) {
+    cases.push_back({"ResizeBilinear", {images, ints({7, 8})}, {}, [](const Inputs& i) {
+                       return th::resize_bilinear(i[0], {7, 8});
+                     }});
+    cases.push_back({"ResizeNearestNeighbor", {images, ints({7, 8})}, {}, [](const Inputs& i) {
+                       return th::resize_nearest_neighbor(i[0], {7, 8});
+                     }});
+    for (const In& size :
+         {in({2}, DType::Int32), in({-1}, DType::Int32), ints({7}), ints({7, 8}, {2, 1}), any(DType::Int32)}) {
+      for (const char* op : {"ResizeBilinear", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad"})
+        cases.push_back({op, {images, size}});
+    }
+    cases.push_back({"ResizeBilinearGrad", {in({2, 7, 8, 3}), images}});
+  }
+}
+
 }  // namespace
 
 void add_model_shapes(Cases& cases) {
@@ -124,6 +169,8 @@ void add_model_shapes(Cases& cases) {
   add_products(cases);
   add_convolutions(cases);
   add_normalization(cases);
+  add_indexing(cases);
+  add_resizing(cases);
 }
 
 }  // namespace shape_cases

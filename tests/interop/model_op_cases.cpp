@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,6 +115,51 @@ void add_normalization(Cases& cases) {
   }
 }
 
+void add_indexing(Cases& cases) {
+  const auto ints = [](Case& c, const std::vector<std::int32_t>& values, const Shape& shape) {
+    return th::constant(c.graph, th::Tensor::copy_of(std::span<const std::int32_t>(values), shape));
+  };
+  cases.push_back({"GatherNd", [=](Case& c) {
+                     c.out(th::gather_nd(c.in({3, 4, 2}), ints(c, {2, 1, 0, 3, 2, 1}, {3, 2})));
+                   }});
+  cases.push_back({"GatherNd", [=](Case& c) { c.out(th::gather_nd(c.in({3, 4}), ints(c, {2, 1, 2}, {3, 1}))); }});
+  cases.push_back({"ScatterNd", [=](Case& c) {
+                     c.out(th::scatter_nd(ints(c, {2, 1, 2}, {3, 1}), c.in({3, 4}), ints(c, {5, 4}, {2})));
+                   }});
+  cases.push_back({"Where", [](Case& c) { c.out(th::where(c.in({3, 4}, -0.9, 1))); }});
+  cases.push_back({"TopKV2", [](Case& c) {
+                     const th::TopK top = th::top_k(c.in({2, 3, 7}), 4);
+                     c.out(top.values);
+                     c.out(top.indices);
+                   }});
+  cases.push_back({"TopKV2", [](Case& c) { c.out(th::top_k(c.in({5})).values); }});
+  cases.push_back({"InTopKV2",
+                   [=](Case& c) {
+                     const Output predictions = c.in({6, 5});
+                     c.out(th::in_top_k(predictions, ints(c, {0, 1, 2, 3, 4, 5}, {6}), 2));
+                   },
+                   Mode::Values, false});
+  cases.push_back({"SegmentSum", [=](Case& c) {
+                     const Output sums = th::segment_sum(c.in({5, 2}), ints(c, {0, 0, 2, 3, 3}, {5}));
+                     c.out(th::reduce_sum(th::square(sums), {.axis = Ints{0, 1}}));
+                   }});
+}
+
+void add_resizing(Cases& cases) {
+  for (const th::ResizeOptions& options :
+       {th::ResizeOptions{}, {.align_corners = true}, {.half_pixel_centers = true}}) {
+    for (const th::ImageSize& size : {th::ImageSize{7, 9}, {2, 3}, {1, 1}}) {
+      cases.push_back({"ResizeBilinear", [=](Case& c) {
+                         c.is_smooth = false;  // its result is float32, also that of float64
+                         c.out(th::resize_bilinear(c.in({2, 4, 5, 3}, 0, 90), size, options));
+                       }});
+      cases.push_back({"ResizeNearestNeighbor", [=](Case& c) {
+                         c.out(th::resize_nearest_neighbor(c.in({2, 4, 5, 3}), size, options));
+                       }});
+    }
+  }
+}
+
 }  // namespace
 
 void add_model_ops(Cases& cases) {
@@ -122,6 +168,8 @@ void add_model_ops(Cases& cases) {
   add_products(cases);
   add_convolutions(cases);
   add_normalization(cases);
+  add_indexing(cases);
+  add_resizing(cases);
 }
 
 }  // namespace op_cases

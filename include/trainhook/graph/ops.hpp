@@ -8,6 +8,7 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/conv.hpp>
+#include <trainhook/graph/ops/indexing.hpp>
 #include <trainhook/graph/ops/join.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
@@ -15,6 +16,7 @@
 #include <trainhook/graph/ops/normalization.hpp>
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/resize.hpp>
 #include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/special.hpp>
 #include <trainhook/graph/ops/split.hpp>

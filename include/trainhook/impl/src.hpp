@@ -78,6 +78,7 @@
 #include <trainhook/graph/ops/impl/constant.ipp>
 #include <trainhook/graph/ops/impl/control_flow.ipp>
 #include <trainhook/graph/ops/impl/conv.ipp>
+#include <trainhook/graph/ops/impl/indexing.ipp>
 #include <trainhook/graph/ops/impl/join.ipp>
 #include <trainhook/graph/ops/impl/math.ipp>
 #include <trainhook/graph/ops/impl/matrix.ipp>
@@ -86,6 +87,7 @@
 #include <trainhook/graph/ops/impl/queue.ipp>
 #include <trainhook/graph/ops/impl/random.ipp>
 #include <trainhook/graph/ops/impl/registry.ipp>
+#include <trainhook/graph/ops/impl/resize.ipp>
 #include <trainhook/graph/ops/impl/shape_rules.ipp>
 #include <trainhook/graph/ops/impl/slice.ipp>
 #include <trainhook/graph/ops/impl/special.ipp>

@@ -20,7 +20,9 @@
 #include <trainhook/engine/kernels/pool.hpp>
 #include <trainhook/engine/kernels/queue.hpp>
 #include <trainhook/engine/kernels/random.hpp>
+#include <trainhook/engine/kernels/ranking.hpp>
 #include <trainhook/engine/kernels/reduction.hpp>
+#include <trainhook/engine/kernels/resize.hpp>
 #include <trainhook/engine/kernels/selection.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/strided_slice.hpp>
@@ -32,9 +34,10 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{array(),     conv(),      depthwise(), normalization(), data(),    math(),
-                                 matmul(),    movement(),  nn(),        pool(),          queue(),   random(),
-                                 reduction(), selection(), state(),     strided_slice(), summary(), training()};
+  static const std::array groups{array(),   ranking(), resize(),    conv(),      depthwise(), normalization(),
+                                 data(),    math(),    matmul(),    movement(),  nn(),        pool(),
+                                 queue(),   random(),  reduction(), selection(), state(),     strided_slice(),
+                                 summary(), training()};
   return groups;
 }
 

@@ -31,7 +31,9 @@
 #include <trainhook/engine/kernels/impl/pool.ipp>
 #include <trainhook/engine/kernels/impl/queue.ipp>
 #include <trainhook/engine/kernels/impl/random.ipp>
+#include <trainhook/engine/kernels/impl/ranking.ipp>
 #include <trainhook/engine/kernels/impl/reduction.ipp>
+#include <trainhook/engine/kernels/impl/resize.ipp>
 #include <trainhook/engine/kernels/impl/selection.ipp>
 #include <trainhook/engine/kernels/impl/state.ipp>
 #include <trainhook/engine/kernels/impl/strided_slice.ipp>
