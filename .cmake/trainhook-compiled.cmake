@@ -39,7 +39,7 @@ endfunction()
 # trainhook_compiled_libraries(<include folder>): all of them, as far as the header-only targets that they are made from exist.
 function(trainhook_compiled_libraries include)
   trainhook_compiled_library(compiled INCLUDE ${include} LINK trainhook::trainhook
-    SOURCES core proto io events graph graph/ops graph_def session data loop checkpoint hooks monitored testing)
+    SOURCES core proto io events graph graph/ops graph_def session data loop checkpoint hooks monitored estimator testing)
   if(TARGET trainhook::media)
     trainhook_compiled_library(media_compiled INCLUDE ${include} SOURCES media LINK trainhook::compiled trainhook::media)
   endif()

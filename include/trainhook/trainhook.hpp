@@ -26,6 +26,7 @@
 #include <trainhook/session/session_run_hook.hpp>
 
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
@@ -34,6 +35,7 @@
 #include <trainhook/hooks/feed_fn_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/global_step_waiter_hook.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/profiler_hook.hpp>
@@ -60,6 +62,7 @@
 #include <trainhook/graph/initializers.hpp>
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/learning_rate_schedules.hpp>
+#include <trainhook/graph/metrics.hpp>
 #include <trainhook/graph/moving_averages.hpp>
 #include <trainhook/graph/ops.hpp>
 #include <trainhook/graph/optimizers.hpp>

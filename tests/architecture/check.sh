@@ -7,7 +7,7 @@ export LC_ALL=C
 
 # The core library: a header includes its own folder and those before it. The optional modules: each may use the whole core
 # library, and of the other modules what wing_uses lists.
-line="core proto io events graph graph_def session data loop checkpoint hooks monitored"
+line="core proto io events graph graph_def session data loop checkpoint hooks monitored estimator"
 wings="engine media testing"
 wing_uses="engine>media"
 longest=450

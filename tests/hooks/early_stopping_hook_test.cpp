@@ -42,7 +42,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 TEST(EarlyStoppingHook, StopsWhenTheValueHasNotBecomeBetterSoManyTimesInARow) {
   EXPECT_EQ(Training({.patience = 1}).after({3, 2, 2, 1}), 3);
   EXPECT_EQ(Training({.patience = 2}).after({3, 4, 2, 3, 1, 1, 1}), 7);
-  EXPECT_EQ(Training({.goal = MetricGoal::Maximize, .patience = 2}).after({1, 2, 3, 3, 2, 9}), 5);
+  EXPECT_EQ(Training({.better = Better::Higher, .patience = 2}).after({1, 2, 3, 3, 2, 9}), 5);
   EXPECT_EQ(Training({.patience = 3}).after({3, 2, 1, 0, -1, -2}), 0);
 }
 

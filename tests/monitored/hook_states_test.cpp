@@ -12,7 +12,11 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
 
 namespace trainhook {
 namespace {
@@ -40,6 +44,13 @@ struct CountingHook final : SessionRunHook {
 };
 struct StatelessHook final : SessionRunHook {};
 
+struct Services {
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
+  HookServices of_session{disk, clock, writers};
+};
+
 std::vector<std::string> names_of(const StateValues& values) {
   std::vector<std::string> names;
   for (const NamedTensor& entry : values.entries()) names.push_back(entry.name);
@@ -47,9 +58,10 @@ std::vector<std::string> names_of(const StateValues& values) {
 }
 
 TEST(HookStates, StandUnderTheNameOfTheHookOrOfItsTypeAndPlace) {
+  Services services;
   const Hooks hooks = {std::make_shared<CountingHook>(1), std::make_shared<StatelessHook>(),
                        std::make_shared<CountingHook>(2), std::make_shared<CountingHook>(3, "mine")};
-  HookStates states(hooks);
+  HookStates states(hooks, services.of_session);
   EXPECT_EQ(states.name(), "_trainhook/hooks");
   EXPECT_EQ(names_of(states.save()),
             (std::vector<std::string>{"CountingHook/version", "CountingHook/count", "CountingHook_1/version",
@@ -67,72 +79,98 @@ struct TypedHook final : SessionRunHook {
 };
 
 TEST(HookStates, TheNameOfATypeIsWithoutItsScopesAndTemplateArguments) {
+  Services services;
   struct LocalHook final : SessionRunHook {
     StateValues save_state() override { return TypedHook<int>().save_state(); }
   };
   const Hooks hooks = {std::make_shared<TypedHook<std::vector<std::string>>>(), std::make_shared<TypedHook<int>>(),
                        std::make_shared<LocalHook>()};
-  EXPECT_EQ(names_of(HookStates(hooks).save()),
+  EXPECT_EQ(names_of(HookStates(hooks, services.of_session).save()),
             (std::vector<std::string>{"LocalHook/version", "LocalHook/size", "TypedHook/version", "TypedHook/size",
                                       "TypedHook_1/version", "TypedHook_1/size"}));
 }
 
 TEST(HookStates, ComeBackWithTheirVersionToTheHookOfTheirName) {
+  Services services;
   const Hooks saved = {std::make_shared<CountingHook>(5, "a"), std::make_shared<CountingHook>(7, "b")};
-  const StateValues values = HookStates(saved).save();
+  const StateValues values = HookStates(saved, services.of_session).save();
   const auto a = std::make_shared<CountingHook>(0, "a");
   const auto b = std::make_shared<CountingHook>(0, "b");
   const Hooks restored = {b, a};
-  HookStates(restored).load(values);
+  HookStates(restored, services.of_session).load(values);
   EXPECT_EQ(a->count, 5);
   EXPECT_EQ(b->count, 7);
   EXPECT_EQ(a->loaded_version, 2);
 }
 
 TEST(HookStates, OfAHookThatIsGoneAreKeptAndSavedAgain) {
+  Services services;
   testing::LogLines log;
   const Hooks both = {std::make_shared<CountingHook>(5, "a"), std::make_shared<CountingHook>(7, "gone")};
   const auto a = std::make_shared<CountingHook>(0, "a");
   const Hooks one = {a};
-  HookStates states(one);
-  states.load(HookStates(both).save());
+  HookStates states(one, services.of_session);
+  states.load(HookStates(both, services.of_session).save());
   EXPECT_EQ(log.count("W the checkpoint holds state of a hook 'gone' that is not there; it is kept"), 1U);
   a->count = 6;
   const auto again_a = std::make_shared<CountingHook>(0, "a");
   const auto again_gone = std::make_shared<CountingHook>(0, "gone");
   const Hooks again = {again_a, again_gone};
-  HookStates(again).load(states.save());
+  HookStates(again, services.of_session).load(states.save());
   EXPECT_EQ(again_a->count, 6);
   EXPECT_EQ(again_gone->count, 7);
   EXPECT_EQ(again_gone->loaded_version, 2);
 }
 
 TEST(HookStates, OfATypeThatHasOneHookLessAreSaidToGoByTheirOrder) {
+  Services services;
   testing::LogLines log;
   const Hooks two = {std::make_shared<CountingHook>(5), std::make_shared<CountingHook>(7)};
   const Hooks one = {std::make_shared<CountingHook>(0)};
-  HookStates(one).load(HookStates(two).save());
+  HookStates(one, services.of_session).load(HookStates(two, services.of_session).save());
   EXPECT_EQ(
       log.count("'CountingHook_1' that is not there; it is kept. Hooks of one type are told apart by their order"), 1U);
 }
 
 TEST(HookStates, AHookWithoutStateInTheCheckpointStartsFresh) {
+  Services services;
   const auto hook = std::make_shared<CountingHook>(9, "new");
   const Hooks hooks = {hook};
-  HookStates(hooks).load({});
+  HookStates(hooks, services.of_session).load({});
   EXPECT_EQ(hook->count, 9);
   EXPECT_FALSE(hook->loaded_version.has_value());
 }
 
+TEST(HookStates, WhatWasPublishedComesBackWhenTheSessionIsThere) {
+  Services services;
+  const Hooks hooks = {std::make_shared<StatelessHook>()};
+  services.of_session.publish("eval/loss", {.step = 4, .value = 0.25});
+  services.of_session.publish("accuracy", {.step = 3, .value = 0.5});
+  const StateValues values = HookStates(hooks, services.of_session).save();
+  EXPECT_EQ(names_of(values), (std::vector<std::string>{"_metrics/step/eval/loss", "_metrics/value/eval/loss",
+                                                        "_metrics/step/accuracy", "_metrics/value/accuracy"}));
+  Services second;
+  HookStates restored(hooks, second.of_session);
+  restored.load(values);
+  EXPECT_EQ(second.of_session.metric("eval/loss"), nullptr);
+  second.of_session.start_session("run/model.ckpt-4");
+  ASSERT_NE(second.of_session.metric("eval/loss"), nullptr);
+  EXPECT_EQ(second.of_session.metric("eval/loss")->step, 4);
+  EXPECT_EQ(second.of_session.metric("accuracy")->value, 0.5);
+  second.of_session.start_session("");  // of a session that nothing was restored into
+  EXPECT_EQ(second.of_session.metric("eval/loss"), nullptr);
+}
+
 TEST(HookStates, RefuseNamesThatAreTakenOrNone) {
+  Services services;
   const Hooks twice = {std::make_shared<CountingHook>(1, "a"), std::make_shared<CountingHook>(2, "a")};
-  EXPECT_THROW(HookStates{twice}, InvalidArgumentError);
+  EXPECT_THROW((HookStates{twice, services.of_session}), InvalidArgumentError);
   const Hooks slash = {std::make_shared<CountingHook>(1, "a/b")};
-  EXPECT_THROW(HookStates{slash}, InvalidArgumentError);
+  EXPECT_THROW((HookStates{slash, services.of_session}), InvalidArgumentError);
   const Hooks hooks = {std::make_shared<CountingHook>(1, "a")};
   StateValues damaged;
   damaged.set("count", Tensor(std::int64_t{1}));
-  EXPECT_THROW(HookStates(hooks).load(damaged), DataLossError);
+  EXPECT_THROW(HookStates(hooks, services.of_session).load(damaged), DataLossError);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@
 
 namespace trainhook::detail {
 
+struct CheckpointClaim;
+
 /// The collection that holds a `std::weak_ptr<CheckpointClaim>` for each saver hook since its `begin`.
 inline constexpr std::string_view kCheckpointClaims = "checkpoint_claims";
 
@@ -37,8 +39,17 @@ class CheckpointCompanion {
   /// Takes the present state, on the thread that runs the session.
   [[nodiscard]] virtual Commit take(SessionRef session, std::int64_t global_step) = 0;
 
+  /// Gives the session the state that belongs to the model of `global_step`, if it was just restored and has not run.
+  virtual void restore(SessionRef /*session*/, std::int64_t /*global_step*/, const std::string& /*restored_from*/) {}
+
   /// Cleans up as `after_model` does, at the end of a run that was restored at its last step and saved nothing.
   virtual void tidy(std::int64_t /*global_step*/) noexcept {}
+
+  /// Cleans up after a writer that was killed, while no save is under way.
+  virtual void tidy_all() noexcept {}
+
+  /// Saves the same state with the checkpoints of `other`, too: adds a companion to it.
+  virtual void join(const std::shared_ptr<CheckpointClaim>& /*other*/) const {}
 };
 
 /// Marks a directory as used by one saver hook, from `begin` until its session ends, and holds the directory, so that
@@ -54,6 +65,13 @@ struct CheckpointClaim {
 
 /// The claims that are held now, oldest first.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph);
+
+/// Creates the directory if it is missing, locks it, and finishes what a writer that was killed had begun there.
+/// Returns the lock; null without one.
+/// @throws FailedPreconditionError if another session or process has the directory.
+[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<DirectoryHold> take_directory(FileSystem& file_system,
+                                                                           const std::string& directory,
+                                                                           DirectoryLock directory_lock);
 
 /// Claims the directory for one saver hook, creates it if it is missing, and finishes what a writer that was killed had
 /// begun there.

@@ -33,11 +33,13 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
   [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step) override;
   TRAINHOOK_DECL void tidy(std::int64_t global_step) noexcept override;
+  TRAINHOOK_DECL void tidy_all() noexcept override;
+  TRAINHOOK_DECL void join(const std::shared_ptr<CheckpointClaim>& other) const override;
 
   /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
   /// that step. Without a file of that step the newest earlier one is used, with a warning; without any, the input
   /// starts from the beginning.
-  TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from);
+  TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from) override;
 
   /// The steps of the files that restoring one of the models would use: its own, or else the newest before it.
   /// `inputs` is sorted.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ struct SaveRequest {
   std::string latest_filename = "checkpoint";  ///< the state file, in the same directory
   std::string meta_graph{};                    ///< a serialized MetaGraphDef for `<prefix>.meta`; empty: none
   bool write_state = true;                     ///< false: leaves the state file and old checkpoints alone
+  std::span<const NamedTensor> extra{};        ///< written as well; a restore ignores them
   std::function<void()> before_commit{};       ///< called once the data is written; if it throws, nothing is committed
 };
 

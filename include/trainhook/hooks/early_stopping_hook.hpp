@@ -8,12 +8,10 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/hooks/better.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
-
-/// Whether a smaller or a larger value of a metric is better.
-enum class MetricGoal { Minimize, Maximize };
 
 /// Requests a stop when a published metric, such as an EvaluationHook's `eval/loss`, has not become better `patience`
 /// times in a row. The best value is kept over restarts; a run that was stopped and is started again stops at once.
@@ -22,7 +20,7 @@ class EarlyStoppingHook final : public SessionRunHook {
  public:
   struct Options {
     std::string metric = "eval/loss";
-    MetricGoal goal = MetricGoal::Minimize;
+    Better better = Better::Lower;
     int patience = 1;      ///< how many values in a row may fail to be better; the last of them stops the run
     double min_delta = 0;  ///< a value is better only by more than this
   };
@@ -50,8 +48,6 @@ class EarlyStoppingHook final : public SessionRunHook {
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL bool is_better(double value) const noexcept;
-
   Options options_;
   std::optional<double> best_;
   std::int64_t best_step_ = 0;

@@ -52,6 +52,7 @@
 #include <trainhook/events/impl/histogram.ipp>
 #include <trainhook/events/impl/histogram_buckets.ipp>
 #include <trainhook/events/impl/histogram_source.ipp>
+#include <trainhook/events/impl/read_eval_metrics.ipp>
 #include <trainhook/events/impl/summary.ipp>
 #include <trainhook/events/impl/summary_message.ipp>
 #include <trainhook/events/impl/summary_reader.ipp>
@@ -64,6 +65,7 @@
 #include <trainhook/graph/impl/initializers.ipp>
 #include <trainhook/graph/impl/layers.ipp>
 #include <trainhook/graph/impl/learning_rate_schedules.ipp>
+#include <trainhook/graph/impl/metrics.ipp>
 #include <trainhook/graph/impl/moving_averages.ipp>
 #include <trainhook/graph/impl/node.ipp>
 #include <trainhook/graph/impl/op_builder.ipp>
@@ -167,6 +169,8 @@
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>
 
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
+#include <trainhook/hooks/impl/best_checkpoint_hook.ipp>
+#include <trainhook/hooks/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
@@ -178,6 +182,7 @@
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/graph_export.ipp>
+#include <trainhook/hooks/impl/lambda_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
 #include <trainhook/hooks/impl/process_signals.ipp>
@@ -188,7 +193,10 @@
 #include <trainhook/hooks/impl/second_or_step_timer.ipp>
 #include <trainhook/hooks/impl/signal_hook.ipp>
 #include <trainhook/hooks/impl/step_counter_hook.ipp>
+#include <trainhook/hooks/impl/stop_after_n_evals_hook.ipp>
+#include <trainhook/hooks/impl/stop_at_checkpoint_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
+#include <trainhook/hooks/impl/stop_on_predicate_hook.ipp>
 #include <trainhook/hooks/impl/summary_saver_hook.ipp>
 #include <trainhook/hooks/impl/tensor_text.ipp>
 #include <trainhook/hooks/impl/timeline.ipp>
@@ -196,6 +204,7 @@
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
+#include <trainhook/monitored/impl/evaluate_once.ipp>
 #include <trainhook/monitored/impl/hook_names.ipp>
 #include <trainhook/monitored/impl/hook_states.ipp>
 #include <trainhook/monitored/impl/hooked_session.ipp>
@@ -209,6 +218,14 @@
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
 #include <trainhook/monitored/impl/thrown_error.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
+
+#include <trainhook/estimator/impl/built_model.ipp>
+#include <trainhook/estimator/impl/early_stopping.ipp>
+#include <trainhook/estimator/impl/estimator.ipp>
+#include <trainhook/estimator/impl/evaluation_graph.ipp>
+#include <trainhook/estimator/impl/in_memory_evaluator_hook.ipp>
+#include <trainhook/estimator/impl/model_fn.ipp>
+#include <trainhook/estimator/impl/train_and_evaluate.ipp>
 
 #include <trainhook/testing/impl/faulty_file_system.ipp>
 #include <trainhook/testing/impl/log_lines.ipp>

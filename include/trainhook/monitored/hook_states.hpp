@@ -5,22 +5,24 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook::detail {
 
-/// Saves each hook's state and timers under `_trainhook/hooks/<name of the hook>/`. State in a checkpoint for a hook
-/// that does not exist is kept and saved again.
+/// Saves each hook's state and timers under `_trainhook/hooks/<name of the hook>/`, and what hooks have published under
+/// `_trainhook/hooks/_metrics/`. State in a checkpoint for a hook that does not exist is kept and saved again.
 class HookStates final : public Saveable {
  public:
-  /// @param hooks must outlive this
+  /// @param hooks must outlive this, as must `services`
   /// @throws InvalidArgumentError if two hooks have the same name.
-  TRAINHOOK_DECL explicit HookStates(const Hooks& hooks);
+  TRAINHOOK_DECL HookStates(const Hooks& hooks, HookServices& services);
 
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save() override;
@@ -29,11 +31,15 @@ class HookStates final : public Saveable {
  private:
   static constexpr std::string_view kVersion = "version";
   static constexpr std::string_view kTimer = "_timer_";  // and a number
+  static constexpr std::string_view kMetrics = "_metrics";
 
   [[nodiscard]] TRAINHOOK_DECL static StateValues save(SessionRunHook& hook);
   TRAINHOOK_DECL static void load(SessionRunHook& hook, const StateValues& state);
   TRAINHOOK_DECL static void add(StateValues& all, const std::string& name, const StateValues& state);
 
+  TRAINHOOK_DECL void load_metric(const NamedTensor& saved);
+
+  HookServices* services_;
   std::map<std::string, SessionRunHook*> hooks_;
   std::map<std::string, StateValues> orphans_;
 };

@@ -49,6 +49,9 @@ struct MonitoredTrainingSessionOptions {
 
 namespace detail {
 
+/// Whether one of the hooks saves checkpoints.
+[[nodiscard]] TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks);
+
 [[nodiscard]] TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
                                                              const MonitoredTrainingSessionOptions& options);
 

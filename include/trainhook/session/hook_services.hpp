@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +33,9 @@ struct PublishedMetric {
   double value = 0;
 };
 
+/// By name; there are few.
+using PublishedMetrics = std::vector<std::pair<std::string, PublishedMetric>>;
+
 /// What a monitored session offers to its hooks. Owned by the session; valid from a hook's `begin` to its `end` or
 /// `abort`.
 class HookServices {
@@ -49,9 +51,11 @@ class HookServices {
   /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
 
-  /// For the session's owner, each time that the session has been created: figures of an earlier one are forgotten.
+  /// For the session's owner, each time that the session has been created: of the figures that were published, those of
+  /// the restored checkpoint remain.
   void start_session(std::string restored_from) noexcept {
-    metrics_.clear();
+    metrics_.swap(restored_metrics_);
+    restored_metrics_.clear();
     newest_checkpoint_ = restored_from;
     restored_from_ = std::move(restored_from);
   }
@@ -65,10 +69,19 @@ class HookServices {
   [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
 
   /// Makes a figure known to other hooks, in place of an earlier one of that name.
-  void publish(const std::string& name, PublishedMetric metric) { metrics_.insert_or_assign(name, metric); }
+  void publish(std::string_view name, PublishedMetric metric) { entry(metrics_, name) = metric; }
 
-  /// The newest figure of that name since the session was created, or null.
+  /// The newest figure of that name, or null. Figures are state: a restored session has those of its checkpoint.
   [[nodiscard]] TRAINHOOK_DECL const PublishedMetric* metric(std::string_view name) const noexcept;
+
+  /// All of them, for the checkpoint.
+  [[nodiscard]] const PublishedMetrics& metrics() const noexcept { return metrics_; }
+
+  /// Those of a checkpoint that is being restored: published when the session is there.
+  [[nodiscard]] PublishedMetrics& restored_metrics() noexcept { return restored_metrics_; }
+
+  /// The figure of that name, which is added if it is missing.
+  [[nodiscard]] TRAINHOOK_DECL static PublishedMetric& entry(PublishedMetrics& metrics, std::string_view name);
 
   /// Why the model must not be saved now, or nothing: asks every hook. A hook that saves the model must ask first.
   [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
@@ -81,7 +94,8 @@ class HookServices {
   std::string restored_from_;
   std::string newest_checkpoint_;
   std::uint64_t num_save_requests_ = 0;
-  std::map<std::string, PublishedMetric, std::less<>> metrics_;
+  PublishedMetrics metrics_;
+  PublishedMetrics restored_metrics_;
   std::function<std::optional<std::string>()> save_veto_;
 };
 

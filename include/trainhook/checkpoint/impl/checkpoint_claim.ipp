@@ -44,6 +44,15 @@ TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const s
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
+TRAINHOOK_DECL std::unique_ptr<DirectoryHold> take_directory(FileSystem& file_system, const std::string& directory,
+                                                             DirectoryLock directory_lock) {
+  file_system.make_directories(directory);
+  std::unique_ptr<DirectoryHold> hold;
+  if (directory_lock == DirectoryLock::Auto) hold = std::make_unique<DirectoryHold>(file_system, directory);
+  log_what_was_finished(finish_interrupted_saves(file_system, directory), directory);
+  return hold;
+}
+
 TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,
                                                                   CheckpointClaim wanted) {
   const std::string directory = plain_path(wanted.directory);
@@ -55,10 +64,7 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
         "save_checkpoint_secs has one already",
         wanted.directory, held->hook, held->basename, wanted.hook, wanted.basename);
   }
-  file_system.make_directories(wanted.directory);
-  if (wanted.directory_lock == DirectoryLock::Auto)
-    wanted.hold = std::make_unique<DirectoryHold>(file_system, wanted.directory);
-  log_what_was_finished(finish_interrupted_saves(file_system, wanted.directory), wanted.directory);
+  wanted.hold = take_directory(file_system, wanted.directory, wanted.directory_lock);
   auto claim = std::make_shared<CheckpointClaim>(std::move(wanted));
   graph.add_to_collection(kCheckpointClaims, std::weak_ptr<CheckpointClaim>(claim));
   return claim;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include <fmt/core.h>
@@ -54,6 +55,14 @@ TRAINHOOK_DECL void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
     if (!checkpoint_exists(*file_system_, prefix_of(global_step))) return;
   } catch (...) { return; }  // it is said by whoever needs the file
   remove_obsolete(global_step);
+}
+
+TRAINHOOK_DECL void InputCheckpoints::tidy_all() noexcept {
+  remove_obsolete((std::numeric_limits<std::int64_t>::max)());
+}
+
+TRAINHOOK_DECL void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim>& other) const {
+  std::make_shared<InputCheckpoints>(*file_system_, basename_, latest_filename_)->follow(other);
 }
 
 TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
@@ -159,13 +168,14 @@ TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) c
     const std::vector<std::int64_t> inputs = steps_of(basename_);
     const std::set<std::int64_t> needed = needed_for(steps_of(model_basename_), inputs);
     CheckpointState state;
-    state.model_checkpoint_path = prefix_of(saved_step);
     std::vector<std::string> obsolete;
     for (const std::int64_t step : inputs) {
       if (step > saved_step) continue;  // may belong to a save in progress
       (needed.contains(step) ? state.all_model_checkpoint_paths : obsolete).push_back(prefix_of(step));
     }
-    if (!obsolete.empty() || !lists(state))
+    if (!state.all_model_checkpoint_paths.empty())
+      state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
+    if (!state.model_checkpoint_path.empty() && (!obsolete.empty() || !lists(state)))
       update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_);
     for (const std::string& prefix : obsolete) remove_checkpoint(*file_system_, prefix);
   } catch (...) {

@@ -6,7 +6,6 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -141,10 +140,13 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
                                  .overwrite = true,
                                  .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
                                  .expected_bytes = expected_bytes});
-    add_entries([&](const std::string& name, const Tensor& tensor) {
+    const auto check_and_add = [&](const std::string& name, const Tensor& tensor) {
       if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
       writer.add(name, tensor);
-    });
+    };
+    const AddTensor add = check_and_add;
+    add_entries(add);
+    for (const NamedTensor& entry : request.extra) add(entry.name, entry.tensor);
     if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
     if (request.before_commit) request.before_commit();
     writer.finish();

@@ -47,7 +47,7 @@ TRAINHOOK_DECL void EarlyStoppingHook::after_run(SessionRunContext& context, con
   const PublishedMetric* metric = services().metric(options_.metric);
   if (metric == nullptr || metric->step == seen_) return;
   seen_ = metric->step;
-  if (is_better(metric->value)) {
+  if (detail::is_better(options_.better, metric->value, best_, options_.min_delta)) {
     best_ = metric->value;
     best_step_ = metric->step;
     worse_ = 0;
@@ -86,13 +86,6 @@ TRAINHOOK_DECL void EarlyStoppingHook::load_state(const StateValues& state) {
   seen_ = seen != nullptr ? std::optional(seen->scalar<std::int64_t>()) : std::nullopt;
   best_step_ = state.at("best_step").scalar<std::int64_t>();
   worse_ = state.at("worse").scalar<std::int64_t>();
-}
-
-TRAINHOOK_DECL bool EarlyStoppingHook::is_better(double value) const noexcept {
-  if (std::isnan(value)) return false;
-  if (!best_) return true;
-  return options_.goal == MetricGoal::Minimize ? value < *best_ - options_.min_delta
-                                               : value > *best_ + options_.min_delta;
 }
 
 }  // namespace trainhook

@@ -15,6 +15,7 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/run_forms.hpp>
@@ -129,20 +130,13 @@ TRAINHOOK_DECL Metrics EvaluationHook::figures(const std::vector<Tensor>& result
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Tensor& value = results[i];
     const std::string& tag = refs_.entries()[i].tag;
-    if (value.num_elements() != 1) {
-      throw InvalidArgumentError("EvaluationHook: '{}' has {} elements; a metric is one number, such as its mean", tag,
-                                 value.num_elements());
+    const std::optional<double> number = detail::tensor_number(value);
+    if (!number) {
+      throw InvalidArgumentError(
+          "EvaluationHook: '{}' is {} {}; a metric is one float, double, int32 or int64, such as a mean", tag,
+          value.dtype(), value.shape());
     }
-    const std::string name = tag.ends_with(":0") ? tag.substr(0, tag.size() - 2) : tag;
-    switch (value.dtype()) {
-      case DType::Float: figures.push_back({name, value.data<float>()[0]}); break;
-      case DType::Double: figures.push_back({name, value.data<double>()[0]}); break;
-      case DType::Int32: figures.push_back({name, static_cast<double>(value.data<std::int32_t>()[0])}); break;
-      case DType::Int64: figures.push_back({name, static_cast<double>(value.data<std::int64_t>()[0])}); break;
-      default:
-        throw InvalidArgumentError("EvaluationHook: '{}' is {}; a metric is a float, double, int32 or int64", tag,
-                                   value.dtype());
-    }
+    figures.push_back({tag.ends_with(":0") ? tag.substr(0, tag.size() - 2) : tag, *number});
   }
   return figures;
 }

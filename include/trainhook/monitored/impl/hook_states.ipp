@@ -16,7 +16,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks) {
+TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks, HookServices& services) : services_(&services) {
   std::map<std::string, int> unnamed;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     std::string name = hook->name();
@@ -36,6 +36,10 @@ TRAINHOOK_DECL StateValues HookStates::save() {
   StateValues all;
   for (const auto& [name, hook] : hooks_) add(all, name, save(*hook));
   for (const auto& [name, state] : orphans_) add(all, name, state);
+  for (const auto& [name, metric] : services_->metrics()) {
+    all.set(fmt::format("{}/step/{}", kMetrics, name), Tensor(metric.step));
+    all.set(fmt::format("{}/value/{}", kMetrics, name), Tensor(metric.value));
+  }
   return all;
 }
 
@@ -56,15 +60,28 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
     for (const auto& timer : hook->timers()) *timer = {.restored = true};
   }
   orphans_.clear();
+  services_->restored_metrics().clear();
   for (auto& [name, state] : states) {
     if (const auto hook = hooks_.find(name); hook != hooks_.end()) {
       load(*hook->second, state);
+    } else if (name == kMetrics) {
+      for (const NamedTensor& entry : state.entries()) load_metric(entry);
     } else {
       const bool numbered = hooks_.contains(name.substr(0, name.rfind('_')));
       log_warning("the checkpoint holds state of a hook '{}' that is not there; it is kept{}", name,
                   numbered ? ". Hooks of one type are told apart by their order: give each a name() of its own" : "");
       orphans_.emplace(name, std::move(state));
     }
+  }
+}
+
+TRAINHOOK_DECL void HookStates::load_metric(const NamedTensor& saved) {
+  const std::size_t slash = saved.name.find('/');  // behind "step" or "value"
+  PublishedMetric& metric = HookServices::entry(services_->restored_metrics(), saved.name.substr(slash + 1));
+  if (saved.tensor.dtype() == DType::Int64) {
+    metric.step = saved.tensor.scalar<std::int64_t>();
+  } else {
+    metric.value = saved.tensor.scalar<double>();
   }
 }
 

@@ -34,7 +34,7 @@ TRAINHOOK_DECL void require_one_period(std::string_view option, bool secs, bool 
       "monitored_training_session: {}_secs and {}_steps are both given; give one, or 0 for the other", option, option);
 }
 
-[[nodiscard]] TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks) {
+TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks) {
   return std::ranges::any_of(hooks, [](const HookEntry& hook) {
     const SessionRunHook* given = hook.get().get();
     return dynamic_cast<const CheckpointSaverHook*>(given) != nullptr ||

@@ -137,7 +137,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
   graph = &creator->graph();
   if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
   if (creator->is_chief()) {
-    states = std::make_shared<HookStates>(hooks);
+    states = std::make_shared<HookStates>(hooks, services);
     graph->add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states));
   }
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {

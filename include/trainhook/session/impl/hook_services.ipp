@@ -11,8 +11,17 @@ TRAINHOOK_DECL HookServices::HookServices(FileSystem& file_system, Clock& clock,
     : file_system_(&file_system), clock_(&clock), writers_(&writers) {}
 
 TRAINHOOK_DECL const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
-  const auto found = metrics_.find(name);
-  return found == metrics_.end() ? nullptr : &found->second;
+  for (const auto& [known, metric] : metrics_) {
+    if (known == name) return &metric;
+  }
+  return nullptr;
+}
+
+TRAINHOOK_DECL PublishedMetric& HookServices::entry(PublishedMetrics& metrics, std::string_view name) {
+  for (auto& [known, metric] : metrics) {
+    if (known == name) return metric;
+  }
+  return metrics.emplace_back(name, PublishedMetric()).second;
 }
 
 }  // namespace trainhook

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// BuiltModel: a model function's graph for one mode.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/estimator/model_fn.hpp>
+#include <trainhook/estimator/run_config.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/monitored/session_creator.hpp>
+
+namespace trainhook::detail {
+
+/// What an estimator was made from.
+struct ModelSource {
+  std::function<OwnedSession(Graph&)> engine;
+  ModelFn model_fn;
+  RunConfig config;
+
+  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
+
+  /// The checkpoint to start from: `wanted`, or else the newest of the model; empty if there is none, which is logged.
+  [[nodiscard]] TRAINHOOK_DECL std::string checkpoint_for(const std::string& wanted, std::string_view purpose) const;
+};
+
+/// A graph with its global step, the input and the model. Owns the graph, whose address does not change.
+struct BuiltModel {
+  std::unique_ptr<Graph> graph;
+  EstimatorSpec spec;
+
+  /// @throws InvalidArgumentError if the model lacks what `mode` needs.
+  TRAINHOOK_DECL BuiltModel(const ModelSource& source, const InputFn& input_fn, ModeKeys mode);
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/estimator/impl/built_model.ipp>
+#endif

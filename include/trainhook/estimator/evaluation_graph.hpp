@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// EvaluationGraph: a model built to be measured, as often as wanted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/estimator/built_model.hpp>
+#include <trainhook/estimator/model_fn.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+class FileWriter;
+
+/// The value of each metric by its name, of `loss` (float32), and of `global_step` (int64).
+using EvalMetrics = std::map<std::string, Tensor, std::less<>>;
+
+namespace detail {
+
+/// Measures one model again and again, each time in a new session.
+class EvaluationGraph {
+ public:
+  TRAINHOOK_DECL EvaluationGraph(const ModelSource& source, const InputFn& input_fn, std::optional<std::int64_t> steps,
+                                 HookList hooks);
+
+  [[nodiscard]] const BuiltModel& model() const noexcept { return model_; }
+
+  /// @param checkpoint_path empty: the values that `scaffold` gives
+  /// @param scaffold null: that of the model
+  [[nodiscard]] TRAINHOOK_DECL EvalMetrics run(const std::string& checkpoint_path,
+                                               std::shared_ptr<Scaffold> scaffold = nullptr);
+
+ private:
+  const ModelSource* source_;
+  BuiltModel model_;
+  std::optional<std::int64_t> steps_;
+  HookList hooks_;
+  Operation eval_op_;
+  FetchRefs final_ops_;
+};
+
+/// Logs the metrics and writes them as scalars of the step that they have. What is no number is left out, with a line
+/// in the log. @param checkpoint_path is written as a text; empty: none
+TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path);
+
+/// Where the events of evaluations of that name are.
+[[nodiscard]] TRAINHOOK_DECL std::string eval_dir_of(const RunConfig& config, std::string_view name);
+
+}  // namespace detail
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/estimator/impl/evaluation_graph.ipp>
+#endif

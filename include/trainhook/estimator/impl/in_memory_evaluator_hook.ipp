@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of in_memory_evaluator_hook.hpp.
+#pragma once
+
+#include <trainhook/estimator/in_memory_evaluator_hook.hpp>
+
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/session/hook_services.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL InMemoryEvaluatorHook::InMemoryEvaluatorHook(Estimator estimator, InputFn input_fn, Options options)
+    : estimator_(std::make_unique<const Estimator>(std::move(estimator))),
+      input_fn_(std::move(input_fn)),
+      options_(std::move(options)) {
+  if (options_.every_n_iter <= 0)
+    throw InvalidArgumentError("InMemoryEvaluatorHook: invalid every_n_iter={}; it must be positive",
+                               options_.every_n_iter);
+  if (estimator_->config().num_worker_replicas > 1)
+    throw InvalidArgumentError(
+        "InMemoryEvaluatorHook supports only single machine (no distribution); this estimator has {} workers",
+        estimator_->config().num_worker_replicas);
+}
+
+TRAINHOOK_DECL InMemoryEvaluatorHook::InMemoryEvaluatorHook(InMemoryEvaluatorHook&& other) noexcept = default;
+
+TRAINHOOK_DECL InMemoryEvaluatorHook::~InMemoryEvaluatorHook() = default;
+
+TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& /*graph*/) {
+  evaluation_ =
+      std::make_unique<detail::EvaluationGraph>(estimator_->source(), input_fn_, options_.steps, options_.hooks);
+  if (!evaluation_->model().graph->collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects).empty())
+    throw InvalidArgumentError("InMemoryEvaluatorHook does not support saveables, which the model for evaluation has");
+  const std::shared_ptr<Scaffold>& scaffold = evaluation_->model().spec.scaffold;
+  if (scaffold == nullptr) return;
+  if (scaffold->saver() != nullptr)
+    throw InvalidArgumentError("InMemoryEvaluatorHook does not support custom saver; leave it out of the scaffold");
+  if (scaffold->has_init_fn())
+    throw InvalidArgumentError("InMemoryEvaluatorHook does not support custom init_fn; leave it out of the scaffold");
+}
+
+TRAINHOOK_DECL void InMemoryEvaluatorHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  iterations_ = 0;
+  evaluate(session);
+}
+
+TRAINHOOK_DECL void InMemoryEvaluatorHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+  if (++iterations_ % options_.every_n_iter == 0) evaluate(context.session());
+}
+
+TRAINHOOK_DECL void InMemoryEvaluatorHook::end(SessionRef session) {
+  if (evaluated_ != iterations_) evaluate(session);
+  evaluation_.reset();
+}
+
+TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session) {
+  const detail::BuiltModel& model = evaluation_->model();
+  std::vector<std::string> names;
+  for (const Variable& variable : global_variables(*model.graph)) names.push_back(variable.name());
+  const std::vector<NamedTensor> values = session.snapshot(names);
+  const auto scaffold = std::make_shared<Scaffold>(
+      ScaffoldOptions{.init_fn = [&values](const Scaffold&, SessionRef evaluated) { evaluated.load(values); },
+                      .copy_from_scaffold = model.spec.scaffold});
+  const EvalMetrics metrics = evaluation_->run({}, scaffold);
+  detail::write_metrics(services().writers().at(estimator_->eval_dir(options_.name)), metrics, {});
+  const std::string prefix = options_.name.empty() ? "eval" : options_.name;
+  const auto step = metrics.at("global_step").scalar<std::int64_t>();
+  for (const auto& [name, value] : metrics) {
+    if (const auto number = detail::tensor_number(value))
+      services().publish(fmt::format("{}/{}", prefix, name), {.step = step, .value = *number});
+  }
+  evaluated_ = iterations_;
+}
+
+}  // namespace trainhook

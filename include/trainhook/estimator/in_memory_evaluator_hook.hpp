@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// InMemoryEvaluatorHook: measures an estimator's model while it trains, without a checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/estimator/estimator.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+/// Evaluates the model at the start, every `every_n_iter` runs, and at the end, on the values that training has then:
+/// they are handed to a graph for evaluation in the same process. Training waits. The metrics are written to
+/// `eval_dir(name)`, and published as `eval/loss` and so on for hooks such as EarlyStoppingHook. A plain loop has
+/// EvaluationHook. Source: TensorFlow's `InMemoryEvaluatorHook`, which repeats a last evaluation.
+class InMemoryEvaluatorHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::optional<std::int64_t> steps{};  ///< batches; without a value, until the input ends
+    HookList hooks{};                     ///< of each evaluation
+    std::string name{};                   ///< events go to `eval_<name>`, or to `eval`
+    std::int64_t every_n_iter = 100;
+  };
+
+  /// Keeps a copy of the estimator. @throws InvalidArgumentError for an `every_n_iter` that is not positive, or an
+  /// estimator with several workers.
+  TRAINHOOK_DECL InMemoryEvaluatorHook(Estimator estimator, InputFn input_fn, Options options);
+  TRAINHOOK_DECL InMemoryEvaluatorHook(InMemoryEvaluatorHook&& other) noexcept;
+  InMemoryEvaluatorHook& operator=(InMemoryEvaluatorHook&&) = delete;
+  TRAINHOOK_DECL ~InMemoryEvaluatorHook() override;
+
+  /// Builds the graph for evaluation. @throws InvalidArgumentError if its scaffold has a saver or an init_fn: the
+  /// values come from training.
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+  TRAINHOOK_DECL void end(SessionRef session) override;
+
+ private:
+  TRAINHOOK_DECL void evaluate(SessionRef session);
+
+  std::unique_ptr<const Estimator> estimator_;  // does not move with the hook
+  InputFn input_fn_;
+  Options options_;
+  std::unique_ptr<detail::EvaluationGraph> evaluation_;
+  std::int64_t iterations_ = 0;  // runs of this session
+  std::int64_t evaluated_ = 0;   // at which of them
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/estimator/impl/in_memory_evaluator_hook.ipp>
+#endif

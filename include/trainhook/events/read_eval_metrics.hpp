@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// read_eval_metrics: the figures that evaluations have written.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+
+namespace trainhook {
+
+/// The scalars of each evaluated step, by their tags.
+using EvalHistory = std::map<std::int64_t, std::map<std::string, double, std::less<>>>;
+
+/// All scalars in the event files of a directory; of a tag that a step has several times, the one written last. Empty
+/// if there is no such directory. A file that is damaged counts up to there, with a warning. Source: TensorFlow's
+/// `read_eval_metrics`. @throws whatever reading a file throws.
+[[nodiscard]] TRAINHOOK_DECL EvalHistory read_eval_metrics(FileSystem& file_system, const std::string& eval_dir);
+[[nodiscard]] inline EvalHistory read_eval_metrics(const std::string& eval_dir) {
+  return read_eval_metrics(posix_file_system(), eval_dir);
+}
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/events/impl/read_eval_metrics.ipp>
+#endif

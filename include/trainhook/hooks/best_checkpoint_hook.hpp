@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// BestCheckpointHook: keeps the checkpoints at which a metric was best.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/better.hpp>
+#include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+namespace detail {
+class BestCheckpoints;
+}
+
+/// A checkpoint that is kept because of its metric.
+struct BestCheckpoint {
+  std::int64_t step = 0;
+  double value = 0;
+  std::string prefix{};
+};
+
+/// Saves the model when a published metric, such as an EvaluationHook's `eval/loss`, is among the best `keep` values,
+/// and removes the checkpoint whose value is no longer one of them. They are whole checkpoints, with hook state and,
+/// beside a CheckpointInputPipelineHook, the input's position; `latest_checkpoint(directory)`, here and in TensorFlow,
+/// is the best one. Each holds its value, so the folder is the list: it outlives restarts, and kills at any moment,
+/// also if the model itself goes back to an earlier checkpoint. Of equal values the earlier step is the better one; NaN
+/// is never saved. Remove the folder to start over. Saves on the loop's thread.
+///
+///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),
+///               th::BestCheckpointHook({.metric = "eval/accuracy", .better = th::Better::Higher, .keep = 2})}
+///
+/// A value counts if it is published for the step that the model is at: in a callback of any hook, at the latest before
+/// the next run, or at the end by a hook of an earlier phase.
+class BestCheckpointHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::string metric = "eval/loss";
+    Better better = Better::Lower;
+    int keep = 1;             ///< how many checkpoints; at least 1
+    std::string directory{};  ///< empty: `best` in the directory of the only hook that saves the model
+  };
+
+  BestCheckpointHook() : BestCheckpointHook(Options{}) {}
+  /// @throws InvalidArgumentError if `keep` is below 1 or `metric` is empty.
+  TRAINHOOK_DECL explicit BestCheckpointHook(Options options);
+  TRAINHOOK_DECL BestCheckpointHook(BestCheckpointHook&& other) noexcept;
+  BestCheckpointHook& operator=(BestCheckpointHook&&) = delete;
+  TRAINHOOK_DECL ~BestCheckpointHook() override;
+
+  /// The checkpoints that are kept, best first; known once the session is created.
+  [[nodiscard]] const std::vector<BestCheckpoint>& best() const noexcept { return best_; }
+
+  /// After the hooks that publish metrics or change the model.
+  [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+
+  /// @throws FailedPreconditionError if there is no directory, several hooks save the model, or another session or hook
+  /// saves into the directory.
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+
+  /// Also says so if the metric was never published.
+  TRAINHOOK_DECL void end(SessionRef session) override;
+  TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
+
+ private:
+  [[nodiscard]] TRAINHOOK_DECL const PublishedMetric* news() const;
+  TRAINHOOK_DECL void consider(SessionRef session, std::int64_t step, const PublishedMetric& metric);
+
+  Options options_;
+  Variable global_step_;
+  std::unique_ptr<detail::BestCheckpoints> folder_;
+  std::vector<BestCheckpoint> best_;
+  std::optional<std::int64_t> seen_;  // the step of the last value
+  bool has_run_ = false;              // since the session was created
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/best_checkpoint_hook.ipp>
+#endif

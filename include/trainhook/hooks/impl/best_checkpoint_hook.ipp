@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of best_checkpoint_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/hooks/best_checkpoints.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/run_context.hpp>
+
+namespace trainhook::detail {
+
+/// The hook that saves the model; null: there is none, and a directory is given.
+TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_beside(const Graph& graph, const std::string& directory) {
+  const auto claims = checkpoint_claims(graph);
+  if (claims.size() == 1) return claims.front();
+  if (!directory.empty()) return nullptr;
+  throw FailedPreconditionError(
+      "BestCheckpointHook: {} hooks of this session save the model, so it is not clear where the best checkpoints "
+      "belong; give the directory for them",
+      claims.empty() ? "no" : "several");
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL BestCheckpointHook::BestCheckpointHook(Options options) : options_(std::move(options)) {
+  if (options_.keep < 1)
+    throw InvalidArgumentError("BestCheckpointHook: keep is {}; it must be at least 1", options_.keep);
+  if (options_.metric.empty())
+    throw InvalidArgumentError("BestCheckpointHook: metric is empty; give the name of one, such as 'eval/loss'");
+}
+
+TRAINHOOK_DECL BestCheckpointHook::BestCheckpointHook(BestCheckpointHook&& other) noexcept = default;
+
+TRAINHOOK_DECL BestCheckpointHook::~BestCheckpointHook() = default;
+
+TRAINHOOK_DECL void BestCheckpointHook::begin(Graph& graph) {
+  global_step_ = detail::require_global_step(graph, "BestCheckpointHook");
+  folder_.reset();
+  best_.clear();
+}
+
+TRAINHOOK_DECL void BestCheckpointHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  seen_.reset();
+  has_run_ = false;
+  if (folder_ != nullptr) return;
+  folder_ = std::make_unique<detail::BestCheckpoints>(options_, services(), session.graph(),
+                                                      detail::claim_beside(session.graph(), options_.directory));
+  best_ = folder_->best();
+}
+
+TRAINHOOK_DECL SessionRunArgs BestCheckpointHook::before_run(SessionRunContext& context) {
+  has_run_ = true;
+  if (const PublishedMetric* metric = news()) consider(context.session(), context.global_step(), *metric);
+  return {};
+}
+
+TRAINHOOK_DECL void BestCheckpointHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+  folder_->keep_directory(context);
+  if (const PublishedMetric* metric = news()) consider(context.session(), context.global_step(), *metric);
+}
+
+TRAINHOOK_DECL void BestCheckpointHook::end(SessionRef session) {
+  const std::shared_ptr<void> unlock(nullptr, [this](void*) { folder_.reset(); });  // also if the save throws
+  if (const PublishedMetric* metric = news()) consider(session, read_global_step(session, global_step_), *metric);
+  if (seen_) return;
+  log_warning(
+      "BestCheckpointHook: no value of '{}' was published in this run; name the metric of an EvaluationHook, such as "
+      "'eval/loss', and evaluate more often than the run is long",
+      options_.metric);
+}
+
+TRAINHOOK_DECL void BestCheckpointHook::abort(const std::exception_ptr& /*error*/) noexcept { folder_.reset(); }
+
+TRAINHOOK_DECL const PublishedMetric* BestCheckpointHook::news() const {
+  const PublishedMetric* metric = services().metric(options_.metric);
+  return metric != nullptr && metric->step != seen_ ? metric : nullptr;
+}
+
+TRAINHOOK_DECL void BestCheckpointHook::consider(SessionRef session, std::int64_t step, const PublishedMetric& metric) {
+  if (metric.step > step) return;  // of the run that is about to begin
+  seen_ = metric.step;
+  if (metric.step < step) {
+    log_warning(
+        "BestCheckpointHook: {} of step {} was published when the model was at step {}, so that model cannot be saved "
+        "any more; publish it before the next run",
+        options_.metric, metric.step, step);
+    return;
+  }
+  if (!folder_->is_wanted(step, metric.value)) return;
+  if (const auto reason = services().save_veto()) {
+    log_warning("BestCheckpointHook: the model of step {}, with {} = {:.6g}, is not saved: {}", step, options_.metric,
+                metric.value, *reason);
+    return;
+  }
+  if (!has_run_) folder_->restore_input(session, step);
+  const std::string prefix = folder_->save(session, step, metric.value);
+  best_ = folder_->best();
+  log_info("BestCheckpointHook: {} = {:.6g} at step {} is {}; saved as {}.", options_.metric, metric.value, step,
+           best_.front().step == step ? "the best so far" : fmt::format("among the best {}", options_.keep), prefix);
+}
+
+}  // namespace trainhook

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of best_checkpoints.hpp.
+#pragma once
+
+#include <trainhook/hooks/best_checkpoints.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/lock_lease.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/hooks/graph_export.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
+
+namespace trainhook::detail {
+
+/// What the graph's saver saves, or everything if it has none, or several.
+TRAINHOOK_DECL SaverOptions saver_options_of(const Graph& graph) {
+  const auto savers = graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers);
+  return savers.size() == 1 && savers.front() != nullptr ? savers.front()->options() : SaverOptions{};
+}
+
+TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointHook::Options options, HookServices& services,
+                                                const Graph& graph, std::shared_ptr<CheckpointClaim> model)
+    : options_(std::move(options)),
+      services_(&services),
+      model_(std::move(model)),
+      claim_(std::make_shared<CheckpointClaim>()),
+      saver_(saver_options_of(graph)) {
+  saver_.use(services.file_system(), services.clock());
+  claim_->directory = options_.directory.empty() ? join_path(model_->directory, "best") : options_.directory;
+  if (model_ != nullptr && plain_path(claim_->directory) == plain_path(model_->directory)) {
+    throw InvalidArgumentError("BestCheckpointHook: directory is '{}', into which {} saves the model; give another one",
+                               claim_->directory, model_->hook);
+  }
+  claim_->basename = model_ != nullptr ? model_->basename : "model.ckpt";
+  claim_->hook = "BestCheckpointHook";
+  claim_->directory_lock = model_ != nullptr ? model_->directory_lock : DirectoryLock::Auto;
+  claim_->hold = take_directory(services.file_system(), claim_->directory, claim_->directory_lock);
+  if (claim_->hold != nullptr && claim_->hold->needs_refresh()) lease_refreshed_ = services.clock().monotonic_now();
+  if (model_ != nullptr) {
+    for (const auto& companion : model_->companions) companion->join(claim_);
+  }
+  settle(read());
+  for (const auto& companion : claim_->companions) companion->tidy_all();
+}
+
+TRAINHOOK_DECL bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
+  if (std::isnan(value)) return false;
+  const BestCheckpoint wanted{.step = step, .value = value};
+  const auto same = std::ranges::find(best_, step, &BestCheckpoint::step);
+  if (same != best_.end()) return ranks_before(wanted, *same);
+  return std::ssize(best_) < options_.keep || ranks_before(wanted, best_.back());
+}
+
+TRAINHOOK_DECL void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const {
+  if (model_ == nullptr) return;
+  for (const auto& companion : model_->companions) companion->restore(session, step, services_->restored_from());
+}
+
+TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
+  std::vector<CheckpointCompanion::Commit> companions;
+  for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
+  for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
+  const NamedTensor metric{value_name(), Tensor(value)};
+  SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),
+                      .global_step = step,
+                      .meta_graph = export_meta_graph_for(session.graph(), saver_.options()),
+                      .write_state = false,
+                      .extra = {&metric, 1}};
+  if (claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
+  std::vector<BestCheckpoint> all = best_;
+  std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });
+  std::string prefix = saver_.save(session, request);
+  all.push_back({.step = step, .value = value, .prefix = prefix});
+  settle(std::move(all));
+  for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
+  return prefix;
+}
+
+TRAINHOOK_DECL bool BestCheckpoints::ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept {
+  return is_better(options_.better, a.value, b.value) || (a.value == b.value && a.step < b.step);
+}
+
+TRAINHOOK_DECL std::vector<BestCheckpoint> BestCheckpoints::read() const {
+  FileSystem& file_system = services_->file_system();
+  std::vector<BestCheckpoint> found;
+  for (const std::string& prefix : checkpoints_on_disk(file_system, claim_->directory, claim_->basename)) {
+    try {
+      const BundleReader reader(prefix, {.file_system = &file_system});
+      if (reader.has_tensor(value_name())) {
+        found.push_back({.step = step_of_checkpoint(prefix).value_or(0),
+                         .value = reader.get_tensor(value_name()).scalar<double>(),
+                         .prefix = prefix});
+      } else {
+        log_warning("BestCheckpointHook: checkpoint {} has no value of '{}' and is left alone", prefix,
+                    options_.metric);
+      }
+    } catch (const Error& error) {
+      log_warning("BestCheckpointHook: checkpoint {} cannot be read and is left alone: {}", prefix, error);
+    }
+  }
+  return found;
+}
+
+TRAINHOOK_DECL std::string BestCheckpoints::value_name() const {
+  return fmt::format("_trainhook/best/{}", options_.metric);
+}
+
+TRAINHOOK_DECL void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
+  std::ranges::sort(all, [this](const BestCheckpoint& a, const BestCheckpoint& b) { return ranks_before(a, b); });
+  const std::size_t keep = (std::min)(all.size(), static_cast<std::size_t>(options_.keep));
+  best_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep));
+  std::vector<std::string> prefixes;  // the last one counts as the newest
+  for (auto kept = best_.rbegin(); kept != best_.rend(); ++kept) prefixes.push_back(kept->prefix);
+  FileSystem& file_system = services_->file_system();
+  if (!prefixes.empty() && !is_listed(prefixes)) {
+    update_checkpoint_state(file_system, claim_->directory,
+                            {.model_checkpoint_path = prefixes.back(), .all_model_checkpoint_paths = prefixes});
+  }
+  for (std::size_t i = keep; i < all.size(); ++i) {
+    log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", all[i].prefix,
+             options_.metric, all[i].value, options_.keep);
+    remove_checkpoint(file_system, all[i].prefix);
+  }
+}
+
+TRAINHOOK_DECL bool BestCheckpoints::is_listed(const std::vector<std::string>& prefixes) const {
+  try {
+    const auto state = get_checkpoint_state(services_->file_system(), claim_->directory);
+    return state && state->model_checkpoint_path == prefixes.back() && state->all_model_checkpoint_paths == prefixes;
+  } catch (const InvalidArgumentError&) { return false; }
+}
+
+TRAINHOOK_DECL void BestCheckpoints::refresh_lease(SessionRunContext& context) {
+  if (context.now() - *lease_refreshed_ < LockLease::kRefreshPeriod) return;
+  lease_refreshed_ = context.now();
+  claim_->hold->refresh();
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of stop_at_checkpoint_step_hook.hpp.
+#pragma once
+
+#include <trainhook/hooks/stop_at_checkpoint_step_hook.hpp>
+
+#include <optional>
+#include <utility>
+
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/load_checkpoint.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/run_context.hpp>
+
+namespace trainhook {
+
+TRAINHOOK_DECL StopAtCheckpointStepHook::StopAtCheckpointStepHook(Options options) : options_(std::move(options)) {
+  if (options_.model_dir.empty()) throw InvalidArgumentError("StopAtCheckpointStepHook: model_dir is empty");
+  if (options_.last_step <= 0)
+    throw InvalidArgumentError("StopAtCheckpointStepHook: last_step is {}; it must be positive", options_.last_step);
+}
+
+TRAINHOOK_DECL void StopAtCheckpointStepHook::begin(Graph& graph) {
+  detail::require_global_step(graph, "StopAtCheckpointStepHook");
+}
+
+TRAINHOOK_DECL void StopAtCheckpointStepHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+  coordinator_ = &coordinator;
+}
+
+TRAINHOOK_DECL void StopAtCheckpointStepHook::after_run(SessionRunContext& context,
+                                                        const SessionRunValues& /*values*/) {
+  if (context.global_step() < options_.last_step) return;
+  if (saved_step() >= options_.last_step)
+    context.request_stop();
+  else
+    static_cast<void>(coordinator_->wait_for_stop(options_.wait_after_file_check_secs));
+}
+
+TRAINHOOK_DECL std::int64_t StopAtCheckpointStepHook::saved_step() const {
+  FileSystem& disk = services().file_system();
+  const std::optional<std::string> newest = latest_checkpoint(disk, options_.model_dir);
+  return newest ? load_variable(disk, *newest, "global_step").scalar<std::int64_t>() : 0;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// LambdaHook: a hook made of functions.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook {
+
+/// Calls a function of yours in each callback of a hook; those that are left out do nothing. For a few lines in the
+/// place where the session is made; a hook with state or options is better a class of its own. When each is called, on
+/// which thread, and what an exception in it does: see SessionRunHook.
+///
+///     .hooks = {th::LambdaHook({.before_run = [&](auto&) -> th::SessionRunArgs { return {loss}; },
+///                               .after_run = [&](auto&, const auto& values) { plot(values.results[0]); }})}
+class LambdaHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::function<void(Graph&)> begin{};
+    std::function<void(SessionRef, Coordinator&)> after_create_session{};
+    std::function<SessionRunArgs(SessionRunContext&)> before_run{};  ///< returns what `after_run` gets
+    std::function<void(SessionRunContext&, const SessionRunValues&)> after_run{};
+    std::function<void(SessionRunContext&, const std::exception_ptr&)> on_run_failed{};
+    std::function<void(SessionRef)> end{};
+    std::function<void(const std::exception_ptr&)> abort{};  ///< what it throws is logged
+    std::function<std::optional<std::string>()> veto_save{};
+    std::function<StateValues()> save_state{};
+    std::function<void(const StateValues&)> load_state{};
+    HookPhase phase = HookPhase::Normal;
+    std::string name{};  ///< of its state in checkpoints; give one if there are several with state
+  };
+
+  /// @throws InvalidArgumentError if there is no function at all, or only one of `save_state` and `load_state`.
+  TRAINHOOK_DECL explicit LambdaHook(Options options);
+  TRAINHOOK_DECL LambdaHook(LambdaHook&& other) noexcept;
+  LambdaHook& operator=(LambdaHook&&) = delete;
+  TRAINHOOK_DECL ~LambdaHook() override;
+
+  TRAINHOOK_DECL void begin(Graph& graph) override;
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+  TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
+  TRAINHOOK_DECL void end(SessionRef session) override;
+  TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
+  [[nodiscard]] HookPhase phase() const noexcept override { return functions_.phase; }
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> veto_save() override;
+  [[nodiscard]] std::string name() const override { return functions_.name; }
+  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
+  TRAINHOOK_DECL void load_state(const StateValues& state) override;
+
+ private:
+  Options functions_;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/lambda_hook.ipp>
+#endif

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Estimator: training over several calls, evaluation, prediction, and what it refuses.
+#include <trainhook/estimator/estimator.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/recording_listener.hpp>
+
+#include "line_model.hpp"
+
+namespace trainhook {
+namespace {
+
+using support::EstimatorTest;
+using support::line;
+using support::line_model;
+
+TEST_F(EstimatorTest, TrainsOnFromItsNewestCheckpoint) {
+  Estimator estimator = make(line_model);
+  estimator.train(line().repeat(), {.steps = 3}).train(line().repeat(), {.steps = 4});
+  EXPECT_EQ(estimator.latest_checkpoint(), "run/model.ckpt-7");
+  EXPECT_EQ(step_of(estimator), 7);
+}
+
+TEST_F(EstimatorTest, TrainsInTwoCallsAsInOne) {
+  Estimator once = make(line_model, {.model_dir = "once"});
+  once.train(line().repeat(), {.steps = 8});
+  Estimator twice = make(line_model, {.model_dir = "twice"});
+  twice.train(line().repeat(), {.steps = 4}).train(line().repeat(), {.max_steps = 8});  // 4 steps are the whole input
+  EXPECT_EQ(weights_of(once), weights_of(twice));
+}
+
+TEST_F(EstimatorTest, MaxStepsCountAllCalls) {
+  Estimator estimator = make(line_model);
+  estimator.train(line().repeat(), {.max_steps = 5});
+  const testing::LogLines log;
+  estimator.train(line().repeat(), {.max_steps = 5});
+  EXPECT_EQ(log.count("Skipping training since max_steps has already saved."), 1U);
+  EXPECT_EQ(step_of(estimator), 5);
+}
+
+TEST_F(EstimatorTest, TrainsUntilTheInputEnds) {
+  Estimator estimator = make(line_model);
+  const testing::LogLines log;
+  estimator.train(line());
+  EXPECT_EQ(step_of(estimator), 4);
+  EXPECT_EQ(log.count("Loss for final step: "), 1U);
+}
+
+TEST_F(EstimatorTest, SaysThatItMadeNoStep) {
+  Estimator estimator = make(line_model);
+  const testing::LogLines log;
+  estimator.train([] { return line().take(0); });
+  EXPECT_EQ(log.count("Training with estimator made no steps."), 1U);
+}
+
+TEST_F(EstimatorTest, LogsAndSavesAtItsPeriods) {
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 4, .log_step_count_steps = 5});
+  const testing::LogLines log;
+  estimator.train(line().repeat(), {.steps = 10});
+  EXPECT_EQ(log.count("Saving checkpoints for"), 4U);  // 0, 4, 8, and 10 at the end
+  EXPECT_EQ(log.count("loss = "), 2U);
+  EXPECT_EQ(log.count(", step = 5"), 1U);
+}
+
+TEST_F(EstimatorTest, ListenersHearOfItsSaves) {
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
+  const auto heard = std::make_shared<testing::Trace>();
+  const auto listener = std::make_shared<testing::RecordingListener>(heard);
+  estimator.train(line().repeat(), {.steps = 2, .saving_listeners = {listener}});
+  EXPECT_EQ(heard->lines(),
+            "listener.begin\nlistener.before_save 0\nlistener.after_save 0\nlistener.before_save 2\n"
+            "listener.after_save 2\nlistener.end 2\n");
+  Estimator without = make(line_model, {.save_checkpoints_steps = 0});
+  EXPECT_THROW(without.train(line(), {.saving_listeners = {listener}}), InvalidArgumentError);
+}
+
+TEST_F(EstimatorTest, EvaluatesItsNewestCheckpoint) {
+  Estimator estimator = make(line_model);
+  estimator.train(line().repeat(), {.steps = 6});
+  const EvalMetrics metrics = estimator.evaluate(line());
+  EXPECT_EQ(metrics.at("global_step").scalar<std::int64_t>(), 6);
+  EXPECT_EQ(metrics.at("mean x").scalar<float>(), 3.5F);
+  EXPECT_GT(metrics.at("loss").scalar<float>(), 0.0F);
+  const auto written = scalars_in("run/eval");
+  EXPECT_EQ(written.at({6, "mean x"}), 3.5F);
+  EXPECT_EQ(written.at({6, "loss"}), metrics.at("loss").scalar<float>());
+  EXPECT_EQ(written.size(), 2U);
+}
+
+TEST_F(EstimatorTest, EvaluatesSomeBatchesUnderAName) {
+  Estimator estimator = make(line_model);
+  estimator.train(line().repeat(), {.steps = 1});
+  const EvalMetrics metrics = estimator.evaluate(line(), {.steps = 1, .name = "short"});
+  EXPECT_EQ(metrics.at("mean x").scalar<float>(), 0.5F);
+  EXPECT_EQ(estimator.eval_dir("short"), "run/eval_short");
+  EXPECT_EQ(scalars_in("run/eval_short").size(), 2U);
+}
+
+TEST_F(EstimatorTest, EvaluatesAnOlderCheckpoint) {
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
+  estimator.train(line().repeat(), {.steps = 4});
+  const EvalMetrics metrics = estimator.evaluate(line(), {.checkpoint_path = "run/model.ckpt-2"});
+  EXPECT_EQ(metrics.at("global_step").scalar<std::int64_t>(), 2);
+}
+
+TEST_F(EstimatorTest, EvaluatesInitialValuesIfThereIsNoCheckpoint) {
+  const Estimator estimator = make(line_model);
+  const testing::LogLines log;
+  EXPECT_EQ(estimator.evaluate(line()).at("global_step").scalar<std::int64_t>(), 0);
+  EXPECT_EQ(log.count("Could not find trained model in model_dir: run, running initialization to evaluate."), 1U);
+}
+
+TEST_F(EstimatorTest, PredictsEachElement) {
+  Estimator estimator = make(line_model);
+  estimator.train(line().repeat(), {.steps = 1});
+  std::vector<float> doubled;
+  for (const Prediction& each : estimator.predict(line())) {
+    EXPECT_EQ(each.size(), 2U);
+    EXPECT_EQ(each.at("prediction").shape(), Shape{});
+    doubled.push_back(each.at("twice").scalar<float>());
+  }
+  EXPECT_EQ(doubled, (std::vector<float>{0, 2, 4, 6, 8, 10, 12, 14}));
+}
+
+TEST_F(EstimatorTest, PredictsWholeBatchesOfSomeKeys) {
+  const Estimator estimator = make(line_model);
+  Predictions predictions = estimator.predict(line(), {.predict_keys = {"twice"}, .yield_single_examples = false});
+  const Prediction* first = predictions.next();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->size(), 1U);
+  EXPECT_EQ(first->at("twice").shape(), Shape{2});
+  EXPECT_THROW(static_cast<void>(estimator.predict(line(), {.predict_keys = {"half"}})), InvalidArgumentError);
+}
+
+TEST_F(EstimatorTest, TakesAnInputThatMakesItsIterator) {
+  Estimator estimator = make(line_model);
+  estimator.train([](Graph& graph) { return make_iterator(graph, line()).get_next<2>(); }, {.steps = 2});
+  EXPECT_EQ(step_of(estimator), 2);
+}
+
+TEST_F(EstimatorTest, KeepsAsManyCheckpointsAsItIsTold) {
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 1, .keep_checkpoint_max = 2});
+  estimator.train(line().repeat(), {.steps = 5});
+  EXPECT_TRUE(disk_.exists("run/model.ckpt-4.index"));
+  EXPECT_FALSE(disk_.exists("run/model.ckpt-3.index"));
+}
+
+TEST_F(EstimatorTest, RefusesWhatContradictsItself) {
+  EXPECT_THROW(make(line_model, {.save_checkpoints_secs = std::chrono::seconds(1), .save_checkpoints_steps = 1}),
+               InvalidArgumentError);
+  EXPECT_THROW(make_estimator<EigenSession>(line_model, {}), InvalidArgumentError);
+  Estimator estimator = make(line_model);
+  EXPECT_THROW(estimator.train(line(), {.steps = 1, .max_steps = 1}), InvalidArgumentError);
+  EXPECT_THROW(estimator.train(line(), {.steps = 0}), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(estimator.evaluate(line(), {.steps = 0})), InvalidArgumentError);
+  Estimator worker = make(line_model, {.task_type = "worker", .task_id = 1, .num_worker_replicas = 2});
+  EXPECT_THROW(worker.train(line()), UnimplementedError);
+}
+
+}  // namespace
+}  // namespace trainhook

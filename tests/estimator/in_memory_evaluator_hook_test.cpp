@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// InMemoryEvaluatorHook: at which steps it measures, on which values, and what it refuses.
+#include <trainhook/estimator/in_memory_evaluator_hook.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/early_stopping_hook.hpp>
+#include <trainhook/hooks/scaffold.hpp>
+
+#include "line_model.hpp"
+
+namespace trainhook {
+namespace {
+
+using support::EstimatorTest;
+using support::line;
+using support::line_model;
+
+/// Ten elements, and a model that learns nothing: its metric is their mean.
+Dataset ten() { return Dataset::range(10); }
+
+EstimatorSpec counting_model(const ModelInput& input) {
+  const Output x = cast(input.components.at(0), DType::Float);
+  const Variable step = *get_global_step(input.graph);
+  const Output loss = reduce_sum(x);
+  EstimatorSpec spec{.loss = loss};
+  if (input.mode == ModeKeys::Train) spec.train_op = group(input.graph, {increment(step).operation(), x.operation()});
+  if (input.mode == ModeKeys::Eval) spec.eval_metric_ops = {{"mean_of_features", metrics::mean(x)}};
+  return spec;
+}
+
+TEST_F(EstimatorTest, EH01_MeasuresAtTheStartEveryPeriodAndAtTheEnd) {
+  Estimator estimator = make(counting_model);
+  estimator.train(ten(), {.hooks = {InMemoryEvaluatorHook(estimator, ten(), {.every_n_iter = 4})}});
+  std::map<std::pair<std::int64_t, std::string>, float> means = scalars_in("run/eval");
+  std::erase_if(means, [](const auto& entry) { return entry.first.second != "mean_of_features"; });
+  EXPECT_EQ(means, (std::map<std::pair<std::int64_t, std::string>, float>{{{0, "mean_of_features"}, 4.5F},
+                                                                          {{4, "mean_of_features"}, 4.5F},
+                                                                          {{8, "mean_of_features"}, 4.5F},
+                                                                          {{10, "mean_of_features"}, 4.5F}}));
+}
+
+TEST_F(EstimatorTest, EH03_MeasuresWhatALaterEvaluationDoes) {
+  Estimator estimator = make(line_model);
+  const InMemoryEvaluatorHook::Options options{.name = "in-memory"};
+  estimator.train(line().take(3), {.hooks = {InMemoryEvaluatorHook(estimator, line(), options)}});
+  const auto in_memory = scalars_in("run/eval_in-memory");
+  const EvalMetrics later = estimator.evaluate(line());
+  EXPECT_EQ(in_memory.at({3, "loss"}), later.at("loss").scalar<float>());
+  EXPECT_EQ(in_memory.at({3, "mean x"}), later.at("mean x").scalar<float>());
+  EXPECT_EQ(in_memory.size(), 4U);  // and the same of step 0
+}
+
+TEST_F(EstimatorTest, MeasuresTheLastStepOnce) {
+  Estimator estimator = make(counting_model);
+  int evaluations = 0;
+  const InputFn counted([&evaluations](Graph& graph) {
+    ++evaluations;
+    return make_iterator(graph, ten()).get_next();
+  });
+  estimator.train(ten().take(4), {.hooks = {InMemoryEvaluatorHook(estimator, counted, {.every_n_iter = 4})}});
+  EXPECT_EQ(evaluations, 1) << "the graph is built once";
+  EXPECT_EQ(scalars_in("run/eval").size(), 4U) << "two metrics of steps 0 and 4";
+}
+
+TEST_F(EstimatorTest, EarlyStoppingHearsOfIt) {
+  Estimator estimator = make(counting_model);
+  estimator.train(ten(), {.hooks = {InMemoryEvaluatorHook(estimator, ten(), {.every_n_iter = 2}),
+                                    EarlyStoppingHook({.metric = "eval/mean_of_features", .patience = 2})}});
+  EXPECT_EQ(step_of(estimator), 4) << "the metric was best at step 0";
+}
+
+TEST_F(EstimatorTest, EH04_RefusesSeveralWorkers) {
+  const Estimator estimator = make(line_model, {.task_type = "chief", .num_worker_replicas = 3});
+  EXPECT_THROW(InMemoryEvaluatorHook(estimator, line(), {}), InvalidArgumentError);
+  EXPECT_THROW(InMemoryEvaluatorHook(make(line_model), line(), {.every_n_iter = 0}), InvalidArgumentError);
+}
+
+EstimatorSpec with_scaffold(const ModelInput& input, const ScaffoldOptions& options) {
+  EstimatorSpec spec = line_model(input);
+  if (input.mode == ModeKeys::Eval) spec.scaffold = std::make_shared<Scaffold>(options);
+  return spec;
+}
+
+TEST_F(EstimatorTest, EH06_RefusesASaverOfTheEvaluation) {
+  Estimator estimator =
+      make([](const ModelInput& input) { return with_scaffold(input, {.saver = std::make_shared<Saver>()}); });
+  EXPECT_THROW(estimator.train(line(), {.hooks = {InMemoryEvaluatorHook(estimator, line(), {})}}),
+               InvalidArgumentError);
+}
+
+TEST_F(EstimatorTest, EH07_RefusesAnInitFnOfTheEvaluation) {
+  Estimator estimator = make(
+      [](const ModelInput& input) { return with_scaffold(input, {.init_fn = [](const Scaffold&, SessionRef) {}}); });
+  EXPECT_THROW(estimator.train(line(), {.hooks = {InMemoryEvaluatorHook(estimator, line(), {})}}),
+               InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook
