@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models cross over whole: six of ours run in TensorFlow, eight of TensorFlow's run here, from the same checkpoint to the same outputs, and
+"""Models cross over whole: seven of ours run in TensorFlow, nine of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
 
 import numpy as np
@@ -9,7 +9,7 @@ from google.protobuf import text_format
 
 tf1 = tf.compat.v1
 STEPS = 50
-OURS = ["linear", "layers", "embedding", "convolution", "normalized", "averaged"]
+OURS = ["linear", "layers", "embedding", "convolution", "normalized", "batch_normalized", "averaged"]
 
 
 def one_thread(graph):
@@ -80,6 +80,27 @@ def test_tensorflow_trains_ours_as_we_do(ours, assert_close, name):
             assert_close(session.run(variable), results[f"trained/{variable.op.name}"], variable.op.name)
 
 
+def test_batch_normalization_is_the_layer_of_tensorflow(ours, assert_close):
+    feeds, results = read_all(ours / "batch_normalized-feeds"), read_all(ours / "batch_normalized-results")
+    with tf1.Graph().as_default() as graph:
+        x = tf1.placeholder(tf.float32, [None, 5, 4, 3], "image")
+        with tf1.variable_scope("", use_resource=False):
+            images = tf1.layers.batch_normalization(x, name="images", momentum=0.8, training=True)
+            flat = tf1.layers.flatten(tf.nn.relu(images))
+            rows = tf1.layers.batch_normalization(dense(flat, 4, "dense"), name="rows", momentum=0.6, training=True)
+        loss = tf.reduce_mean(tf.square(rows - 0.5))
+        with tf1.control_dependencies(tf1.get_collection(tf1.GraphKeys.UPDATE_OPS)):
+            train = tf1.train.GradientDescentOptimizer(0.1).minimize(loss)
+        variables = tf1.global_variables()
+        with one_thread(graph) as session:
+            tf1.train.Saver().restore(session, str(ours / "batch_normalized-model"))
+            assert_close(session.run(loss, feeds), results["loss:0"], "loss")
+            for _ in range(STEPS):
+                session.run(train, feeds)
+            for variable in variables:
+                assert_close(session.run(variable), results[f"trained/{variable.op.name}"], variable.op.name)
+
+
 # What TensorFlow wrote, run by us.
 
 
@@ -147,6 +168,18 @@ def orthogonal(feed):
     return [y, loss], tf1.train.GradientDescentOptimizer(0.1), loss
 
 
+def batch_normalized(feed):
+    x = feed("image", [None, 6, 6, 2])
+    images = tf1.layers.batch_normalization(x, name="images", momentum=0.8, training=True)
+    filters = tf1.get_variable("filters", [3, 3, 2, 2], initializer=tf1.truncated_normal_initializer(stddev=0.3))
+    deep = tf.nn.relu(tf.nn.depthwise_conv2d(images, filters, [1, 1, 1, 1], "SAME"))
+    flat = tf1.layers.flatten(tf1.image.resize_bilinear(deep, [3, 4]))
+    left, right = tf.split(dense(flat, 6, "dense"), 2, axis=1)
+    fixed = tf1.layers.batch_normalization(left * tf.math.erf(right), name="rows", training=False)
+    loss = tf.reduce_mean(tf.square(fixed - 0.5))
+    return [images, fixed, loss], tf1.train.GradientDescentOptimizer(0.1), loss
+
+
 def normalized(feed):
     x = feed("x", [None, 6], tf.float64)
     mean = tf.reduce_mean(x, axis=0, keepdims=True)
@@ -168,7 +201,7 @@ def stacked(feed):
     return [turned, part, loss], tf1.train.AdagradOptimizer(0.01), loss
 
 
-THEIRS = [linear, layers, embedding, words, convolution, orthogonal, normalized, stacked]
+THEIRS = [linear, layers, embedding, words, convolution, orthogonal, normalized, batch_normalized, stacked]
 
 
 @pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])
@@ -188,7 +221,8 @@ def test_we_run_tensorflows(programs, run, assert_close, tmp_path, build, as_tex
         tf1.set_random_seed(3)
         step = tf1.train.get_or_create_global_step()
         outputs, optimizer, loss = build(feed)
-        optimizer.minimize(loss, step, name="train")
+        with tf1.control_dependencies(tf1.get_collection(tf1.GraphKeys.UPDATE_OPS)):
+            optimizer.minimize(loss, step, name="train")
         saver = tf1.train.Saver()
         variables = tf1.global_variables()
         meta = tmp_path / ("model.meta.txt" if as_text else "model.meta")

@@ -66,6 +66,7 @@
 #include <trainhook/graph/impl/layers.ipp>
 #include <trainhook/graph/impl/learning_rate_schedules.ipp>
 #include <trainhook/graph/impl/metrics.ipp>
+#include <trainhook/graph/impl/model_summary.ipp>
 #include <trainhook/graph/impl/moving_averages.ipp>
 #include <trainhook/graph/impl/node.ipp>
 #include <trainhook/graph/impl/op_builder.ipp>
