@@ -161,6 +161,18 @@ void add_resizing(Cases& cases) {
   }
 }
 
+void add_branches(Cases& cases) {
+  for (const In& x : {in({3, 4}), in({-1, 4}), any(), in(Dims{}, DType::String)}) {
+    for (const In& predicate : {in(Dims{}, DType::Bool), in({1}, DType::Bool), any(DType::Bool), in(Dims{})})
+      cases.push_back({"Switch", {x, predicate}});
+    for (const In& y : {in({3, 4}), in({3, 5}), in({4}), any(), in({3, 4}, DType::Double)})
+      cases.push_back({"Merge", {x, y}});
+    cases.push_back({"Assert", {in(Dims{}, DType::Bool), x}, {{"T", std::vector<DType>{DType::Float}}}});
+    cases.push_back({"Print", {x, in({2})}, {{"U", std::vector<DType>{DType::Float}}}});
+  }
+  cases.push_back({"RefSwitch", {variable({2, 3}), in(Dims{}, DType::Bool)}});
+}
+
 }  // namespace
 
 void add_model_shapes(Cases& cases) {
@@ -171,6 +183,7 @@ void add_model_shapes(Cases& cases) {
   add_normalization(cases);
   add_indexing(cases);
   add_resizing(cases);
+  add_branches(cases);
 }
 
 }  // namespace shape_cases

@@ -160,6 +160,41 @@ void add_resizing(Cases& cases) {
   }
 }
 
+void add_branches(Cases& cases) {
+  for (const bool value : {false, true}) {
+    for (const char* op : {"Switch", "Merge"}) {
+      cases.push_back({op, [=](Case& c) {
+                         const Output predicate = th::constant(c.graph, th::Tensor(value));
+                         const std::vector<Output> ways = c.raw("Switch", {c.in({3, 4}), predicate}, {{"T", c.dtype}});
+                         const std::vector<Output> ends{th::identity(ways[0]), th::zeros_like(ways[1])};
+                         c.out(c.raw("Merge", ends, {{"T", c.dtype}, {"N", std::int64_t{2}}}));
+                       }});
+    }
+  }
+  cases.push_back({"Assert",
+                   [](Case& c) {
+                     const Output x = c.in({3});
+                     const th::Operation check = c.graph.add(*th::find_op_def("Assert"),
+                                                             {.inputs = {th::constant(c.graph, th::Tensor(true)), x},
+                                                              .attrs = {{"T", std::vector<DType>{c.dtype}}}});
+                     c.out(th::with_dependencies({check}, x));
+                   },
+                   Mode::Values, false});
+  cases.push_back({"Print", [](Case& c) {
+                     const Output x = c.in({3});
+                     c.out(c.raw("Print", {x, x}, {{"T", c.dtype}, {"U", std::vector<DType>{c.dtype}}}));
+                   }});
+  cases.push_back({"RefSwitch",
+                   [](Case& c) {
+                     const th::Variable v = c.variable({2, 3});
+                     c.init = v.initializer;
+                     const Output predicate = th::constant(c.graph, th::Tensor(true));
+                     const std::vector<Output> ways = c.raw("RefSwitch", {v.ref(), predicate}, {{"T", c.dtype}});
+                     c.out(c.raw("AssignAdd", {ways[1], c.in({2, 3})}, {{"T", c.dtype}}));
+                   },
+                   Mode::Steps, false});
+}
+
 }  // namespace
 
 void add_model_ops(Cases& cases) {
@@ -170,6 +205,7 @@ void add_model_ops(Cases& cases) {
   add_normalization(cases);
   add_indexing(cases);
   add_resizing(cases);
+  add_branches(cases);
 }
 
 }  // namespace op_cases

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models cross over whole: seven of ours run in TensorFlow, nine of TensorFlow's run here, from the same checkpoint to the same outputs, and
+"""Models cross over whole: seven of ours run in TensorFlow, ten of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
 
 import numpy as np
@@ -180,6 +180,19 @@ def batch_normalized(feed):
     return [images, fixed, loss], tf1.train.GradientDescentOptimizer(0.1), loss
 
 
+def branched(feed):
+    """As TensorFlow 1 writes tf.cond, with its gradient."""
+    tf1.disable_control_flow_v2()
+    x = feed("x", [None, 4])
+    check = tf1.Assert(tf.reduce_all(x < 2), [x])
+    with tf1.control_dependencies([check]):
+        h = dense(x, 3, "h")
+    mean = tf.reduce_mean(h)
+    y = tf1.cond(mean > 0, lambda: tf.square(h), lambda: tf1.cond(mean > -0.1, lambda: h - 1.0, lambda: tf.abs(h) * 2.0))
+    loss = tf.reduce_mean(tf.square(tf1.Print(y, [mean], "mean ", first_n=1) - 0.3))
+    return [y, loss], tf1.train.GradientDescentOptimizer(0.1), loss
+
+
 def normalized(feed):
     x = feed("x", [None, 6], tf.float64)
     mean = tf.reduce_mean(x, axis=0, keepdims=True)
@@ -201,7 +214,7 @@ def stacked(feed):
     return [turned, part, loss], tf1.train.AdagradOptimizer(0.01), loss
 
 
-THEIRS = [linear, layers, embedding, words, convolution, orthogonal, normalized, batch_normalized, stacked]
+THEIRS = [linear, layers, embedding, words, convolution, orthogonal, normalized, batch_normalized, branched, stacked]
 
 
 @pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <trainhook/engine/kernels/array.hpp>
+#include <trainhook/engine/kernels/control_flow.hpp>
 #include <trainhook/engine/kernels/conv.hpp>
 #include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/engine/kernels/depthwise.hpp>
@@ -34,10 +35,10 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{array(),   ranking(), resize(),    conv(),      depthwise(), normalization(),
-                                 data(),    math(),    matmul(),    movement(),  nn(),        pool(),
-                                 queue(),   random(),  reduction(), selection(), state(),     strided_slice(),
-                                 summary(), training()};
+  static const std::array groups{array(),         control_flow(), ranking(), resize(),    conv(),      depthwise(),
+                                 normalization(), data(),         math(),    matmul(),    movement(),  nn(),
+                                 pool(),          queue(),        random(),  reduction(), selection(), state(),
+                                 strided_slice(), summary(),      training()};
   return groups;
 }
 

@@ -7,6 +7,7 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
+#include <trainhook/engine/impl/conditions.ipp>
 #include <trainhook/engine/impl/denormals.ipp>
 #include <trainhook/engine/impl/eigen_session.ipp>
 #include <trainhook/engine/impl/graph_session.ipp>
@@ -20,6 +21,7 @@
 #include <trainhook/engine/impl/slots.ipp>
 
 #include <trainhook/engine/kernels/impl/array.ipp>
+#include <trainhook/engine/kernels/impl/control_flow.ipp>
 #include <trainhook/engine/kernels/impl/conv.ipp>
 #include <trainhook/engine/kernels/impl/data.ipp>
 #include <trainhook/engine/kernels/impl/depthwise.ipp>
