@@ -173,6 +173,24 @@ void add_branches(Cases& cases) {
   cases.push_back({"RefSwitch", {variable({2, 3}), in(Dims{}, DType::Bool)}});
 }
 
+void add_updates(Cases& cases) {
+  const In v = variable({4, 3});
+  const In one = in(Dims{});
+  for (const In& gradient :
+       {in({4, 3}), in({-1, 3}), in({3, 4}), any(), in({4, 3}, DType::Double)}) {  // TensorFlow crashes for scalars
+    cases.push_back({"ApplyAdadelta", {v, v, v, one, one, one, gradient}});
+    cases.push_back({"ApplyFtrl", {v, v, v, gradient, one, one, one, one}});
+    for (const In& rows :
+         {in({4}, DType::Int32), in({2}, DType::Int64), in({-1}, DType::Int32), in({4, 1}, DType::Int32)}) {
+      cases.push_back({"SparseApplyAdadelta", {v, v, v, one, one, one, gradient, rows}});
+      cases.push_back({"SparseApplyAdagrad", {v, v, one, gradient, rows}});
+      cases.push_back({"SparseApplyFtrl", {v, v, v, gradient, rows, one, one, one, one}});
+    }
+  }
+  cases.push_back({"SparseApplyAdagrad", {v, variable({4, 2}), one, in({4, 3}), in({4}, DType::Int32)}});
+  cases.push_back({"SparseApplyAdagrad", {v, v, in({1}), in({4, 3}), in({4}, DType::Int32)}});
+}
+
 }  // namespace
 
 void add_model_shapes(Cases& cases) {
@@ -184,6 +202,7 @@ void add_model_shapes(Cases& cases) {
   add_indexing(cases);
   add_resizing(cases);
   add_branches(cases);
+  add_updates(cases);
 }
 
 }  // namespace shape_cases

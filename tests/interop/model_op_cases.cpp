@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -195,6 +196,57 @@ void add_branches(Cases& cases) {
                    Mode::Steps, false});
 }
 
+/// Updates of variables; `build` gives the inputs behind them.
+void add_updates(Cases& cases) {
+  const auto add = [&](const char* op, int variables, const th::Attrs& attrs,
+                       const std::function<std::vector<Output>(Case&)>& build) {
+    cases.push_back({op,
+                     [=](Case& c) {
+                       std::vector<th::Variable> all;
+                       for (int i = 0; i < variables; ++i) all.push_back(c.variable({4, 3}, 0.5, 2));
+                       c.init = th::variables_initializer(c.graph, all);
+                       std::vector<Output> inputs;
+                       for (const th::Variable& v : all) inputs.push_back(v.ref());
+                       for (const Output& input : build(c)) inputs.push_back(input);
+                       th::Attrs with = attrs;
+                       with.emplace("T", c.dtype);
+                       c.out(c.raw(op, inputs, with));
+                       for (const th::Variable& v : all) c.out(v.read);
+                     },
+                     Mode::Steps});
+  };
+  const auto number = [](Case& c) { return c.in({}, 0.1, 0.9); };
+  const auto power = [](Case& c, double value) { return th::cast(th::constant(c.graph, th::Tensor(value)), c.dtype); };
+  add("ApplyAdadelta", 3, {}, [=](Case& c) {
+    return std::vector<Output>{number(c), number(c), number(c), c.in({4, 3})};
+  });
+  for (const double lr_power : {-0.5, -0.3}) {
+    for (const bool multiplies : {false, true}) {
+      const th::Attrs attrs{{"multiply_linear_by_lr", multiplies}};
+      add("ApplyFtrl", 3, attrs, [=](Case& c) {
+        return std::vector<Output>{c.in({4, 3}), number(c), number(c), number(c), power(c, lr_power)};
+      });
+      for (const DType type : {DType::Int32, DType::Int64}) {
+        th::Attrs sparse = attrs;
+        sparse.emplace("Tindices", type);
+        add("SparseApplyFtrl", 3, sparse, [=](Case& c) {
+          return std::vector<Output>{c.in({3, 3}), c.in_as(type, {3}, 0, 3), number(c), number(c),
+                                     number(c),    power(c, lr_power)};
+        });
+      }
+    }
+  }
+  for (const DType type : {DType::Int32, DType::Int64}) {
+    const th::Attrs attrs{{"Tindices", type}};
+    add("SparseApplyAdagrad", 2, attrs, [=](Case& c) {
+      return std::vector<Output>{number(c), c.in({5, 3}), c.in_as(type, {5}, 0, 3)};
+    });
+    add("SparseApplyAdadelta", 3, attrs, [=](Case& c) {
+      return std::vector<Output>{number(c), number(c), number(c), c.in({5, 3}), c.in_as(type, {5}, 0, 3)};
+    });
+  }
+}
+
 }  // namespace
 
 void add_model_ops(Cases& cases) {
@@ -206,6 +258,7 @@ void add_model_ops(Cases& cases) {
   add_indexing(cases);
   add_resizing(cases);
   add_branches(cases);
+  add_updates(cases);
 }
 
 }  // namespace op_cases

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models cross over whole: seven of ours run in TensorFlow, ten of TensorFlow's run here, from the same checkpoint to the same outputs, and
+"""Models cross over whole: seven of ours run in TensorFlow, twelve of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
 
 import numpy as np
@@ -148,6 +148,16 @@ def words(feed):
     return [mean, loss], tf1.train.AdamOptimizer(0.01), loss  # rows that occur more than once are summed before they change
 
 
+def clicked(feed):
+    outputs, _, loss = words(feed)
+    return outputs, tf1.train.FtrlOptimizer(0.1, l1_regularization_strength=0.001), loss
+
+
+def rated(feed):
+    outputs, _, loss = words(feed)
+    return outputs, tf1.train.AdadeltaOptimizer(0.5), loss
+
+
 def convolution(feed):
     x = feed("image", [None, 12, 12, 2])
     filters = tf1.get_variable("filters", [3, 3, 2, 4], initializer=tf1.truncated_normal_initializer(stddev=0.2))
@@ -214,7 +224,7 @@ def stacked(feed):
     return [turned, part, loss], tf1.train.AdagradOptimizer(0.01), loss
 
 
-THEIRS = [linear, layers, embedding, words, convolution, orthogonal, normalized, batch_normalized, branched, stacked]
+THEIRS = [linear, layers, embedding, words, clicked, rated, convolution, orthogonal, normalized, batch_normalized, branched, stacked]
 
 
 @pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])

@@ -25,6 +25,7 @@
 #include <trainhook/engine/kernels/reduction.hpp>
 #include <trainhook/engine/kernels/resize.hpp>
 #include <trainhook/engine/kernels/selection.hpp>
+#include <trainhook/engine/kernels/sparse_training.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/strided_slice.hpp>
 #include <trainhook/engine/kernels/summary.hpp>
@@ -35,10 +36,17 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{array(),         control_flow(), ranking(), resize(),    conv(),      depthwise(),
-                                 normalization(), data(),         math(),    matmul(),    movement(),  nn(),
-                                 pool(),          queue(),        random(),  reduction(), selection(), state(),
-                                 strided_slice(), summary(),      training()};
+  static const std::array groups{array(),        sparse_training(),
+                                 control_flow(), ranking(),
+                                 resize(),       conv(),
+                                 depthwise(),    normalization(),
+                                 data(),         math(),
+                                 matmul(),       movement(),
+                                 nn(),           pool(),
+                                 queue(),        random(),
+                                 reduction(),    selection(),
+                                 state(),        strided_slice(),
+                                 summary(),      training()};
   return groups;
 }
 

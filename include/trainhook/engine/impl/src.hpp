@@ -37,6 +37,7 @@
 #include <trainhook/engine/kernels/impl/reduction.ipp>
 #include <trainhook/engine/kernels/impl/resize.ipp>
 #include <trainhook/engine/kernels/impl/selection.ipp>
+#include <trainhook/engine/kernels/impl/sparse_training.ipp>
 #include <trainhook/engine/kernels/impl/state.ipp>
 #include <trainhook/engine/kernels/impl/strided_slice.ipp>
 #include <trainhook/engine/kernels/impl/summary.ipp>
