@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/recording_listener.hpp>
 
@@ -87,6 +87,7 @@ TEST_F(EstimatorTest, ListenersHearOfItsSaves) {
 TEST_F(EstimatorTest, EvaluatesItsNewestCheckpoint) {
   Estimator estimator = make(line_model);
   estimator.train(line().repeat(), {.steps = 6});
+  const testing::LogLines log;
   const EvalMetrics metrics = estimator.evaluate(line());
   EXPECT_EQ(metrics.at("global_step").scalar<std::int64_t>(), 6);
   EXPECT_EQ(metrics.at("mean x").scalar<float>(), 3.5F);
@@ -95,6 +96,7 @@ TEST_F(EstimatorTest, EvaluatesItsNewestCheckpoint) {
   EXPECT_EQ(written.at({6, "mean x"}), 3.5F);
   EXPECT_EQ(written.at({6, "loss"}), metrics.at("loss").scalar<float>());
   EXPECT_EQ(written.size(), 2U);
+  EXPECT_EQ(log.count("W "), 0U) << "it does not miss the hooks of training";
 }
 
 TEST_F(EstimatorTest, EvaluatesSomeBatchesUnderAName) {
@@ -146,6 +148,34 @@ TEST_F(EstimatorTest, TakesAnInputThatMakesItsIterator) {
   Estimator estimator = make(line_model);
   estimator.train([](Graph& graph) { return make_iterator(graph, line()).get_next<2>(); }, {.steps = 2});
   EXPECT_EQ(step_of(estimator), 2);
+}
+
+/// Remembers the feature that it took last.
+EstimatorSpec remembering_model(const ModelInput& input) {
+  const Variable latest = make_variable("latest_feature", constant(input.graph, Tensor(std::int64_t{-1})));
+  const Output taken = assign(latest, input.components.at(0));
+  const Operation step = increment(*get_global_step(input.graph)).operation();
+  return {.loss = cast(input.components.at(0), DType::Float),
+          .train_op = group(input.graph, {taken.operation(), step})};
+}
+
+TEST_F(EstimatorTest, I01_ADatasetGoesOnWhereItWas) {
+  Estimator estimator = make(remembering_model);
+  for (std::int64_t call = 1; call <= 3; ++call) {
+    estimator.train(Dataset::range(10), {.hooks = {CheckpointInputPipelineHook(estimator)}, .steps = 2});
+    EXPECT_EQ(step_of(estimator), 2 * call);
+    EXPECT_EQ(load_variable(disk_, "run", "latest_feature").scalar<std::int64_t>(), 2 * call - 1);
+    static_cast<void>(estimator.evaluate(Dataset::range(3)));
+  }
+}
+
+TEST_F(EstimatorTest, I02_AnIteratorOfTheInputFunctionGoesOnWhereItWas) {
+  Estimator estimator = make(remembering_model);
+  const auto numbers = [](Graph& graph) { return make_iterator(graph, Dataset::range(10)).get_next(); };
+  for (std::int64_t call = 1; call <= 2; ++call) {
+    estimator.train(numbers, {.hooks = {CheckpointInputPipelineHook(estimator)}, .steps = 2});
+    EXPECT_EQ(load_variable(disk_, "run", "latest_feature").scalar<std::int64_t>(), 2 * call - 1);
+  }
 }
 
 TEST_F(EstimatorTest, KeepsAsManyCheckpointsAsItIsTold) {

@@ -3,11 +3,16 @@
 /// CheckpointInputPipelineHook: keeps the positions of input pipelines along with the model's checkpoints.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/external_state_policy.hpp>
+#include <trainhook/hooks/checkpoint_target.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
@@ -24,8 +29,10 @@ class InputCheckpoints;
 /// A model checkpoint without an input file of its step, because it was saved without this hook, is whole: the input
 /// goes on from its newest file of an earlier step, or else from the beginning, with a warning. If the input file of a
 /// step is damaged, the model is restored from an older checkpoint; if it cannot be read, the restore fails. A save
-/// deletes the input files that restoring none of the remaining models would use. Source: TensorFlow's
-/// `CheckpointInputPipelineHook`, which has its own periods and restores its newest file whatever the model's step is.
+/// deletes the input files that restoring none of the remaining models would use.
+///
+/// In a session that saves no model, the hook saves at its own periods and at the end, and continues from its newest
+/// file, whatever the step is. Source: TensorFlow's `CheckpointInputPipelineHook`, which always does that.
 class CheckpointInputPipelineHook final : public SessionRunHook {
  public:
   struct Options {
@@ -34,11 +41,19 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
         ExternalStatePolicy::Fail;  ///< for pipelines with state that no checkpoint can hold
     std::string checkpoint_basename = "input.ckpt";
     std::string latest_filename = "checkpoint_input";  ///< the state file
+    std::optional<Duration> save_secs{};               ///< if no hook saves the model: one of the two periods
+    std::optional<std::int64_t> save_steps{};
   };
 
   CheckpointInputPipelineHook() : CheckpointInputPipelineHook(Options{}) {}
-  /// @throws InvalidArgumentError for names that are no file names.
+  /// @throws InvalidArgumentError for names that are no file names, or a period that is not positive.
   TRAINHOOK_DECL explicit CheckpointInputPipelineHook(Options options);
+  /// Goes with the checkpoints of an Estimator, or of another program that says what it saves. If several tasks train,
+  /// each has files of its own, `input_<task type>_<task id>.ckpt-<step>`.
+  template <std::convertible_to<CheckpointTarget> Program>
+  explicit CheckpointInputPipelineHook(const Program& estimator,
+                                       ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail)
+      : CheckpointInputPipelineHook(options_for(estimator, external_state_policy)) {}
   TRAINHOOK_DECL CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept;
   CheckpointInputPipelineHook& operator=(CheckpointInputPipelineHook&&) = delete;
   TRAINHOOK_DECL ~CheckpointInputPipelineHook() override;
@@ -47,24 +62,34 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   /// the policy does not allow.
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
-  /// @throws FailedPreconditionError if no hook of the session saves the model into the directory.
+  /// @throws FailedPreconditionError if no hook of the session saves the model into the directory, and this one has no
+  /// period and directory of its own.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
   /// Restores the input at the first run. @throws NotFoundError, which lists what there is, if the file has no position
   /// of an iterator.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
+  TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// The saver hook keeps the files for the model's last save.
+  /// With a saver hook: that one keeps the files for the model's last save. Otherwise saves the last position.
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
+  [[nodiscard]] TRAINHOOK_DECL static Options options_for(const CheckpointTarget& target, ExternalStatePolicy policy);
   TRAINHOOK_DECL static void check_name(std::string_view option, const std::string& name);
   TRAINHOOK_DECL void check_iterators(const Graph& graph) const;
+  // That of the hook to go with; null if there is none and this one saves by itself.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> find_claim(const Graph& graph) const;
+  [[nodiscard]] bool can_save_alone() const noexcept {
+    return !options_.checkpoint_dir.empty() && (options_.save_secs || options_.save_steps);
+  }
+
+  class Alone;
 
   Options options_;
   std::shared_ptr<detail::InputCheckpoints> files_;
+  std::unique_ptr<Alone> alone_;  // only if no hook saves the model
   bool restore_pending_ = false;
 };
 

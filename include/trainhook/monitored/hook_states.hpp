@@ -24,6 +24,9 @@ class HookStates final : public Saveable {
   /// @throws InvalidArgumentError if two hooks have the same name.
   TRAINHOOK_DECL HookStates(const Hooks& hooks, HookServices& services);
 
+  /// Whether to warn of state for a hook that does not exist. It matters little to a session that saves nothing.
+  void set_warns_of_missing_hooks(bool warns) noexcept { warns_ = warns; }
+
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save() override;
   TRAINHOOK_DECL void load(const StateValues& values) override;
@@ -42,6 +45,7 @@ class HookStates final : public Saveable {
   HookServices* services_;
   std::map<std::string, SessionRunHook*> hooks_;
   std::map<std::string, StateValues> orphans_;
+  bool warns_ = true;
 };
 
 }  // namespace trainhook::detail

@@ -11,19 +11,86 @@
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/data/iterator_resource.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
+
+/// Saves and restores the input of a session that saves no model.
+class CheckpointInputPipelineHook::Alone {
+ public:
+  Alone(Graph& graph, HookServices& services, const Options& options)
+      : services_(&services),
+        options_(&options),
+        claim_(detail::claim_checkpoints(graph, services.file_system(),
+                                         {.directory = options.checkpoint_dir,
+                                          .basename = options.checkpoint_basename,
+                                          .hook = "CheckpointInputPipelineHook"})),
+        saver_({.kinds = {StateKind::Input},
+                .with_saveables = false,
+                .file_system = &services.file_system(),
+                .clock = &services.clock()}),
+        timer_(periods(options), "CheckpointInputPipelineHook", "save_secs", "save_steps") {}
+
+  [[nodiscard]] static SecondOrStepTimer::Options periods(const Options& options) {
+    return {.every_secs = options.save_secs, .every_steps = options.save_steps};
+  }
+
+  /// Continues from the newest file; without one, saves where the input begins.
+  void restore(SessionRunContext& context) {
+    const auto newest = detail::read_from_device([&] {
+      return latest_checkpoint(services_->file_system(), options_->checkpoint_dir, options_->latest_filename);
+    });
+    if (!newest) {
+      timer_.update_last_triggered_step(context.global_step(), context);
+      return save(context.session(), context.global_step());
+    }
+    saver_.restore(context.session(), *newest);
+    log_info("Restored the input pipeline from {}.", *newest);
+  }
+
+  void save_if_due(SessionRunContext& context) {
+    const std::int64_t step = context.global_step();
+    if (!timer_.should_trigger_for_step(step, context)) return;
+    timer_.update_last_triggered_step(step, context);
+    save(context.session(), step);
+  }
+
+  void save_last(SessionRef session) {
+    const std::int64_t step = read_global_step(session, *get_global_step(session.graph()));
+    if (saved_ != step) save(session, step);
+  }
+
+ private:
+  void save(SessionRef session, std::int64_t step) {
+    static_cast<void>(
+        saver_.save(session, {.save_path = join_path(options_->checkpoint_dir, options_->checkpoint_basename),
+                              .global_step = step,
+                              .latest_filename = options_->latest_filename}));
+    saved_ = step;
+  }
+
+  HookServices* services_;
+  const Options* options_;
+  std::shared_ptr<detail::CheckpointClaim> claim_;  // keeps other savers out of the directory
+  Saver saver_;
+  SecondOrStepTimer timer_;
+  std::optional<std::int64_t> saved_;
+};
 
 TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept =
     default;
@@ -38,6 +105,21 @@ TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options 
     throw InvalidArgumentError("CheckpointInputPipelineHook: checkpoint_basename and latest_filename are both '{}'",
                                options_.latest_filename);
   }
+  if (options_.save_secs || options_.save_steps)
+    static_cast<void>(
+        SecondOrStepTimer(Alone::periods(options_), "CheckpointInputPipelineHook", "save_secs", "save_steps"));
+}
+
+TRAINHOOK_DECL CheckpointInputPipelineHook::Options CheckpointInputPipelineHook::options_for(
+    const CheckpointTarget& target, ExternalStatePolicy policy) {
+  const std::string task =
+      target.num_worker_replicas > 1 ? fmt::format("_{}_{}", target.task_type, target.task_id) : std::string();
+  return {.checkpoint_dir = target.checkpoint_dir,
+          .external_state_policy = policy,
+          .checkpoint_basename = fmt::format("input{}.ckpt", task),
+          .latest_filename = fmt::format("checkpoint_input{}", task),
+          .save_secs = target.save_secs,
+          .save_steps = target.save_steps};
 }
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
@@ -51,21 +133,40 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef session,
                                                                       Coordinator& /*coordinator*/) {
-  files_->follow(find_claim(session.graph()));
   restore_pending_ = true;
+  if (alone_ != nullptr) return;
+  if (const auto claim = find_claim(session.graph())) {
+    files_->follow(claim);
+  } else {
+    alone_ = std::make_unique<Alone>(session.graph(), services(), options_);
+  }
 }
 
 TRAINHOOK_DECL SessionRunArgs CheckpointInputPipelineHook::before_run(SessionRunContext& context) {
   if (restore_pending_) {
-    files_->restore(context.session(), context.global_step(), services().restored_from());
+    if (alone_ != nullptr)
+      alone_->restore(context);
+    else
+      files_->restore(context.session(), context.global_step(), services().restored_from());
     restore_pending_ = false;
   }
   return {};
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::end(SessionRef /*session*/) { files_.reset(); }
+TRAINHOOK_DECL void CheckpointInputPipelineHook::after_run(SessionRunContext& context,
+                                                           const SessionRunValues& /*values*/) {
+  if (alone_ != nullptr) alone_->save_if_due(context);
+}
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept { files_.reset(); }
+TRAINHOOK_DECL void CheckpointInputPipelineHook::end(SessionRef session) {
+  files_.reset();
+  if (const auto alone = std::move(alone_); alone != nullptr && !restore_pending_) alone->save_last(session);
+}
+
+TRAINHOOK_DECL void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept {
+  files_.reset();
+  alone_.reset();
+}
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::check_name(std::string_view option, const std::string& name) {
   if (!name.empty() && name.find('/') == std::string::npos) return;
@@ -100,12 +201,13 @@ TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineH
     }
     found = claim;
   }
-  if (found != nullptr) return found;
+  if (found != nullptr || can_save_alone()) return found;
   const std::string where =
       options_.checkpoint_dir.empty() ? std::string() : fmt::format(" into '{}'", options_.checkpoint_dir);
   throw FailedPreconditionError(
       "CheckpointInputPipelineHook: no hook of this session saves the model{}; add a CheckpointSaverHook or "
-      "AsyncCheckpointSaverHook, or let the session make one by save_checkpoint_steps",
+      "AsyncCheckpointSaverHook, let the session make one by save_checkpoint_steps, or give this hook checkpoint_dir "
+      "and save_steps",
       where);
 }
 

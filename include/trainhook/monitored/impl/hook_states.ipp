@@ -68,8 +68,9 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
       for (const NamedTensor& entry : state.entries()) load_metric(entry);
     } else {
       const bool numbered = hooks_.contains(name.substr(0, name.rfind('_')));
-      log_warning("the checkpoint holds state of a hook '{}' that is not there; it is kept{}", name,
-                  numbered ? ". Hooks of one type are told apart by their order: give each a name() of its own" : "");
+      if (warns_)
+        log_warning("the checkpoint holds state of a hook '{}' that is not there; it is kept{}", name,
+                    numbered ? ". Hooks of one type are told apart by their order: give each a name() of its own" : "");
       orphans_.emplace(name, std::move(state));
     }
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -152,6 +153,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
     ++begun;  // it hears of an error of its own begin, too
     hook->begin(*graph);
   }
+  if (states != nullptr) states->set_warns_of_missing_hooks(!checkpoint_claims(*graph).empty());
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {

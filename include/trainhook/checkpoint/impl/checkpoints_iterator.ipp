@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of checkpoints_iterator.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/checkpoints_iterator.hpp>
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void sleep_until(Clock& clock, Duration deadline) {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  clock.wait_until(lock, never, deadline, [] { return false; });
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::optional<std::string> wait_for_new_checkpoint(const std::string& checkpoint_dir,
+                                                                  const std::string& last_checkpoint,
+                                                                  const WaitForCheckpointOptions& options) {
+  FileSystem& disk = options.file_system != nullptr ? *options.file_system : posix_file_system();
+  Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+  const Duration end = options.timeout ? deadline_after(clock, *options.timeout) : Duration::max();
+  for (;;) {
+    const bool is_there = disk.exists(join_path(checkpoint_dir, kLatestFilename));
+    if (auto newest = is_there ? latest_checkpoint(disk, checkpoint_dir) : std::nullopt;
+        newest && *newest != last_checkpoint)
+      return newest;
+    const Duration next_look = deadline_after(clock, options.seconds_to_sleep);
+    if (next_look > end) return std::nullopt;
+    detail::sleep_until(clock, next_look);
+  }
+}
+
+TRAINHOOK_DECL CheckpointsIterator::CheckpointsIterator(std::string checkpoint_dir, CheckpointsIteratorOptions options)
+    : checkpoint_dir_(std::move(checkpoint_dir)), options_(std::move(options)) {}
+
+TRAINHOOK_DECL std::optional<std::string> CheckpointsIterator::next() {
+  if (given_at_) detail::sleep_until(clock(), *given_at_ + options_.min_interval_secs);
+  for (;;) {
+    auto newest = wait_for_new_checkpoint(
+        checkpoint_dir_, last_,
+        {.timeout = options_.timeout, .file_system = options_.file_system, .clock = options_.clock});
+    if (newest) {
+      last_ = *newest;
+      given_at_ = clock().monotonic_now();
+      return newest;
+    }
+    if (!options_.timeout_fn || options_.timeout_fn()) return std::nullopt;
+  }
+}
+
+TRAINHOOK_DECL Clock& CheckpointsIterator::clock() const {
+  return options_.clock != nullptr ? *options_.clock : system_clock();
+}
+
+}  // namespace trainhook
