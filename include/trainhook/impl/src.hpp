@@ -114,6 +114,7 @@
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
 #include <trainhook/graph_def/impl/text_to_wire.ipp>
 #include <trainhook/graph_def/impl/unknown_nodes.ipp>
+#include <trainhook/graph_def/impl/utf8.ipp>
 
 #include <trainhook/session/impl/clean_stop.ipp>
 #include <trainhook/session/impl/coordinator.ipp>

@@ -15,6 +15,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph_def/graph_def_schema.hpp>
 #include <trainhook/graph_def/text_to_wire.hpp>
+#include <trainhook/graph_def/utf8.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
@@ -37,9 +38,9 @@ TRAINHOOK_DECL NodeDef GraphDefReader::read_node(WireReader reader) {
   NodeDef node;
   while (reader.next()) {
     switch (reader.tag()) {
-      case 1: node.name = reader.get_string(); break;
-      case 2: node.op = reader.get_string(); break;
-      case 3: node.inputs.push_back(reader.get_string()); break;
+      case 1: node.name = read_name(reader, what_); break;
+      case 2: node.op = read_name(reader, what_); break;
+      case 3: node.inputs.push_back(read_name(reader, what_)); break;
       case 5: read_attr(reader.get_message(), node); break;
       default: reader.skip();
     }
@@ -58,7 +59,7 @@ TRAINHOOK_DECL void GraphDefReader::read_attr(WireReader entry, NodeDef& node) {
   std::string_view value;
   while (entry.next()) {
     if (entry.tag() == 1) {
-      key = entry.get_string();
+      key = read_name(entry, what_);
     } else if (entry.tag() == 2) {
       value = entry.get_bytes();
     } else {
