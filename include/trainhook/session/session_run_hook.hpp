@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -160,9 +161,10 @@ class HookEntry;
 
 namespace detail {
 
-/// Types that are entries, pointers or lists of entries: they have constructors of their own.
+/// Entries, pointers, lists and iterators of entries: what a list can be made from without a hook in it.
 template <class T>
-inline constexpr bool is_hook_holder = std::same_as<T, HookEntry> || std::same_as<T, std::vector<HookEntry>>;
+inline constexpr bool is_hook_holder =
+    std::same_as<T, HookEntry> || std::same_as<T, std::vector<HookEntry>> || std::input_or_output_iterator<T>;
 template <class Hook>
 inline constexpr bool is_hook_holder<std::shared_ptr<Hook>> = true;
 template <class Hook, class Deleter>
