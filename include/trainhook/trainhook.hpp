@@ -63,6 +63,7 @@
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/learning_rate_schedules.hpp>
 #include <trainhook/graph/metrics.hpp>
+#include <trainhook/graph/model_summary.hpp>
 #include <trainhook/graph/moving_averages.hpp>
 #include <trainhook/graph/ops.hpp>
 #include <trainhook/graph/optimizers.hpp>

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/nn.hpp>
 #include <trainhook/graph/ops/random.hpp>
 
 #include "expect_error.hpp"

@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/moving_averages.hpp>
@@ -107,6 +109,19 @@ TEST_F(ImportMetaGraph, SaysWhatACollectionNamesThatIsNotThere) {
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(std::string(error.what()), "model.meta: collection losses names 'gone:0', which is not there");
   }
+}
+
+TEST(ImportMetaGraphFiles, SaysThatQueueRunnersAreNotImported) {
+  std::vector<std::string> lines;
+  const LogSink before = set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  Graph graph;
+  import_meta_graph(graph, parse_meta_graph_text(R"(graph_def {} collection_def { key: "queue_runners" value {
+                             bytes_list { value: "\n\005batch" value: "\n\004file" } } })",
+                                                 "model.meta"));
+  set_log_sink(before);
+  EXPECT_THAT(lines,
+              ::testing::ElementsAre(HasSubstr(
+                  "model.meta: its 2 queue runners are not imported, so nothing fills the queues 'batch', 'file'")));
 }
 
 TEST(ImportMetaGraphFiles, OfAFileWithABitFlippedOrCutIsAnErrorOrAGraph) {

@@ -61,12 +61,27 @@ class MetaGraphImporter {
       }
     }
     if (collection.messages.empty()) return;
+    if (collection.key == graph_keys::kQueueRunners) return say_queue_runners(collection);
     if (!holds_variables(collection)) {
       log_info("{}: collection {} is left out, it holds no variables", def_.graph_def.source, collection.key);
       return;
     }
     for (const std::string& message : collection.messages)
       graph_.add_to_collection(collection.key, variable(collection, message));
+  }
+
+  /// A queue runner is an object of the session that fills a queue; a graph has none.
+  void say_queue_runners(const CollectionDef& collection) const {
+    std::string queues;
+    for (const std::string& message : collection.messages) {
+      WireReader(message, def_.graph_def.source).for_each_field(1, [&](WireReader& field) {
+        queues += fmt::format("{}'{}'", queues.empty() ? "" : ", ", prefix_ + field.get_string());
+      });
+    }
+    log_warning(
+        "{}: its {} queue runners are not imported, so nothing fills the queues {}: run their enqueue operations in a "
+        "QueueRunner of your own, or feed what is dequeued; else a run waits for ever, unless it has a timeout",
+        def_.graph_def.source, collection.messages.size(), queues);
   }
 
   /// Whether the messages of a collection are VariableDefs: in TensorFlow's own ones by their name, in others by what
