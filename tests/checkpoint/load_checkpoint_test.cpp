@@ -13,6 +13,8 @@
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -121,6 +123,24 @@ TEST(LoadCheckpointOfTensorFlow, ListsTheObjectGraphAsTensorFlowDoes) {
   std::vector<std::string> names;
   for (const auto& [name, shape] : list_variables(data_file("object_based"))) names.push_back(name);
   EXPECT_THAT(names, ::testing::Contains("_CHECKPOINTABLE_OBJECT_GRAPH"));
+}
+
+TEST(LoadCheckpoint, CallsACheckpointOfTheV1FormatThat) {
+  for (const char* file : {"old/model.ckpt-3", "old/model.ckpt-3-00000-of-00001"}) {
+    testing::MemoryFileSystem disk;
+    disk.make_directories("old");
+    detail::TableWriter table;
+    table.add("", "header");
+    write_file_atomically(disk, file, table.finish());
+    try {
+      const BundleReader reader("old/model.ckpt-3", {.file_system = &disk});
+      FAIL() << "no error";
+    } catch (const NotFoundError& error) {
+      EXPECT_NE(std::string(error.what()).find(std::string(file) + " is of TensorFlow's V1 format; restore it in"),
+                std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 }  // namespace

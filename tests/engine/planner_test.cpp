@@ -13,6 +13,7 @@
 
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/graph_def/import_graph_def.hpp>
 
 namespace trainhook {
 namespace {
@@ -32,6 +33,8 @@ constexpr std::array kTwo{
     KernelDef{.type = "Double", .make = make_double},
     KernelDef{.type = "DoubleAnew", .make = make_double, .stateful = true},
 };
+
+constexpr std::array kDoubleOp{OpDef{.type = "Double", .signature = "T -> T"}};
 
 class PlannerTest : public ::testing::Test {
  protected:
@@ -120,6 +123,25 @@ TEST_F(PlannerTest, NamesTheOpThatHasNoKernel) {
     FAIL() << "no error";
   } catch (const UnimplementedError& error) {
     EXPECT_NE(std::string(error.what()).find("Strange of node 'here'"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(PlannerTest, RefusesAnImportedNodeOfAnUnknownOpTypeOnlyIfItIsNeeded) {
+  import_graph_def(graph_, parse_graph_def_text(R"(
+                     node { name: "jpeg" op: "DecodeJpeg" }
+                     node { name: "y" op: "Double" input: "jpeg" attr { key: "T" value { type: DT_FLOAT } } }
+                     node { name: "other" op: "NoOp" })"),
+                   {.name = "", .op_defs = kDoubleOp});
+  EXPECT_NO_THROW(static_cast<void>(plan({graph_.operation("other")})));
+  EXPECT_NO_THROW(static_cast<void>(plan({graph_.output("y")}, {{graph_.output("jpeg"), Tensor(2.0F)}})));
+  try {
+    static_cast<void>(plan({graph_.output("y")}));
+    FAIL() << "no error";
+  } catch (const UnimplementedError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "op type DecodeJpeg of node 'jpeg' is not known here; feed what the node gives, or give a kernel for it "
+        "in the session's options");
   }
 }
 

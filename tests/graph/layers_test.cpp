@@ -3,7 +3,12 @@
 /// Layers and the names of their variables.
 #include <trainhook/graph/layers.hpp>
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
+
+#include <trainhook/graph/ops/random.hpp>
 
 #include "expect_error.hpp"
 
@@ -45,6 +50,62 @@ TEST(Dense, RefusesAnUnknownNumberOfFeatures) {
     dense(placeholder(graph, DType::Float, {-1, -1}), 3, "d");
   });
   expect_error({"units", "0"}, [&] { dense(placeholder(graph, DType::Float, {-1, 3}), 0); });
+}
+
+TEST(Flatten, KeepsTheBatchAndJoinsTheRest) {
+  Graph graph;
+  const auto flat = [&](const PartialShape& shape) { return flatten(placeholder(graph, DType::Float, shape)).shape(); };
+  EXPECT_EQ(flat({-1, 7, 7, 2}), PartialShape({-1, 98}));
+  EXPECT_EQ(flat({4, 3}), PartialShape({4, 3}));
+  EXPECT_EQ(flat({4, -1, 2}), PartialShape({4, -1}));
+  EXPECT_EQ(flat({-1}), PartialShape({-1, 1}));
+  expect_error({"flatten", "known batch"}, [&] { flat({-1, -1}); });
+  expect_error({"flatten", "first dimension"}, [&] { flat(PartialShape()); });
+}
+
+struct BatchNormalization : ::testing::Test {
+  Graph graph;
+  Output images = placeholder(graph, DType::Float, {-1, 4, 4, 3}, "images");
+  Output rows = placeholder(graph, DType::Double, {-1, 3}, "rows");
+};
+
+TEST_F(BatchNormalization, HasTensorFlowsVariables) {
+  EXPECT_EQ(batch_normalization(images, "bn").name(), "bn/FusedBatchNormV3:0");
+  std::vector<std::string> names;
+  for (const Variable& variable : global_variables(graph)) names.push_back(variable.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"bn/gamma", "bn/beta", "bn/moving_mean", "bn/moving_variance"}));
+  EXPECT_EQ(trainable_variables(graph).size(), 2U);
+  EXPECT_TRUE(update_ops(graph).empty()) << "nothing moves outside of training";
+}
+
+TEST_F(BatchNormalization, TrainsWithUpdatesThatTheStepMayWaitFor) {
+  const Output y = batch_normalization(images, "bn", {.training = true});
+  ASSERT_EQ(update_ops(graph).size(), 2U);
+  EXPECT_EQ(update_ops(graph)[0].name(), "bn/AssignMovingAvg");
+  EXPECT_EQ(y.node().attr<bool>("is_training"), true);
+  EXPECT_EQ(y.shape(), images.shape());
+}
+
+TEST_F(BatchNormalization, TakesRowsOfAnyFloatingDtype) {
+  EXPECT_EQ(batch_normalization(rows, "bn", {.center = false, .training = true}).shape(), rows.shape());
+  EXPECT_EQ(trainable_variables(graph).size(), 1U);
+  EXPECT_EQ(update_ops(graph).size(), 2U);
+}
+
+TEST_F(BatchNormalization, RefusesAnUnknownNumberOfChannels) {
+  expect_error({"batch_normalization bn", "[?,?]"}, [&] {
+    batch_normalization(placeholder(graph, DType::Float, {-1, -1}), "bn");
+  });
+}
+
+TEST(Dropout, KeepsTheStaticShape) {
+  Graph graph;
+  for (const PartialShape& shape : {PartialShape{-1, 10}, PartialShape{-1, -1}, PartialShape{2, 3}}) {
+    EXPECT_EQ(dropout(placeholder(graph, DType::Float, shape), 0.5).shape(), shape);
+    EXPECT_EQ(
+        dropout(placeholder(graph, DType::Float, shape), placeholder(graph, DType::Float, Shape{}, "rate")).shape(),
+        shape);
+  }
 }
 
 }  // namespace

@@ -199,15 +199,16 @@ TEST(ImportGraphDef, AddsAttributesThatTensorFlowLeavesOut) {
   EXPECT_FALSE(graph.output("x:0").shape().has_rank());
 }
 
-TEST(ImportGraphDef, NamesAnOpTypeThatIsNotKnownAndItsNode) {
-  EXPECT_EQ(error_of(R"(node { name: "deep/thing" op: "CudnnRNN" })"),
-            "model.pbtxt: op type CudnnRNN of node 'deep/thing' is not known here; leave the node out, or give its "
-            "OpDef in op_defs");
-  Graph graph;
-  EXPECT_THROW(
-      import_graph_def(graph, parse_graph_def_text(std::string(kScalar) + R"(node { name: "b" op: "CudnnRNN" })")),
-      UnimplementedError);
-  EXPECT_EQ(graph.size(), 0U);
+TEST(ImportGraphDef, NamesAWhileLoop) {
+  EXPECT_EQ(error_of(R"(node { name: "loop/m" op: "Merge" input: "loop/n" input: "loop/n" }
+                        node { name: "loop/n" op: "NextIteration" input: "loop/m" })"),
+            "model.pbtxt: nodes 'loop/m' (Merge) and 'loop/n' (NextIteration) are of a while_loop, which this library "
+            "does not run; leave the loop out, for example by freezing the graph without it");
+}
+
+TEST(ImportGraphDef, RefusesAnAttributeThatItCannotHoldOfAKnownOpType) {
+  EXPECT_EQ(error_of(R"(node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_RESOURCE } } })"),
+            "model.pbtxt: no tensor here can hold DT_RESOURCE (attribute dtype of node 'x', a Placeholder)");
 }
 
 TEST(ImportGraphDef, TakesOpTypesOfOnesOwn) {
@@ -237,7 +238,7 @@ TEST(ImportGraphDef, SaysWhatIsWrongWithANode) {
   EXPECT_THAT(error_of(neg("")), HasSubstr("(Neg) has only 0 inputs"));
   EXPECT_THAT(error_of(neg("input: \"a\" input: \"a\"")), HasSubstr("(Neg) has 2 inputs; its op type takes 1"));
   EXPECT_THAT(error_of(neg("input: \"a\"", "DT_INT32")), HasSubstr("is 'a:0' float32[], not of dtype int32"));
-  EXPECT_EQ(error_of(scalar + scalar), "model.pbtxt: node 'a' (Const) stands there twice");
+  EXPECT_EQ(error_of(scalar + scalar), "model.pbtxt: node 'a' (Const) is in it twice");
   EXPECT_THAT(error_of(R"(node { name: "n" op: "Const" })"), HasSubstr("has no attribute dtype"));
 }
 

@@ -123,6 +123,9 @@ inline th::Operation import(th::Graph& graph, const ShapeCase& of) {
   return th::import_graph_def(graph, graph_def_of(of), {.name = ""}).back();
 }
 
+/// Adds the ops that imported models use.
+void add_model_shapes(std::vector<ShapeCase>& cases);
+
 /// All cases, several for each op type.
 std::vector<ShapeCase> all_shape_cases();
 

@@ -484,6 +484,7 @@ std::vector<CaseDef> all_cases() {
   add_summaries(cases);
   add_iterators(cases);
   add_queues(cases);
+  add_model_ops(cases);
   return cases;
 }
 

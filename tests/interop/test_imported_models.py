@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models cross over whole: six of ours run in TensorFlow, seven of TensorFlow's run here, from the same checkpoint to the same outputs, and
+"""Models cross over whole: seven of ours run in TensorFlow, twelve of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
 
 import numpy as np
@@ -9,7 +9,7 @@ from google.protobuf import text_format
 
 tf1 = tf.compat.v1
 STEPS = 50
-OURS = ["linear", "layers", "embedding", "convolution", "normalized", "averaged"]
+OURS = ["linear", "layers", "embedding", "convolution", "normalized", "batch_normalized", "averaged"]
 
 
 def one_thread(graph):
@@ -80,6 +80,27 @@ def test_tensorflow_trains_ours_as_we_do(ours, assert_close, name):
             assert_close(session.run(variable), results[f"trained/{variable.op.name}"], variable.op.name)
 
 
+def test_batch_normalization_is_the_layer_of_tensorflow(ours, assert_close):
+    feeds, results = read_all(ours / "batch_normalized-feeds"), read_all(ours / "batch_normalized-results")
+    with tf1.Graph().as_default() as graph:
+        x = tf1.placeholder(tf.float32, [None, 5, 4, 3], "image")
+        with tf1.variable_scope("", use_resource=False):
+            images = tf1.layers.batch_normalization(x, name="images", momentum=0.8, training=True)
+            flat = tf1.layers.flatten(tf.nn.relu(images))
+            rows = tf1.layers.batch_normalization(dense(flat, 4, "dense"), name="rows", momentum=0.6, training=True)
+        loss = tf.reduce_mean(tf.square(rows - 0.5))
+        with tf1.control_dependencies(tf1.get_collection(tf1.GraphKeys.UPDATE_OPS)):
+            train = tf1.train.GradientDescentOptimizer(0.1).minimize(loss)
+        variables = tf1.global_variables()
+        with one_thread(graph) as session:
+            tf1.train.Saver().restore(session, str(ours / "batch_normalized-model"))
+            assert_close(session.run(loss, feeds), results["loss:0"], "loss")
+            for _ in range(STEPS):
+                session.run(train, feeds)
+            for variable in variables:
+                assert_close(session.run(variable), results[f"trained/{variable.op.name}"], variable.op.name)
+
+
 # What TensorFlow wrote, run by us.
 
 
@@ -127,6 +148,16 @@ def words(feed):
     return [mean, loss], tf1.train.AdamOptimizer(0.01), loss  # rows that occur more than once are summed before they change
 
 
+def clicked(feed):
+    outputs, _, loss = words(feed)
+    return outputs, tf1.train.FtrlOptimizer(0.1, l1_regularization_strength=0.001), loss
+
+
+def rated(feed):
+    outputs, _, loss = words(feed)
+    return outputs, tf1.train.AdadeltaOptimizer(0.5), loss
+
+
 def convolution(feed):
     x = feed("image", [None, 12, 12, 2])
     filters = tf1.get_variable("filters", [3, 3, 2, 4], initializer=tf1.truncated_normal_initializer(stddev=0.2))
@@ -136,6 +167,40 @@ def convolution(feed):
     labels = feed("labels", [None], tf.int32, 3)
     loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
     return [pooled, logits, loss], tf1.train.MomentumOptimizer(0.05, 0.9, use_nesterov=True), loss
+
+
+def orthogonal(feed):
+    """Its initial values come from an op that is not known here, Qr; the checkpoint has the values."""
+    x = feed("x", [None, 5])
+    kernel = tf1.get_variable("kernel", [5, 5], initializer=tf1.orthogonal_initializer())
+    y = tf.matmul(x, kernel)
+    loss = tf.reduce_mean(tf.square(y - x))
+    return [y, loss], tf1.train.GradientDescentOptimizer(0.1), loss
+
+
+def batch_normalized(feed):
+    x = feed("image", [None, 6, 6, 2])
+    images = tf1.layers.batch_normalization(x, name="images", momentum=0.8, training=True)
+    filters = tf1.get_variable("filters", [3, 3, 2, 2], initializer=tf1.truncated_normal_initializer(stddev=0.3))
+    deep = tf.nn.relu(tf.nn.depthwise_conv2d(images, filters, [1, 1, 1, 1], "SAME"))
+    flat = tf1.layers.flatten(tf1.image.resize_bilinear(deep, [3, 4]))
+    left, right = tf.split(dense(flat, 6, "dense"), 2, axis=1)
+    fixed = tf1.layers.batch_normalization(left * tf.math.erf(right), name="rows", training=False)
+    loss = tf.reduce_mean(tf.square(fixed - 0.5))
+    return [images, fixed, loss], tf1.train.GradientDescentOptimizer(0.1), loss
+
+
+def branched(feed):
+    """As TensorFlow 1 writes tf.cond, with its gradient."""
+    tf1.disable_control_flow_v2()
+    x = feed("x", [None, 4])
+    check = tf1.Assert(tf.reduce_all(x < 2), [x])
+    with tf1.control_dependencies([check]):
+        h = dense(x, 3, "h")
+    mean = tf.reduce_mean(h)
+    y = tf1.cond(mean > 0, lambda: tf.square(h), lambda: tf1.cond(mean > -0.1, lambda: h - 1.0, lambda: tf.abs(h) * 2.0))
+    loss = tf.reduce_mean(tf.square(tf1.Print(y, [mean], "mean ", first_n=1) - 0.3))
+    return [y, loss], tf1.train.GradientDescentOptimizer(0.1), loss
 
 
 def normalized(feed):
@@ -159,7 +224,7 @@ def stacked(feed):
     return [turned, part, loss], tf1.train.AdagradOptimizer(0.01), loss
 
 
-THEIRS = [linear, layers, embedding, words, convolution, normalized, stacked]
+THEIRS = [linear, layers, embedding, words, clicked, rated, convolution, orthogonal, normalized, batch_normalized, branched, stacked]
 
 
 @pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])
@@ -179,7 +244,8 @@ def test_we_run_tensorflows(programs, run, assert_close, tmp_path, build, as_tex
         tf1.set_random_seed(3)
         step = tf1.train.get_or_create_global_step()
         outputs, optimizer, loss = build(feed)
-        optimizer.minimize(loss, step, name="train")
+        with tf1.control_dependencies(tf1.get_collection(tf1.GraphKeys.UPDATE_OPS)):
+            optimizer.minimize(loss, step, name="train")
         saver = tf1.train.Saver()
         variables = tf1.global_variables()
         meta = tmp_path / ("model.meta.txt" if as_text else "model.meta")

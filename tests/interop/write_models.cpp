@@ -136,6 +136,19 @@ void normalized(Model& model) {
                     .minimize(loss, th::get_or_create_global_step(model.graph));
 }
 
+/// Its means and variances move with each step; test_imported_models.py has the same layers of TensorFlow.
+void batch_normalized(Model& model) {
+  const Output x = model.in<float>({6, 5, 4, 3}, -2, 3, "image");
+  const Output images = th::batch_normalization(x, "images", {.momentum = 0.8, .training = true});
+  const Output flat = th::flatten(th::relu(images));
+  const Output rows = th::batch_normalization(th::dense(flat, 4, "dense"), "rows", {.momentum = 0.6, .training = true});
+  const Output loss = th::reduce_mean(th::square(rows - 0.5), {}, "loss");
+  model.outputs = {images, rows, loss};
+  const th::Graph::Scope after = model.graph.control_dependencies(th::update_ops(model.graph));
+  model.train =
+      th::GradientDescentOptimizer({.learning_rate = 0.1}).minimize(loss, th::get_or_create_global_step(model.graph));
+}
+
 void averaged(Model& model) {
   const Output x = model.in<float>({8, 4}, -1, 1, "x");
   const th::Variable step = th::get_or_create_global_step(model.graph);
@@ -245,7 +258,8 @@ int main(int argc, char** argv) {
     if (argc != 2) throw th::InvalidArgumentError("usage: write_models <directory>");
     th::posix_file_system().make_directories(argv[1]);
     for (const auto& [name, build] :
-         std::array<std::pair<const char*, void (*)(Model&)>, 6>{{{"linear", linear},
+         std::array<std::pair<const char*, void (*)(Model&)>, 7>{{{"linear", linear},
+                                                                  {"batch_normalized", batch_normalized},
                                                                   {"layers", layers},
                                                                   {"embedding", embedding},
                                                                   {"convolution", convolution},

@@ -18,6 +18,9 @@ namespace trainhook::detail {
 /// Gives its input's value on under another name.
 [[nodiscard]] TRAINHOOK_DECL bool forwards(const Node& node) noexcept;
 
+/// Gives its input's value on as the first or the second output, as its second input says.
+[[nodiscard]] TRAINHOOK_DECL bool is_switch(const Node& node) noexcept;
+
 /// Op types that the planner itself knows; they need no kernel.
 [[nodiscard]] TRAINHOOK_DECL bool needs_no_kernel(const Node& node) noexcept;
 

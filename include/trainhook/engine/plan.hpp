@@ -35,6 +35,12 @@ struct PlanRange {
   std::uint32_t end = 0;
 };
 
+/// What a predicate must be so that a step runs.
+struct PlanCondition {
+  ValueSource predicate{};
+  bool is_true = false;
+};
+
 /// One thing to do. Without a kernel it reads `read_from` into its output.
 struct PlanStep {
   Node* node = nullptr;
@@ -43,6 +49,7 @@ struct PlanStep {
   VariableState* read_from = nullptr;
   PlanRange inputs{};
   PlanRange outputs{};
+  PlanRange conditions{};                   // all must hold, else the step is left out
   PlanRange locks{};                        // variables, in the order in which all steps lock them
   PlanRange releases{};                     // slots that hold somebody else's buffer up to here
   std::uint32_t result_of_write = kNoSlot;  // slot for a handle of the first variable's new value
@@ -52,6 +59,7 @@ struct PlanStep {
 /// Where a fetched value comes from, and what becomes of its slot.
 struct PlanResult {
   ValueSource source{};
+  PlanRange conditions{};         // all must hold, else there is no value
   bool give_away = false;         // nobody else fetches it: the caller's old tensor takes its place
   std::uint32_t owner = kNoSlot;  // the slot whose buffer a shared value sits in
 };
@@ -77,6 +85,7 @@ struct Plan {
   std::vector<ValueSource> inputs;
   std::vector<std::uint32_t> outputs;
   std::vector<VariableState*> locks;
+  std::vector<PlanCondition> conditions;
   std::vector<std::uint32_t> releases;
   std::vector<std::uint32_t> borrowed;  // all slots that may hold somebody else's buffer when a run is over
   std::vector<PlanResult> results;
@@ -120,6 +129,8 @@ class PlanRun {
   TRAINHOOK_DECL void run_steps();
   TRAINHOOK_DECL void run_watched(bool traced);
   TRAINHOOK_DECL void run_step(const PlanStep& step);
+  [[nodiscard]] TRAINHOOK_DECL bool hold(const PlanRange& conditions) const;
+  TRAINHOOK_DECL void expect_values() const;
   TRAINHOOK_DECL void call(const PlanStep& step);
   TRAINHOOK_DECL void call_locked(const PlanStep& step);
   [[nodiscard]] TRAINHOOK_DECL KernelContext context_of(const PlanStep& step) noexcept;

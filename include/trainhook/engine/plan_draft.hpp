@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
@@ -40,11 +41,15 @@ struct DraftValue {
   std::uint32_t slot = kNoSlot;
 };
 
+/// Predicates, and what they must be.
+using DraftConditions = std::vector<std::pair<std::uint32_t, bool>>;
+
 /// What goes with the step of the same index in the plan; numbers are indices of values.
 struct DraftStep {
   std::vector<std::uint32_t> inputs{};
   std::vector<std::uint32_t> outputs{};
   std::vector<VariableState*> locks{};
+  DraftConditions conditions{};
   std::uint32_t result_of_write = kNoValue;
 };
 
@@ -53,6 +58,7 @@ struct PlanDraft {
   std::vector<DraftStep> steps;
   std::vector<std::uint32_t> feeds;
   std::vector<std::uint32_t> results;
+  std::vector<DraftConditions> result_conditions;  // for each result
 };
 
 /// Fills in the rest of a plan whose steps are there.
@@ -80,6 +86,7 @@ class DraftWriter {
   /// Frees the slots of what was used for the last time, and of what sits in the buffers behind it.
   TRAINHOOK_DECL void release_after(std::uint32_t at);
 
+  [[nodiscard]] TRAINHOOK_DECL PlanRange add_conditions(const DraftConditions& conditions);
   [[nodiscard]] TRAINHOOK_DECL static SlotNeed need_of(const DraftValue& value);
   [[nodiscard]] TRAINHOOK_DECL static ValueSource source_of(const DraftValue& value);
   TRAINHOOK_DECL void finish();

@@ -9,9 +9,11 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/engine/conditions.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/engine/plan.hpp>
@@ -37,7 +39,10 @@ class Planner {
   using Value = DraftValue;
   static constexpr std::size_t kLargestFolded = 64 * 1024;
 
-  TRAINHOOK_DECL std::uint32_t add_value(Value value);
+  std::uint32_t add_value(Value value) {
+    values_.push_back(std::move(value));
+    return static_cast<std::uint32_t>(values_.size() - 1);
+  }
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t& value_of(Output output);
   TRAINHOOK_DECL void add_feeds();
 
@@ -48,7 +53,7 @@ class Planner {
 
   TRAINHOOK_DECL void add_node(Node& node);
   TRAINHOOK_DECL void define(Output output, Value value);
-  [[nodiscard]] TRAINHOOK_DECL std::uint32_t position() const noexcept;
+  [[nodiscard]] std::uint32_t position() const noexcept { return static_cast<std::uint32_t>(plan_->steps.size()); }
 
   /// The value behind `input`; a variable is read here and now, in a step of its own.
   TRAINHOOK_DECL std::uint32_t take_value(Output input, Node& reader);
@@ -69,6 +74,11 @@ class Planner {
 
   [[nodiscard]] TRAINHOOK_DECL static bool is_large(const OutputSpec& spec);
   TRAINHOOK_DECL void add_step(PlanStep step, DraftStep draft);
+
+  /// A Switch gives its value on under two conditions; steps under conditions are left out if they do not hold.
+  TRAINHOOK_DECL void add_switch(Node& node);
+  TRAINHOOK_DECL void add_merge(Node& node, const KernelDef& def);
+  [[nodiscard]] TRAINHOOK_DECL DraftConditions values_of(const Conditions& conditions) const;
   TRAINHOOK_DECL void add_results();
 
   const KernelTable& kernels_;
@@ -80,6 +90,9 @@ class Planner {
   std::vector<std::uint32_t> value_of_output_;  // those of all nodes
   std::unordered_map<const Node*, std::vector<std::uint32_t>> copies_;  // for initial values
   Scheduler* scheduler_ = nullptr;
+  ConditionFinder conditions_;
+  std::vector<std::pair<Output, std::uint32_t>> predicates_;  // with their values
+  DraftConditions current_conditions_;                        // of the steps that are added
 };
 
 }  // namespace trainhook::detail

@@ -16,6 +16,7 @@ inline constexpr std::string_view kGlobalStepRead = "global_step_read_op_cache";
 inline constexpr std::string_view kSummaries = "summaries";                              // Output
 inline constexpr std::string_view kSummaryOp = "summary_op";                             // Output
 inline constexpr std::string_view kTrainOp = "train_op";                                 // Operation
+inline constexpr std::string_view kUpdateOps = "update_ops";                             // Operation
 inline constexpr std::string_view kInitOp = "init_op";                                   // Operation
 inline constexpr std::string_view kLocalInitOp = "local_init_op";                        // Operation
 inline constexpr std::string_view kReadyOp = "ready_op";                                 // Output

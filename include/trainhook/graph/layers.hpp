@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/initializers.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/ops/conv.hpp>
@@ -41,6 +43,36 @@ struct Conv2DLayerOptions {
 /// channels] with channels known. Source: `tf.compat.v1.layers.conv2d`.
 TRAINHOOK_DECL Output conv2d(Output x, std::int64_t filters, const WindowSize& kernel_size,
                              std::string_view name = "conv2d", const Conv2DLayerOptions& options = {});
+
+/// `x` as [batch, all the rest]. Source: `tf.compat.v1.layers.flatten`.
+/// @throws InvalidArgumentError if the rank is unknown, or more than one dimension besides the first is.
+TRAINHOOK_DECL Output flatten(Output x, std::string_view name = "flatten");
+
+struct BatchNormalizationOptions {
+  double momentum = 0.99;  ///< of the moving mean and variance
+  double epsilon = 1e-3;   ///< added to the variance
+  bool center = true;      ///< adds the variable `beta`
+  bool scale = true;       ///< multiplies by the variable `gamma`
+  bool training = false;   ///< normalizes by the batch's own mean and variance, which move the variables
+  bool trainable = true;
+  Initializer beta_initializer{};             ///< without one: zeros
+  Initializer gamma_initializer{};            ///< without one: ones
+  Initializer moving_mean_initializer{};      ///< without one: zeros
+  Initializer moving_variance_initializer{};  ///< without one: ones
+};
+
+/// Normalizes each channel, the last dimension of `x`, over a batch, with the variables `name/gamma`, `name/beta`,
+/// `name/moving_mean` and `name/moving_variance`. For training, the moving mean and variance change only if the
+/// operations in the collection `UPDATE_OPS` run; let the training step wait for them:
+/// `const Graph::Scope after = graph.control_dependencies(update_ops(graph));` before `minimize`.
+/// Images of float32 take `fused_batch_norm`, whose moving variance is that of a sample.
+/// Source: `tf.compat.v1.layers.batch_normalization`.
+/// @throws InvalidArgumentError if the rank or the number of channels is unknown.
+TRAINHOOK_DECL Output batch_normalization(Output x, std::string_view name = "batch_normalization",
+                                          const BatchNormalizationOptions& options = {});
+
+/// The operations of the collection `UPDATE_OPS`. Source: `tf.compat.v1.get_collection(tf.GraphKeys.UPDATE_OPS)`.
+[[nodiscard]] TRAINHOOK_DECL std::vector<Operation> update_ops(const Graph& graph);
 
 }  // namespace trainhook
 

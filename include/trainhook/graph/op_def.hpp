@@ -70,6 +70,10 @@ template <class T>
 /// Sets the dtype attributes and repeat counts that follow from the inputs, so that builders need not name them.
 TRAINHOOK_DECL void infer_attrs(NodeSpec& node, const OpDef& def);
 
+/// Returns the dtypes of the inputs that a node of these attributes takes, Invalid for a resource and for any dtype.
+/// @throws InvalidArgumentError if attributes are missing.
+[[nodiscard]] TRAINHOOK_DECL std::vector<DType> input_dtypes(NodeSpec node, const OpDef& def);
+
 /// Adds attributes that are left out, checks attributes and inputs, and sets the outputs. Outputs that are there
 /// already give shapes that are known from elsewhere. @throws InvalidArgumentError, naming node and input, if they do
 /// not fit.

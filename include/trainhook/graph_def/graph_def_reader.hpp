@@ -37,7 +37,7 @@ class GraphDefReader {
   [[nodiscard]] TRAINHOOK_DECL NodeDef read_node(WireReader reader);
   TRAINHOOK_DECL void read_attr(WireReader entry, NodeDef& node);
   [[nodiscard]] TRAINHOOK_DECL AttrValue read_value(WireReader reader, const NodeDef& node, const std::string& key);
-  [[noreturn]] TRAINHOOK_DECL void refuse(const NodeDef& node, const std::string& key) const;
+  [[noreturn]] TRAINHOOK_DECL void refuse() const;
 
   /// One that is empty counts as one of integers.
   [[nodiscard]] TRAINHOOK_DECL AttrValue read_list(WireReader reader, const NodeDef& node, const std::string& key);
@@ -52,8 +52,7 @@ class GraphDefReader {
 }  // namespace detail
 
 /// The GraphDef in `bytes`. `what` names it in errors.
-/// @throws DataLossError if it is damaged, UnimplementedError for dtypes and attributes that this library cannot
-/// hold.
+/// @throws DataLossError if it is damaged. Attributes that this library cannot hold are in `NodeDef::unheld_attrs`.
 [[nodiscard]] TRAINHOOK_DECL GraphDef parse_graph_def(std::string_view bytes, std::string_view what = "a GraphDef");
 
 /// The same from text.

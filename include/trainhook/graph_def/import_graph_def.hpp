@@ -25,9 +25,12 @@ struct ImportGraphDefOptions {
 /// Adds the nodes of `def`, which may be in any order, and returns them in the order of the file.
 /// Attributes that the file leaves out get their defaults. Resource variables, and the ops that read and change them,
 /// become reference variables of the same names and their ops, unless `op_defs` defines VarHandleOp.
-/// @throws UnimplementedError for an op type that is not known here, and InvalidArgumentError for nodes that do not fit
-/// together, each naming node and op type. Unknown op types, missing inputs and cycles are found before anything is
-/// added; nodes that were added before another error stay. Source: `tf.import_graph_def`.
+/// A node of an op type that is not known here is added too, and a log line says so. It cannot run: a run that needs it
+/// throws UnimplementedError, unless the run feeds its outputs. Attributes of such a node that this library cannot hold
+/// are lost.
+/// @throws InvalidArgumentError for nodes that do not fit together, and UnimplementedError for a while_loop and for
+/// attributes of a known op type that this library cannot hold, each naming node and op type. Missing inputs and cycles
+/// are found before anything is added; nodes that were added before another error stay. Source: `tf.import_graph_def`.
 TRAINHOOK_DECL std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def,
                                                        const ImportGraphDefOptions& options = {});
 

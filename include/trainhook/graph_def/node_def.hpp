@@ -3,8 +3,11 @@
 /// NodeDef: a node as a GraphDef holds it, with its inputs by name.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -25,12 +28,23 @@ struct NodeDef {
   std::vector<std::string> inputs{};
   Attrs attrs{};
   std::vector<PartialShape> output_shapes{};
+  std::vector<std::string> unheld_attrs{};  ///< attributes of a file that this library cannot hold, as messages say it
 };
 
 /// The node of a graph in that form.
 [[nodiscard]] TRAINHOOK_DECL NodeDef node_def_of(const Node& node);
 
 namespace detail {
+
+/// How a NodeDef names one of its inputs.
+struct InputName {
+  std::string_view node{};
+  std::size_t index = 0;
+  bool is_control = false;
+};
+
+/// Returns the parts of `node`, `node:k` or `^node`, or nothing if `input` is no such name.
+[[nodiscard]] TRAINHOOK_DECL std::optional<InputName> parse_input_name(std::string_view input) noexcept;
 
 template <class Sink>
 void write_list(Sink& sink, const std::vector<std::int64_t>& values) {

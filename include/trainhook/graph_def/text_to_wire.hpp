@@ -3,6 +3,7 @@
 /// Protobuf's text format into its wire format, for messages whose fields are described: one reader then serves both.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,6 +35,19 @@ template <std::size_t N>
 [[nodiscard]] constexpr FieldSchema unread(std::string_view name, std::uint32_t number) {
   return {name, number, FieldKind::Message};
 }
+
+/// A dtype of TensorFlow's that no tensor here can hold.
+struct OtherDType {
+  std::string_view name{};
+  std::uint64_t number = 0;
+};
+
+inline constexpr std::array kOtherDTypes{
+    OtherDType{"DT_QINT8", 11},   OtherDType{"DT_QUINT8", 12},      OtherDType{"DT_QINT32", 13},
+    OtherDType{"DT_QINT16", 15},  OtherDType{"DT_QUINT16", 16},     OtherDType{"DT_RESOURCE", 20},
+    OtherDType{"DT_VARIANT", 21}, OtherDType{"DT_FLOAT8_E5M2", 24}, OtherDType{"DT_FLOAT8_E4M3FN", 25},
+    OtherDType{"DT_INT4", 29},    OtherDType{"DT_UINT4", 30},
+};
 
 /// The message `text` as bytes. @throws DataLossError, naming `what`, if it does not parse.
 [[nodiscard]] TRAINHOOK_DECL std::string wire_from_text(std::string_view text, std::string_view what,

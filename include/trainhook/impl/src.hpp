@@ -66,6 +66,7 @@
 #include <trainhook/graph/impl/layers.ipp>
 #include <trainhook/graph/impl/learning_rate_schedules.ipp>
 #include <trainhook/graph/impl/metrics.ipp>
+#include <trainhook/graph/impl/model_summary.ipp>
 #include <trainhook/graph/impl/moving_averages.ipp>
 #include <trainhook/graph/impl/node.ipp>
 #include <trainhook/graph/impl/op_builder.ipp>
@@ -75,19 +76,25 @@
 #include <trainhook/graph/impl/variable.ipp>
 
 #include <trainhook/graph/ops/impl/array.ipp>
+#include <trainhook/graph/ops/impl/batch_matmul.ipp>
 #include <trainhook/graph/ops/impl/clip.ipp>
 #include <trainhook/graph/ops/impl/constant.ipp>
 #include <trainhook/graph/ops/impl/control_flow.ipp>
 #include <trainhook/graph/ops/impl/conv.ipp>
+#include <trainhook/graph/ops/impl/indexing.ipp>
 #include <trainhook/graph/ops/impl/join.ipp>
 #include <trainhook/graph/ops/impl/math.ipp>
 #include <trainhook/graph/ops/impl/matrix.ipp>
 #include <trainhook/graph/ops/impl/nn.ipp>
+#include <trainhook/graph/ops/impl/normalization.ipp>
 #include <trainhook/graph/ops/impl/queue.ipp>
 #include <trainhook/graph/ops/impl/random.ipp>
 #include <trainhook/graph/ops/impl/registry.ipp>
+#include <trainhook/graph/ops/impl/resize.ipp>
 #include <trainhook/graph/ops/impl/shape_rules.ipp>
 #include <trainhook/graph/ops/impl/slice.ipp>
+#include <trainhook/graph/ops/impl/special.ipp>
+#include <trainhook/graph/ops/impl/split.ipp>
 #include <trainhook/graph/ops/impl/state.ipp>
 #include <trainhook/graph/ops/impl/strided_slice.ipp>
 #include <trainhook/graph/ops/impl/summary.ipp>
@@ -106,6 +113,8 @@
 #include <trainhook/graph_def/impl/tensor_proto.ipp>
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
 #include <trainhook/graph_def/impl/text_to_wire.ipp>
+#include <trainhook/graph_def/impl/unknown_nodes.ipp>
+#include <trainhook/graph_def/impl/utf8.ipp>
 
 #include <trainhook/session/impl/clean_stop.ipp>
 #include <trainhook/session/impl/coordinator.ipp>

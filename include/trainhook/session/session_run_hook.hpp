@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -155,11 +156,39 @@ class SessionRunHook {
   std::atomic<bool> claimed_ = false;
 };
 
+class HookEntry;
+
+namespace detail {
+
+/// Types that are entries, pointers or lists of entries: they have constructors of their own.
+template <class T>
+inline constexpr bool is_hook_holder = std::same_as<T, HookEntry> || std::same_as<T, std::vector<HookEntry>>;
+template <class Hook>
+inline constexpr bool is_hook_holder<std::shared_ptr<Hook>> = true;
+template <class Hook, class Deleter>
+inline constexpr bool is_hook_holder<std::unique_ptr<Hook, Deleter>> = true;
+
+}  // namespace detail
+
 /// An entry in a list of hooks: a hook by value, which is moved in, or a unique or shared pointer to one.
 class HookEntry {
  public:
-  template <std::derived_from<SessionRunHook> Hook>
-  HookEntry(Hook&& hook) : hook_(std::make_shared<Hook>(std::forward<Hook>(hook))) {}
+  /// Takes every class type, so that what is wrong with it can be said in words.
+  template <class Hook>
+    requires(std::is_class_v<std::remove_reference_t<Hook>> && !detail::is_hook_holder<std::remove_cvref_t<Hook>>)
+  HookEntry(Hook&& hook) {
+    using Type = std::remove_cvref_t<Hook>;
+    constexpr bool is_hook = std::derived_from<Type, SessionRunHook>;
+    constexpr bool is_given_away = !std::is_lvalue_reference_v<Hook> && !std::is_const_v<Hook>;
+    constexpr bool can_move = std::move_constructible<Type>;
+    static_assert(is_hook, "a list of hooks has something in it that is not derived from trainhook::SessionRunHook");
+    static_assert(
+        !is_hook || is_given_away,
+        "a list takes its hooks: write std::move(hook), or give it a std::shared_ptr to keep the hook as well");
+    static_assert(!is_hook || !is_given_away || can_move,
+                  "this hook cannot be moved into a list; make it in place with trainhook::make_hook<Hook>(...)");
+    if constexpr (is_hook && is_given_away && can_move) hook_ = std::make_shared<Type>(std::forward<Hook>(hook));
+  }
   template <std::derived_from<SessionRunHook> Hook>
   HookEntry(std::shared_ptr<Hook> hook) : hook_(std::move(hook)) {
     if (hook_ == nullptr) throw InvalidArgumentError("a list of hooks has a null pointer in it");

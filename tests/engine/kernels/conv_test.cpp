@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -226,6 +227,50 @@ TEST(ConvKernels, RefuseWhatDoesNotFit) {
   EXPECT_THROW(run("Conv2D", {kImage, kFilter}, attrs("EXPLICIT")), UnimplementedError);
   EXPECT_THROW(run("Conv2DBackpropInput", {Tensor::of<std::int32_t>({1, 3, 3, 1}), kFilter, kImage}, attrs("VALID")),
                InvalidArgumentError);
+}
+
+TEST(ConvKernels, SpreadDilatedWindows) {
+  Attrs dilated = attrs("VALID");
+  dilated["dilations"] = std::vector<std::int64_t>{1, 2, 1, 1};
+  EXPECT_EQ(run("Conv2D", {kImage, kFilter}, dilated), Tensor::of<float>({8721, 9832}, {1, 1, 2, 1}));
+  dilated["dilations"] = std::vector<std::int64_t>{1, 1, 2, 1};
+  EXPECT_EQ(run("Conv2D", {kImage, kFilter}, dilated), Tensor::of<float>({6431, 9764}, {1, 2, 1, 1}));
+}
+
+/// The sum of products of all elements.
+float inner_product(const Tensor& a, const Tensor& b) {
+  return std::inner_product(a.data<float>().begin(), a.data<float>().end(), b.data<float>().begin(), 0.0F);
+}
+
+TEST(ConvKernels, GradientsOfDilatedAndPaddedWindowsGoTheWayBack) {
+  const auto counting = [](const Shape& shape) {
+    Tensor tensor(DType::Float, shape);
+    int i = 0;
+    for (float& value : tensor.overwrite_data<float>()) value = static_cast<float>(i++ * 7 % 11 - 5);
+    return tensor;
+  };
+  Attrs with = attrs("EXPLICIT", 2, 1);
+  with["explicit_paddings"] = std::vector<std::int64_t>{0, 0, 1, 3, 5, 0, 0, 0};
+  for (const std::vector<std::int64_t>& dilations :
+       {std::vector<std::int64_t>{1, 1, 1, 1}, {1, 2, 1, 1}, {1, 1, 3, 1}, {1, 3, 2, 1}}) {
+    with["dilations"] = dilations;
+    const Tensor image = counting({2, 6, 7, 2});
+    const Tensor filter = counting({3, 2, 2, 3});
+    const Tensor result = run("Conv2D", {image, filter}, with);
+    const Tensor gradient = counting(result.shape());
+    const float expected = inner_product(result, gradient);
+    const Tensor of_image = run("Conv2DBackpropInput", {sizes(image.shape()), filter, gradient}, with);
+    const Tensor of_filter = run("Conv2DBackpropFilter", {image, sizes(filter.shape()), gradient}, with);
+    EXPECT_EQ(inner_product(of_image, image), expected) << dilations[1] << dilations[2];
+    EXPECT_EQ(inner_product(of_filter, filter), expected) << dilations[1] << dilations[2];
+  }
+}
+
+TEST(ConvKernels, PadAsManyZerosAsTheAttributeSays) {
+  Attrs padded = attrs("EXPLICIT");
+  padded["explicit_paddings"] = std::vector<std::int64_t>{0, 0, 0, 0, 2, 1, 0, 0};
+  EXPECT_EQ(run("Conv2D", {kImage, kFilter}, padded),
+            Tensor::of<float>({0, 4010, 5421, 6532, 603, 0, 7040, 8754, 9865, 906}, {1, 2, 5, 1}));
 }
 
 }  // namespace

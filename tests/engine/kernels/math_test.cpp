@@ -27,6 +27,16 @@ Tensor unary(const std::string& type, const Tensor& x) {
   return test::run_op(kernels::math(), type, {x}, {{"T", x.dtype()}}, x.dtype());
 }
 
+TEST(MathKernels, DivideNoNanGivesZeroForEachZeroDivisor) {
+  EXPECT_EQ(binary("DivNoNan", Tensor::of<float>({1, 0, -4}), Tensor::of<float>({0, 0, 2})),
+            Tensor::of<float>({0, 0, -2}));
+  EXPECT_EQ(binary("DivNoNan", Tensor::of<double>({3, NAN}), Tensor(0.0)), Tensor::of<double>({0, 0}));
+}
+
+TEST(MathKernels, ErfIsThatOfTheStandardLibrary) {
+  EXPECT_EQ(unary("Erf", Tensor::of<double>({-1, 0, 0.5})), Tensor::of<double>({std::erf(-1.0), 0, std::erf(0.5)}));
+}
+
 TEST(MathKernels, WorkElementByElement) {
   const Tensor x = Tensor::of<float>({1, -2, 3});
   const Tensor y = Tensor::of<float>({4, 5, -2});

@@ -120,5 +120,30 @@ TEST(MatmulKernel, RefusesInnerDimensionsThatDiffer) {
   EXPECT_THROW(matmul(Tensor(DType::Float, Shape{2}), Tensor(DType::Float, Shape{2, 3})), InvalidArgumentError);
 }
 
+TEST(MatMulKernels, MultiplyBatchesThatBroadcast) {
+  std::mt19937 random(3);
+  const auto batch = [&](const Shape& shape) {
+    Tensor tensor(DType::Double, shape);
+    for (double& value : tensor.overwrite_data<double>()) value = static_cast<double>(random() % 17) - 8;
+    return tensor;
+  };
+  const auto matrix = [](const Tensor& of, std::int64_t i) {
+    const std::int64_t size = of.shape()[of.shape().rank() - 2] * of.shape()[of.shape().rank() - 1];
+    return Tensor::copy_of(
+        of.data<double>().subspan(static_cast<std::size_t>(i * size), static_cast<std::size_t>(size)),
+        Shape(of.shape().dims().last(2)));
+  };
+  const Tensor a = batch({2, 1, 4, 3});
+  const Tensor b = batch({5, 2, 3});
+  const Tensor c = test::run_op(kernels::matmul(), "BatchMatMulV2", {a, b},
+                                {{"T", DType::Double}, {"adj_x", false}, {"adj_y", true}}, DType::Double);
+  ASSERT_EQ(c.shape(), (Shape{2, 5, 4, 2}));
+  for (std::int64_t i = 0; i < 10; ++i)
+    EXPECT_EQ(matrix(c, i), product_by_definition<double>(matrix(a, i / 5), matrix(b, i % 5), false, true)) << i;
+  EXPECT_THROW(test::run_op(kernels::matmul(), "BatchMatMulV2", {a, b},
+                            {{"T", DType::Double}, {"adj_x", false}, {"adj_y", false}}, DType::Double),
+               InvalidArgumentError);
+}
+
 }  // namespace
 }  // namespace trainhook

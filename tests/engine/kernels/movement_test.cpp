@@ -34,8 +34,38 @@ TEST(MovementKernels, Transpose) {
   EXPECT_EQ(run("Transpose", {cube, ints({2, 0, 1})}), Tensor::of<std::int64_t>({1, 3, 5, 7, 2, 4, 6, 8}, {2, 2, 2}));
   EXPECT_EQ(run("Transpose", {Tensor(1.0F), ints({})}), Tensor(1.0F));
   EXPECT_THROW(run("Transpose", {matrix(), ints({0, 0})}), InvalidArgumentError);
-  EXPECT_EQ(run("InvertPermutation", {ints({2, 0, 1})}), ints({1, 2, 0}));
-  EXPECT_THROW(run("InvertPermutation", {ints({2, 2, 1})}), InvalidArgumentError);
+}
+
+TEST(MovementKernels, InvertPermutation) {
+  const auto inverse = [](const Tensor& order) { return run("InvertPermutation", {order}, {{"T", order.dtype()}}); };
+  EXPECT_EQ(inverse(ints({2, 0, 1})), ints({1, 2, 0}));
+  EXPECT_EQ(inverse(Tensor::of<std::int64_t>({1, 2, 0})), Tensor::of<std::int64_t>({2, 0, 1}));
+  EXPECT_THROW(inverse(ints({2, 2, 1})), InvalidArgumentError);
+}
+
+TEST(MovementKernels, Reverse) {
+  EXPECT_EQ(run("ReverseV2", {matrix(), ints({1})}), Tensor::of<float>({3, 2, 1, 6, 5, 4}, {2, 3}));
+  EXPECT_EQ(run("ReverseV2", {matrix(), ints({-2, 1})}), Tensor::of<float>({6, 5, 4, 3, 2, 1}, {2, 3}));
+  EXPECT_EQ(run("ReverseV2", {matrix(), ints({})}), matrix());
+  EXPECT_EQ(run("ReverseV2", {Tensor::of<std::string>({"a", "b"}), ints({0})}), Tensor::of<std::string>({"b", "a"}));
+  EXPECT_EQ(run("ReverseV2", {Tensor(DType::Float, Shape{0, 2}), ints({0})}), Tensor(DType::Float, Shape{0, 2}));
+  EXPECT_THROW(run("ReverseV2", {matrix(), ints({1, -1})}), InvalidArgumentError);
+}
+
+TEST(MovementKernels, Split) {
+  const auto split = [](const std::string& type, const std::vector<Tensor>& inputs, std::size_t count) {
+    return test::run_op(kernels::movement(), type, inputs, {}, std::vector<DType>(count, DType::Float));
+  };
+  EXPECT_EQ(split("Split", {Tensor(1), matrix()}, 3)[1], Tensor::of<float>({2, 5}, {2, 1}));
+  EXPECT_EQ(split("Split", {Tensor(-2), matrix()}, 2)[1], Tensor::of<float>({4, 5, 6}, {1, 3}));
+  EXPECT_THROW(split("Split", {Tensor(1), matrix()}, 2), InvalidArgumentError);
+  const std::vector<Tensor> parts = split("SplitV", {matrix(), ints({1, -1, 0}), Tensor(1)}, 3);
+  EXPECT_EQ(parts[0], Tensor::of<float>({1, 4}, {2, 1}));
+  EXPECT_EQ(parts[1], Tensor::of<float>({2, 3, 5, 6}, {2, 2}));
+  EXPECT_EQ(parts[2].shape(), (Shape{2, 0}));
+  EXPECT_THROW(split("SplitV", {matrix(), ints({1, 1}), Tensor(1)}, 2), InvalidArgumentError);
+  EXPECT_THROW(split("SplitV", {matrix(), ints({4, -1}), Tensor(1)}, 2), InvalidArgumentError);
+  EXPECT_THROW(split("SplitV", {matrix(), ints({3}), Tensor(1)}, 2), InvalidArgumentError);
 }
 
 TEST(MovementKernels, Join) {

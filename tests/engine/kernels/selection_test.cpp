@@ -53,6 +53,49 @@ TEST(SelectionKernels, Gather) {
   }
 }
 
+TEST(SelectionKernels, GatherNdFollowsVectorsOfIndices) {
+  const auto gather = [](const Tensor& indices) {
+    return run("GatherNd", {matrix(), indices}, {{"Tindices", indices.dtype()}});
+  };
+  EXPECT_EQ(gather(Tensor::of<std::int32_t>({1, 0, 0, 2}, {2, 2})), Tensor::of<float>({4, 3}));
+  EXPECT_EQ(gather(Tensor::of<std::int64_t>({1}, {1, 1})), Tensor::of<float>({4, 5, 6}, {1, 3}));
+  EXPECT_EQ(gather(Tensor(DType::Int32, Shape{1, 0})), Tensor::of<float>({1, 2, 3, 4, 5, 6}, {1, 2, 3}));
+  EXPECT_THROW(gather(Tensor::of<std::int32_t>({0, 3}, {1, 2})), InvalidArgumentError);
+  EXPECT_THROW(gather(Tensor::of<std::int32_t>({0, 0, 0}, {1, 3})), InvalidArgumentError);
+}
+
+TEST(SelectionKernels, ScatterNdAddsWhatIsForOnePlace) {
+  const auto scatter = [](const Tensor& indices, const Tensor& updates) {
+    return test::run_op(kernels::selection(), "ScatterNd", {indices, updates, ints({2, 3})},
+                        {{"T", DType::Float}, {"Tindices", DType::Int32}}, DType::Float);
+  };
+  EXPECT_EQ(scatter(Tensor::of<std::int32_t>({1, 2, 0, 0, 1, 2}, {3, 2}), Tensor::of<float>({5, 6, 7})),
+            Tensor::of<float>({6, 0, 0, 0, 0, 12}, {2, 3}));
+  EXPECT_EQ(scatter(Tensor::of<std::int32_t>({1}, {1, 1}), Tensor::of<float>({5, 6, 7}, {1, 3})),
+            Tensor::of<float>({0, 0, 0, 5, 6, 7}, {2, 3}));
+  EXPECT_THROW(scatter(Tensor::of<std::int32_t>({2}, {1, 1}), Tensor::of<float>({5, 6, 7}, {1, 3})),
+               InvalidArgumentError);
+  EXPECT_THROW(scatter(Tensor::of<std::int32_t>({1}, {1, 1}), Tensor::of<float>({5, 6})), InvalidArgumentError);
+}
+
+TEST(SelectionKernels, WhereFindsWhatIsNotZero) {
+  const auto where = [](const Tensor& x) {
+    return test::run_op(kernels::selection(), "Where", {x}, {{"T", x.dtype()}}, DType::Int64);
+  };
+  EXPECT_EQ(where(Tensor::of<bool>({false, true, true, false}, {2, 2})),
+            Tensor::of<std::int64_t>({0, 1, 1, 0}, {2, 2}));
+  EXPECT_EQ(where(Tensor::of<float>({0, -2})), Tensor::of<std::int64_t>({1}, {1, 1}));
+  EXPECT_EQ(where(Tensor(true)).shape(), (Shape{1, 0}));
+}
+
+TEST(SelectionKernels, SegmentSumLeavesSegmentsWithoutRowsZero) {
+  const Attrs attrs{{"T", DType::Float}, {"Tindices", DType::Int32}};
+  EXPECT_EQ(run("SegmentSum", {matrix(), ints({1, 1})}, attrs), Tensor::of<float>({0, 0, 0, 5, 7, 9}, {2, 3}));
+  EXPECT_THROW(run("SegmentSum", {matrix(), ints({1, 0})}, attrs), InvalidArgumentError);
+  EXPECT_THROW(run("SegmentSum", {matrix(), ints({-1, 0})}, attrs), InvalidArgumentError);
+  EXPECT_THROW(run("SegmentSum", {matrix(), ints({0})}, attrs), InvalidArgumentError);
+}
+
 TEST(SelectionKernels, AddUpSegments) {
   const Attrs attrs{{"T", DType::Float}, {"Tindices", DType::Int32}};
   EXPECT_EQ(run("UnsortedSegmentSum", {matrix(), ints({2, 2}), axis(3)}, attrs),

@@ -24,6 +24,24 @@
 #include <trainhook/io/table_reader.hpp>
 #include <trainhook/io/whole_file.hpp>
 
+namespace trainhook::detail {
+
+/// The file of a checkpoint in TensorFlow's V1 format, a table by the name of the prefix, or nothing. Its only shard
+/// has a number.
+TRAINHOOK_DECL std::optional<std::string> find_v1_checkpoint(FileSystem& file_system, const std::string& prefix) {
+  for (const std::string& path : {prefix, prefix + "-00000-of-00001"}) {
+    try {
+      if (!file_system.exists(path) || file_system.is_directory(path)) continue;
+      const TableReader table(read_file(file_system, path), path);
+      return path;
+    } catch (const Error&) {  // it is something else
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOptions options)
@@ -33,6 +51,13 @@ TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOption
       detail::read_from_device([&] { return detail::find_bundle_index(file_system, prefix_); });
   index_path_ = index ? index->path : detail::bundle_index_path(prefix_);
   if (!index) {
+    if (const auto v1 = detail::find_v1_checkpoint(file_system, prefix_)) {
+      throw NotFoundError(
+          "there is no checkpoint {} that can be read: {} is of TensorFlow's V1 format; restore it in TensorFlow and "
+          "save "
+          "it again by tf.compat.v1.train.Saver(), which writes the V2 format",
+          prefix_, *v1);
+    }
     throw NotFoundError("there is no checkpoint {}: {} does not exist{}", prefix_, index_path_,
                         prefix_.ends_with(".index") ? "; give its path without \".index\"" : "");
   }

@@ -9,17 +9,23 @@
 #include <utility>
 
 #include <trainhook/engine/kernels/array.hpp>
+#include <trainhook/engine/kernels/control_flow.hpp>
 #include <trainhook/engine/kernels/conv.hpp>
 #include <trainhook/engine/kernels/data.hpp>
+#include <trainhook/engine/kernels/depthwise.hpp>
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/matmul.hpp>
 #include <trainhook/engine/kernels/movement.hpp>
 #include <trainhook/engine/kernels/nn.hpp>
+#include <trainhook/engine/kernels/normalization.hpp>
 #include <trainhook/engine/kernels/pool.hpp>
 #include <trainhook/engine/kernels/queue.hpp>
 #include <trainhook/engine/kernels/random.hpp>
+#include <trainhook/engine/kernels/ranking.hpp>
 #include <trainhook/engine/kernels/reduction.hpp>
+#include <trainhook/engine/kernels/resize.hpp>
 #include <trainhook/engine/kernels/selection.hpp>
+#include <trainhook/engine/kernels/sparse_training.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/strided_slice.hpp>
 #include <trainhook/engine/kernels/summary.hpp>
@@ -30,9 +36,17 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{array(), conv(),          data(),    math(),    matmul(),    movement(),
-                                 nn(),    pool(),          queue(),   random(),  reduction(), selection(),
-                                 state(), strided_slice(), summary(), training()};
+  static const std::array groups{array(),        sparse_training(),
+                                 control_flow(), ranking(),
+                                 resize(),       conv(),
+                                 depthwise(),    normalization(),
+                                 data(),         math(),
+                                 matmul(),       movement(),
+                                 nn(),           pool(),
+                                 queue(),        random(),
+                                 reduction(),    selection(),
+                                 state(),        strided_slice(),
+                                 summary(),      training()};
   return groups;
 }
 

@@ -7,6 +7,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/ops/registry.hpp>
 
 namespace trainhook {
 
@@ -104,6 +105,12 @@ TRAINHOOK_DECL const KernelDef* KernelTable::find(std::string_view type) const n
 
 TRAINHOOK_DECL const KernelDef& KernelTable::at(const Node& node) const {
   if (const KernelDef* def = find(node.type())) return *def;
+  if (find_op_def(node.type()) == nullptr) {
+    throw UnimplementedError(
+        "op type {} of node '{}' is not known here; feed what the node gives, or give a kernel for it in the session's "
+        "options",
+        node.type(), node.name());
+  }
   throw UnimplementedError(
       "op type {} of node '{}' has no kernel in this session; give its kernel group in the session's options",
       node.type(), node.name());

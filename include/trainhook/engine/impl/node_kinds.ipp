@@ -19,8 +19,13 @@ TRAINHOOK_DECL bool forwards(const Node& node) noexcept {
   return node.type() == "Identity" || node.type() == "StopGradient" || node.type() == "PlaceholderWithDefault";
 }
 
+TRAINHOOK_DECL bool is_switch(const Node& node) noexcept {
+  return node.type() == "Switch" || node.type() == "RefSwitch";
+}
+
 TRAINHOOK_DECL bool needs_no_kernel(const Node& node) noexcept {
-  return is_variable(node) || is_constant(node) || is_placeholder(node) || forwards(node) || node.type() == "NoOp";
+  return is_variable(node) || is_constant(node) || is_placeholder(node) || forwards(node) || is_switch(node) ||
+         node.type() == "NoOp";
 }
 
 TRAINHOOK_DECL bool is_fed(std::span<const Output> fed, Output output) noexcept {
@@ -31,6 +36,10 @@ TRAINHOOK_DECL const Node* variable_named_by(const KernelTable& kernels, std::sp
   while (!is_fed(fed, output)) {
     const Node& node = output.node();
     if (is_variable(node)) return &node;
+    if (node.type() == "RefSwitch") {
+      output = node.inputs()[0];
+      continue;
+    }
     const KernelDef* def = needs_no_kernel(node) ? nullptr : kernels.find(node.type());
     if (def == nullptr || !def->writes || output.index() != 0) return nullptr;
     output = node.inputs()[0];

@@ -91,6 +91,7 @@ TRAINHOOK_DECL void PlanRun::run(std::span<Tensor> results) {
   if (limited)
     deadline_ = RunDeadline{&clock_, deadline_after(clock_, request_.options->timeout), request_.options->timeout};
   traced || limited ? run_watched(traced) : run_steps();
+  if (!plan_.conditions.empty()) expect_values();
   for (std::size_t i = 0; i < results.size(); ++i) give(plan_.results[i], results[i]);
 }
 
@@ -118,7 +119,9 @@ TRAINHOOK_DECL void PlanRun::run_watched(bool traced) {
 }
 
 TRAINHOOK_DECL void PlanRun::run_step(const PlanStep& step) {
-  if (step.read_from != nullptr) {
+  if (step.conditions.begin != step.conditions.end && !hold(step.conditions)) {
+    // in a branch that is not taken
+  } else if (step.read_from != nullptr) {
     step.read_from->read_into(frame_->slots[plan_.outputs[step.outputs.begin]]);
   } else if (step.locks.begin == step.locks.end) {
     call(step);
@@ -126,6 +129,26 @@ TRAINHOOK_DECL void PlanRun::run_step(const PlanStep& step) {
     call_locked(step);
   }
   for (std::uint32_t i = step.releases.begin; i < step.releases.end; ++i) frame_->slots[plan_.releases[i]] = Tensor();
+}
+
+TRAINHOOK_DECL bool PlanRun::hold(const PlanRange& conditions) const {
+  const auto holds = [this](const PlanCondition& condition) {
+    const ValueSource& from = condition.predicate;
+    const Tensor& value = from.constant != nullptr ? *from.constant : frame_->slots[from.slot];
+    return value.scalar<bool>() == condition.is_true;
+  };
+  return std::ranges::all_of(std::span(plan_.conditions).subspan(conditions.begin, conditions.end - conditions.begin),
+                             holds);
+}
+
+TRAINHOOK_DECL void PlanRun::expect_values() const {
+  for (std::size_t i = 0; i < plan_.results.size(); ++i) {
+    if (!hold(plan_.results[i].conditions)) {
+      throw InvalidArgumentError(
+          "'{}' has no value: the branch of cond that computes it was not taken",
+          Output(&plan_.fetches[i].node(), static_cast<std::size_t>(plan_.fetches[i].index())).name());
+    }
+  }
 }
 
 TRAINHOOK_DECL void PlanRun::call(const PlanStep& step) {

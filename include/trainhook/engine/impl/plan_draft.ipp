@@ -18,12 +18,20 @@ TRAINHOOK_DECL void DraftWriter::find_last_uses() {
     used.last_use = used.last_use == kNoValue ? at : (std::max)(used.last_use, at);
     ++used.uses;
   };
+  const auto use_predicates = [&](const DraftConditions& conditions, std::uint32_t at) {
+    for (const auto& [predicate, is_true] : conditions) {
+      use(predicate, at);
+      ++draft_.values[predicate].uses;  // never movable
+    }
+  };
   for (std::uint32_t at = 0; at < draft_.steps.size(); ++at) {
     for (std::uint32_t value : draft_.steps[at].inputs) use(value, at);
+    use_predicates(draft_.steps[at].conditions, at);
   }
   for (std::uint32_t value : draft_.results) {
     if (value != kNoValue) use(value, kForEver);
   }
+  for (const DraftConditions& conditions : draft_.result_conditions) use_predicates(conditions, kForEver);
   for (std::size_t i = draft_.values.size(); i-- > 0;) {
     DraftValue& value = draft_.values[i];
     if (value.last_use == kNoValue) value.last_use = value.defined;
@@ -62,6 +70,7 @@ TRAINHOOK_DECL void DraftWriter::write_step(std::uint32_t at) {
   step.outputs.end = count(plan_.outputs);
   if (draft.result_of_write != kNoValue) step.result_of_write = draft_.values[draft.result_of_write].slot;
 
+  step.conditions = add_conditions(draft.conditions);
   step.locks.begin = count(plan_.locks);
   add_sorted(plan_.locks, draft.locks);
   step.locks.end = count(plan_.locks);
@@ -74,6 +83,7 @@ TRAINHOOK_DECL void DraftWriter::release_after(std::uint32_t at) {
   const DraftStep& draft = draft_.steps[at];
   std::vector<std::uint32_t> all = draft.inputs;
   all.insert(all.end(), draft.outputs.begin(), draft.outputs.end());
+  for (const auto& [predicate, is_true] : draft.conditions) all.push_back(predicate);
   if (draft.result_of_write != kNoValue) all.push_back(draft.result_of_write);
   for (std::size_t i = 0, own = all.size(); i < own; ++i) {
     if (draft_.values[all[i]].root != kNoValue) all.push_back(draft_.values[all[i]].root);
@@ -86,6 +96,13 @@ TRAINHOOK_DECL void DraftWriter::release_after(std::uint32_t at) {
     if (value.kind == DraftKind::Borrowed) plan_.releases.push_back(value.slot);
     slots_.give(value.slot, need_of(value));
   }
+}
+
+TRAINHOOK_DECL PlanRange DraftWriter::add_conditions(const DraftConditions& conditions) {
+  const auto begin = static_cast<std::uint32_t>(plan_.conditions.size());
+  for (const auto& [predicate, is_true] : conditions)
+    plan_.conditions.push_back({source_of(draft_.values[predicate]), is_true});
+  return {begin, static_cast<std::uint32_t>(plan_.conditions.size())};
 }
 
 TRAINHOOK_DECL SlotNeed DraftWriter::need_of(const DraftValue& value) {
@@ -115,8 +132,9 @@ TRAINHOOK_DECL void DraftWriter::finish() {
     const std::uint32_t root = draft_.values[index].root;
     if (root != kNoValue && root != index) ++sharers[root];
   }
-  for (std::uint32_t index : draft_.results) {
-    PlanResult result;
+  for (std::size_t at = 0; at < draft_.results.size(); ++at) {
+    const std::uint32_t index = draft_.results[at];
+    PlanResult result{.conditions = add_conditions(draft_.result_conditions[at])};
     if (index != kNoValue) {
       const DraftValue& value = draft_.values[index];
       result.source = source_of(value);

@@ -28,15 +28,17 @@ TRAINHOOK_DECL std::unique_ptr<Plan> Planner::make() {
   Scheduler scheduler(kernels_, plan_->fetches, plan_->feed_keys);
   scheduler_ = &scheduler;
   mark_values_of_writes(scheduler.order());
-  for (Node* node : scheduler.order()) add_node(*node);
+  const bool has_branches = std::ranges::any_of(scheduler.order(), [](const Node* node) { return is_switch(*node); });
+  conditions_ = ConditionFinder(plan_->feed_keys);
+  for (Node* node : scheduler.order()) {
+    if (has_branches) conditions_.add(*node);
+    current_conditions_ = values_of(conditions_.of(*node));
+    add_node(*node);
+  }
+  current_conditions_.clear();
   add_results();
   DraftWriter(draft_, *plan_).write();
   return std::move(plan_);
-}
-
-TRAINHOOK_DECL std::uint32_t Planner::add_value(Value value) {
-  values_.push_back(std::move(value));
-  return static_cast<std::uint32_t>(values_.size() - 1);
 }
 
 TRAINHOOK_DECL std::uint32_t& Planner::value_of(Output output) {
@@ -95,6 +97,10 @@ TRAINHOOK_DECL void Planner::add_node(Node& node) {
     define(Output(&node, 0), {.kind = Kind::Constant, .constant = &node.attr<Tensor>("value")});
   } else if (is_variable(node)) {
     define(Output(&node, 0), {.kind = Kind::Named, .state = &state_of_(node, nullptr), .is_variable = true});
+  } else if (is_switch(node)) {
+    add_switch(node);
+  } else if (node.type() == "Merge") {
+    add_merge(node, kernels_.at(node));
   } else if (forwards(node)) {
     if (!is_fed(Output(&node, 0))) value_of(Output(&node, 0)) = take_value(node.inputs()[0], node);
   } else {
@@ -112,10 +118,6 @@ TRAINHOOK_DECL void Planner::define(Output output, Value value) {
   } else {
     values_[place] = std::move(value);
   }
-}
-
-TRAINHOOK_DECL std::uint32_t Planner::position() const noexcept {
-  return static_cast<std::uint32_t>(plan_->steps.size());
 }
 
 TRAINHOOK_DECL std::uint32_t Planner::take_value(Output input, Node& reader) {
@@ -288,14 +290,58 @@ TRAINHOOK_DECL bool Planner::is_large(const OutputSpec& spec) {
 }
 
 TRAINHOOK_DECL void Planner::add_step(PlanStep step, DraftStep draft) {
+  draft.conditions = current_conditions_;
   plan_->steps.push_back(std::move(step));
   draft_.steps.push_back(std::move(draft));
 }
 
+TRAINHOOK_DECL void Planner::add_switch(Node& node) {
+  const Output predicate = conditions_.source(node.inputs()[1]);
+  if (std::ranges::find(predicates_, predicate, &std::pair<Output, std::uint32_t>::first) == predicates_.end()) {
+    const DraftConditions around = std::exchange(current_conditions_, {});
+    predicates_.emplace_back(predicate, take_value(predicate, node));
+    current_conditions_ = around;
+  }
+  const Output data = node.inputs()[0];
+  const std::uint32_t value = node.type() == "RefSwitch" ? value_of(data) : take_value(data, node);
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!is_fed(Output(&node, i))) value_of(Output(&node, i)) = value;
+  }
+}
+
+TRAINHOOK_DECL void Planner::add_merge(Node& node, const KernelDef& def) {
+  DraftStep draft;
+  for (const Output& input : node.inputs()) draft.inputs.push_back(take_value(input, node));
+  std::vector<std::vector<BranchInput>> branches;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    std::vector<BranchInput>& branch = branches.emplace_back();
+    for (const auto& [predicate, is_true] : values_of(conditions_.of_branch(node, i))) {
+      branch.push_back({draft.inputs.size(), is_true});
+      draft.inputs.push_back(predicate);
+    }
+  }
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) draft.outputs.push_back(output_value(node, def, i, draft));
+  PlanStep step;
+  step.node = &node;
+  step.kernel = merge_kernel(std::move(branches));
+  add_step(std::move(step), std::move(draft));
+}
+
+TRAINHOOK_DECL DraftConditions Planner::values_of(const Conditions& conditions) const {
+  DraftConditions result;
+  for (const Condition& condition : conditions) {
+    const auto found = std::ranges::find(predicates_, condition.predicate, &std::pair<Output, std::uint32_t>::first);
+    result.emplace_back(found->second, condition.is_true);
+  }
+  return result;
+}
+
 TRAINHOOK_DECL void Planner::add_results() {
   for (const Fetch& fetch : plan_->fetches) {
-    draft_.results.push_back(
-        fetch.is_operation() ? kNoValue : value_of(Output(&fetch.node(), static_cast<std::size_t>(fetch.index()))));
+    const bool is_value = !fetch.is_operation();
+    const Output output(&fetch.node(), is_value ? static_cast<std::size_t>(fetch.index()) : 0);
+    draft_.results.push_back(is_value ? value_of(output) : kNoValue);
+    draft_.result_conditions.push_back(is_value ? values_of(conditions_.of(output)) : DraftConditions());
   }
 }
 

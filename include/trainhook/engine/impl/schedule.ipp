@@ -26,8 +26,8 @@ TRAINHOOK_DECL void expect_ports(const Node& node, const KernelDef* def) {
   const std::size_t inputs = node.inputs().size();
   const std::size_t outputs = node.outputs().size();
   if (def == nullptr) {
-    expect("inputs", inputs, !forwards(node) || inputs > 0);
-    expect("outputs", outputs, node.type() == "NoOp" || outputs > 0);
+    expect("inputs", inputs, inputs >= (is_switch(node) ? 2U : forwards(node) ? 1U : 0U));
+    expect("outputs", outputs, node.type() == "NoOp" || outputs >= (is_switch(node) ? 2U : 1U));
   } else {
     expect("inputs", inputs, inputs >= def->variables && (!def->alias || inputs > 0));
     expect("outputs", outputs, def->make != nullptr || outputs > 0);
@@ -159,7 +159,8 @@ TRAINHOOK_DECL void Scheduler::add_readers(std::uint32_t variable, Marks& marks,
 }
 
 TRAINHOOK_DECL bool Scheduler::shares_buffer(const Node& node) const {
-  return detail::forwards(node) || (!detail::needs_no_kernel(node) && kernels_.at(node).alias);
+  return detail::forwards(node) || detail::is_switch(node) ||
+         (!detail::needs_no_kernel(node) && kernels_.at(node).alias);
 }
 
 TRAINHOOK_DECL void Scheduler::sort() {

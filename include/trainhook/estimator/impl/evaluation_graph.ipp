@@ -44,7 +44,7 @@ TRAINHOOK_DECL EvaluationGraph::EvaluationGraph(const ModelSource& source, const
 TRAINHOOK_DECL EvalMetrics EvaluationGraph::run(const std::string& checkpoint_path,
                                                 std::shared_ptr<Scaffold> scaffold) {
   HookList hooks = hooks_;
-  hooks.emplace_back(StopAfterNEvalsHook(steps_));
+  if (steps_) hooks.emplace_back(StopAfterNEvalsHook(*steps_));
   Graph& graph = *model_.graph;
   std::vector<Tensor> values =
       run_evaluation(graph, [this, &graph] { return source_->engine(graph); }, eval_op_,

@@ -5,13 +5,22 @@
 
 #include <trainhook/graph/layers.hpp>
 
+#include <cstddef>
+#include <numeric>
+
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/graph/ops/nn.hpp>
+#include <trainhook/graph/ops/normalization.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 
 namespace trainhook::detail {
@@ -25,6 +34,70 @@ Output with_bias_and_activation(Output x, std::int64_t units, const Options& opt
                                  {.dtype = x.dtype(), .initializer = initializer, .trainable = options.trainable}));
   }
   return options.activation ? options.activation(x) : x;
+}
+
+/// The variables of a batch normalization; gamma and beta may be missing.
+struct NormalizationVariables {
+  Output gamma{};
+  Output beta{};
+  Variable moving_mean{};
+  Variable moving_variance{};
+};
+
+TRAINHOOK_DECL NormalizationVariables normalization_variables(const Output& x, std::int64_t channels,
+                                                              const BatchNormalizationOptions& options) {
+  const auto variable = [&](std::string_view name, const Initializer& given, const Initializer& usual, bool trainable) {
+    return get_variable(x.graph(), name, {channels},
+                        {.dtype = x.dtype(), .initializer = given ? given : usual, .trainable = trainable});
+  };
+  NormalizationVariables result;
+  if (options.scale) result.gamma = variable("gamma", options.gamma_initializer, ones_initializer(), options.trainable);
+  if (options.center) result.beta = variable("beta", options.beta_initializer, zeros_initializer(), options.trainable);
+  result.moving_mean = variable("moving_mean", options.moving_mean_initializer, zeros_initializer(), false);
+  result.moving_variance = variable("moving_variance", options.moving_variance_initializer, ones_initializer(), false);
+  return result;
+}
+
+/// Moves a moving mean towards `value`, when the collection UPDATE_OPS runs.
+TRAINHOOK_DECL void add_update(const Variable& moving, const Output& value, double momentum) {
+  const Output step = multiply(subtract(moving.read, value), 1 - momentum);
+  const Output update = assign_sub(moving, step, "AssignMovingAvg");
+  value.graph().add_to_collection(graph_keys::kUpdateOps, update.operation());
+}
+
+/// Images, by one op.
+TRAINHOOK_DECL Output fused_normalization(const Output& x, std::int64_t channels, const NormalizationVariables& with,
+                                          const BatchNormalizationOptions& options) {
+  Graph& graph = x.graph();
+  const Output gamma = with.gamma.has_value() ? with.gamma : ones(graph, {channels}, x.dtype());
+  const Output beta = with.beta.has_value() ? with.beta : zeros(graph, {channels}, x.dtype());
+  const auto none = [&] { return zeros(graph, {0}, x.dtype(), "Const"); };
+  const FusedBatchNorm norm = fused_batch_norm(
+      x, gamma, beta, options.training ? none() : with.moving_mean, options.training ? none() : with.moving_variance,
+      {.epsilon = static_cast<float>(options.epsilon), .is_training = options.training});
+  if (options.training) {
+    add_update(with.moving_mean, norm.batch_mean, options.momentum);
+    add_update(with.moving_variance, norm.batch_variance, options.momentum);
+  }
+  return norm.y;
+}
+
+TRAINHOOK_DECL Output plain_normalization(const Output& x, const NormalizationVariables& with,
+                                          const BatchNormalizationOptions& options) {
+  Output mean = with.moving_mean;
+  Output variance = with.moving_variance;
+  if (options.training) {
+    std::vector<std::int64_t> axes(x.shape().rank() - 1);
+    std::iota(axes.begin(), axes.end(), 0);
+    mean = reduce_mean(x, {.axis = axes}, "mean");
+    variance = reduce_mean(squared_difference(x, stop_gradient(mean)), {.axis = axes}, "variance");
+    add_update(with.moving_mean, mean, options.momentum);
+    add_update(with.moving_variance, variance, options.momentum);
+  }
+  Output factor = rsqrt(add(variance, options.epsilon));
+  if (with.gamma.has_value()) factor = multiply(factor, with.gamma);
+  const Output shift = multiply(mean, factor);
+  return add(multiply(x, factor), with.beta.has_value() ? subtract(with.beta, shift) : negative(shift));
 }
 
 }  // namespace trainhook::detail
@@ -64,6 +137,42 @@ TRAINHOOK_DECL Output conv2d(Output x, std::int64_t filters, const WindowSize& k
                    {.dtype = x.dtype(), .initializer = options.kernel_initializer, .trainable = options.trainable});
   const Output result = conv2d(x, kernel, {.strides = options.strides, .padding = options.padding});
   return detail::with_bias_and_activation(result, filters, options);
+}
+
+TRAINHOOK_DECL Output flatten(Output x, std::string_view name) {
+  detail::graph_of("flatten", x);
+  const PartialShape& shape = x.shape();
+  if (!shape.has_rank() || shape.rank() == 0)
+    throw InvalidArgumentError("flatten {}: {} must have a batch as its first dimension", name, x);
+  std::int64_t rest = 1;
+  for (std::size_t i = 1; i < shape.rank(); ++i)
+    rest = rest == kUnknownDim || shape[i] == kUnknownDim ? kUnknownDim : rest * shape[i];
+  if (rest == kUnknownDim && shape[0] == kUnknownDim)
+    throw InvalidArgumentError("flatten {}: {} must have a known batch, or known dimensions besides it", name, x);
+  const Graph::Scope scope = x.graph().name_scope(name);
+  return reshape(x, {rest == kUnknownDim ? shape[0] : -1, rest});
+}
+
+TRAINHOOK_DECL Output batch_normalization(Output x, std::string_view name, const BatchNormalizationOptions& options) {
+  detail::require_floating("batch_normalization", x);
+  const PartialShape& shape = x.shape();
+  if (!shape.has_rank() || shape.rank() < 2 || shape[shape.rank() - 1] == kUnknownDim) {
+    throw InvalidArgumentError("batch_normalization {}: {} must be of rank 2 or more, with a known number of channels",
+                               name, x);
+  }
+  const std::int64_t channels = shape[shape.rank() - 1];
+  const Graph::Scope scope = x.graph().name_scope(name);
+  const detail::NormalizationVariables variables = detail::normalization_variables(x, channels, options);
+  const bool is_fused = shape.rank() == 4 && x.dtype() == DType::Float;
+  return is_fused ? detail::fused_normalization(x, channels, variables, options)
+                  : detail::plain_normalization(x, variables, options);
+}
+
+TRAINHOOK_DECL std::vector<Operation> update_ops(const Graph& graph) {
+  std::vector<Operation> operations = graph.collection<Operation>(graph_keys::kUpdateOps);
+  for (const Output& output : graph.collection<Output>(graph_keys::kUpdateOps))
+    operations.push_back(output.operation());
+  return operations;
 }
 
 }  // namespace trainhook

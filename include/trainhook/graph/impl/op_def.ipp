@@ -224,6 +224,16 @@ class NodeChecker {
     node_.outputs = std::move(outputs);
   }
 
+  [[nodiscard]] std::vector<DType> input_dtypes() {
+    check_attrs();
+    std::vector<DType> result;
+    Words words(def_.signature);
+    for (std::string_view word; words.has_next() && (word = words.next()) != "->";) {
+      for (const DType dtype : dtypes_of(word)) result.push_back(dtype == kAnyDType ? DType::Invalid : dtype);
+    }
+    return result;
+  }
+
  private:
   static constexpr auto kAnyDType = static_cast<DType>(255);
 
@@ -312,6 +322,10 @@ class NodeChecker {
   std::size_t taken_ = 0;
   std::vector<std::string_view> words_;  ///< the word of the signature that describes each input
 };
+
+TRAINHOOK_DECL std::vector<DType> input_dtypes(NodeSpec node, const OpDef& def) {
+  return NodeChecker(node, def).input_dtypes();
+}
 
 TRAINHOOK_DECL void complete(NodeSpec& node, const OpDef& def) { NodeChecker(node, def).check(); }
 

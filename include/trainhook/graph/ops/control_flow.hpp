@@ -14,7 +14,8 @@
 namespace trainhook {
 namespace detail {
 
-/// Identity, NoOp, StopGradient.
+/// Assert, Identity, Merge, NoOp, Print, RefSwitch, StopGradient, Switch. A graph from a file has `tf.cond` as Switch
+/// and Merge.
 [[nodiscard]] TRAINHOOK_DECL OpFamily control_flow_ops() noexcept;
 
 }  // namespace detail

@@ -14,8 +14,8 @@
 namespace trainhook {
 
 /// What happens at the border: `Same` pads with zeros, so that the result has the extent divided by the stride, rounded
-/// up; `Valid` does not pad.
-enum class Padding { Same, Valid };
+/// up; `Valid` does not pad; `Explicit`, for convolutions only, pads with as many zeros as the options say.
+enum class Padding { Same, Valid, Explicit };
 
 /// Height and width of a window or a stride.
 using WindowSize = std::array<std::int64_t, 2>;
@@ -23,6 +23,8 @@ using WindowSize = std::array<std::int64_t, 2>;
 struct Conv2DOptions {
   WindowSize strides{1, 1};
   Padding padding = Padding::Same;
+  WindowSize dilations{1, 1};                     ///< how far the places of a window are apart
+  std::array<WindowSize, 2> explicit_paddings{};  ///< zeros before and after the height, and the width
 };
 
 struct PoolOptions {
@@ -33,15 +35,21 @@ struct PoolOptions {
 
 namespace detail {
 
-/// AvgPool, Conv2D, MaxPool, and what their gradients use.
+/// AvgPool, Conv2D, DepthwiseConv2dNative, MaxPool, and what their gradients use.
 [[nodiscard]] TRAINHOOK_DECL OpFamily conv_ops() noexcept;
 
 }  // namespace detail
 
 /// The convolution of `x` with `filter`, [height, width, channels in, channels out]. Source: `tf.nn.conv2d`, data
-/// format NHWC, no dilation.
+/// format NHWC.
 /// @throws InvalidArgumentError if the channels differ.
 TRAINHOOK_DECL Output conv2d(Output x, Output filter, const Conv2DOptions& options = {}, std::string_view name = {});
+
+/// The convolution of each channel of `x` with filters of its own: `filter` is [height, width, channels, multiplier],
+/// and the result has channels * multiplier channels. Both strides must be equal, and no dilations are computed.
+/// Source: `tf.nn.depthwise_conv2d`.
+TRAINHOOK_DECL Output depthwise_conv2d(Output x, Output filter, const Conv2DOptions& options = {},
+                                       std::string_view name = {});
 
 /// The largest element of each window. Source: `tf.nn.max_pool2d`.
 TRAINHOOK_DECL Output max_pool(Output x, const PoolOptions& options = {}, std::string_view name = {});

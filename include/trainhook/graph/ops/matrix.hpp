@@ -20,7 +20,8 @@ struct MatMulOptions {
   bool transpose_b = false;
 };
 
-/// The product of two matrices, either of them transposed first. Source: `tf.matmul` of rank 2.
+/// The product of two matrices, either of them transposed first. If one is of a higher rank, the matrices are in the
+/// last two dimensions, and the dimensions before them broadcast. Source: `tf.matmul`.
 /// @throws InvalidArgumentError if the inner dimensions differ.
 TRAINHOOK_DECL Output matmul(Output a, Output b, MatMulOptions options = {}, std::string_view name = {});
 

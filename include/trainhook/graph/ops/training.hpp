@@ -13,7 +13,8 @@
 
 namespace trainhook::detail {
 
-/// ApplyAdagrad, ApplyAdam, ApplyCenteredRMSProp, ApplyGradientDescent, ApplyMomentum, ApplyRMSProp.
+/// ApplyAdadelta, ApplyAdagrad, ApplyAdam, ApplyCenteredRMSProp, ApplyFtrl, ApplyGradientDescent, ApplyMomentum,
+/// ApplyRMSProp; of rows: SparseApplyAdadelta, SparseApplyAdagrad, SparseApplyFtrl.
 [[nodiscard]] TRAINHOOK_DECL OpFamily training_ops() noexcept;
 
 /// Each adds an update of `variable`: `refs` are the variables that it changes besides, `numbers` its other inputs, the

@@ -7,12 +7,15 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph_def/graph_def_schema.hpp>
 #include <trainhook/graph_def/text_to_wire.hpp>
+#include <trainhook/graph_def/utf8.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
@@ -35,9 +38,9 @@ TRAINHOOK_DECL NodeDef GraphDefReader::read_node(WireReader reader) {
   NodeDef node;
   while (reader.next()) {
     switch (reader.tag()) {
-      case 1: node.name = reader.get_string(); break;
-      case 2: node.op = reader.get_string(); break;
-      case 3: node.inputs.push_back(reader.get_string()); break;
+      case 1: node.name = read_name(reader, what_); break;
+      case 2: node.op = read_name(reader, what_); break;
+      case 3: node.inputs.push_back(read_name(reader, what_)); break;
       case 5: read_attr(reader.get_message(), node); break;
       default: reader.skip();
     }
@@ -56,14 +59,19 @@ TRAINHOOK_DECL void GraphDefReader::read_attr(WireReader entry, NodeDef& node) {
   std::string_view value;
   while (entry.next()) {
     if (entry.tag() == 1) {
-      key = entry.get_string();
+      key = read_name(entry, what_);
     } else if (entry.tag() == 2) {
       value = entry.get_bytes();
     } else {
       entry.skip();
     }
   }
-  node.attrs.insert_or_assign(key, read_value(WireReader(value, what_), node, key));
+  try {
+    node.attrs.insert_or_assign(key, read_value(WireReader(value, what_), node, key));
+  } catch (const UnimplementedError& error) {
+    node.unheld_attrs.push_back(
+        fmt::format("{} (attribute {} of node '{}', a {})", error.what(), key, node.name, node.op));
+  }
 }
 
 TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const NodeDef& node, const std::string& key) {
@@ -79,16 +87,15 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const Nod
       case 6: value = read_dtype(reader.get_uint64(), what_); break;
       case 7: value = read_shape(reader.get_message(), what_); break;
       case 8: value = TensorProtoReader(what_, budget_).read(reader.get_message()); break;
-      default: refuse(node, key);
+      default: refuse();
     }
   }
-  if (!is_given) refuse(node, key);
+  if (!is_given) refuse();
   return value;
 }
 
-TRAINHOOK_DECL void GraphDefReader::refuse(const NodeDef& node, const std::string& key) const {
-  throw UnimplementedError("{}: attribute {} of node '{}' ({}) is of a kind that this library does not hold", what_,
-                           key, node.name, node.op);
+TRAINHOOK_DECL void GraphDefReader::refuse() const {
+  throw UnimplementedError("{}: this library holds no functions, and no lists of tensors or of booleans", what_);
 }
 
 TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const NodeDef& node, const std::string& key) {
@@ -112,7 +119,7 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const Node
       case 4: reader.for_each<float>(append); break;
       case 6: reader.for_each<std::uint64_t>([&](std::uint64_t number) { append(read_dtype(number, what_)); }); break;
       case 7: append(read_shape(reader.get_message(), what_)); break;
-      default: refuse(node, key);
+      default: refuse();
     }
   }
   return list;

@@ -6,8 +6,9 @@
 #include <trainhook/graph_def/import_graph_def.hpp>
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -19,30 +20,20 @@
 #include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/graph_def/resource_variables.hpp>
+#include <trainhook/graph_def/unknown_nodes.hpp>
 
 namespace trainhook::detail {
-
-/// How a NodeDef names one of its inputs.
-struct InputName {
-  std::string_view node{};
-  std::size_t index = 0;
-  bool is_control = false;
-};
 
 class GraphDefImporter {
  public:
   GraphDefImporter(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options)
-      : graph_(graph), def_(def), options_(options), places_(def.nodes.size()) {
+      : graph_(graph), def_(def), options_(options), places_(def.nodes.size()), unknown_(def, options.op_defs) {
     for (std::size_t i = 0; i < def.nodes.size(); ++i) {
       const NodeDef& node = def.nodes[i];
-      if (!by_name_.emplace(node.name, i).second) fail(node, "stands there twice");
-      const OpDef* known = find_op_def(node.op, options.op_defs);
-      if (known == nullptr) {
-        throw UnimplementedError(
-            "{}: op type {} of node '{}' is not known here; leave the node out, or give its OpDef in op_defs",
-            def.source, node.op, node.name);
-      }
-      places_[i].def = known;
+      if (!by_name_.emplace(node.name, i).second) fail(node, "is in it twice");
+      places_[i].def = find_op_def(node.op, options.op_defs);
+      if (places_[i].def == nullptr && !is_op_type(node.op)) fail(node, "has no op type");
+      if (places_[i].def != nullptr && !node.unheld_attrs.empty()) throw UnimplementedError("{}", node.unheld_attrs[0]);
     }
   }
 
@@ -52,6 +43,7 @@ class GraphDefImporter {
     if (!options_.name.empty())
       prefix_ = options_.name.ends_with('/') ? options_.name : graph_.unique_name(options_.name) + "/";
     for (const std::size_t i : order) add(i);
+    unknown_.log();
     std::vector<Operation> operations;
     for (const Place& place : places_) operations.push_back(place.operation);
     return operations;
@@ -69,17 +61,17 @@ class GraphDefImporter {
     throw InvalidArgumentError("{}: node '{}' ({}) {}", def_.source, node.name, node.op, problem);
   }
 
+  /// Whether a name can be that of an op type.
+  [[nodiscard]] static bool is_op_type(std::string_view name) noexcept {
+    return !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '>' || c == '.';
+    });
+  }
+
   [[nodiscard]] InputName parse(const NodeDef& node, std::string_view input) const {
-    InputName name{.node = input};
-    if (input.starts_with('^')) return {.node = input.substr(1), .is_control = true};
-    if (const std::size_t colon = input.rfind(':'); colon != std::string_view::npos) {
-      name.node = input.substr(0, colon);
-      const std::string_view digits = input.substr(colon + 1);
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
-      if (error != std::errc{} || end != digits.data() + digits.size())
-        fail(node, fmt::format("has the input '{}', which is no name", input));
-    }
-    return name;
+    const std::optional<InputName> name = parse_input_name(input);
+    if (!name) fail(node, fmt::format("has the input '{}', which is no name", input));
+    return *name;
   }
 
   [[nodiscard]] const Output* mapped(std::string_view input) const {
@@ -90,6 +82,17 @@ class GraphDefImporter {
       if (key == input || key == whole || key + ":0" == whole) return &output;
     }
     return nullptr;
+  }
+
+  [[noreturn]] void fail_cycle(const NodeDef& node, std::string_view input) const {
+    const NodeDef& from = def_.nodes[place_of(node, input)];
+    if (node.op == "NextIteration" || from.op == "NextIteration") {
+      throw UnimplementedError(
+          "{}: nodes '{}' ({}) and '{}' ({}) are of a while_loop, which this library does not run; leave the loop out, "
+          "for example by freezing the graph without it",
+          def_.source, from.name, from.op, node.name, node.op);
+    }
+    fail(node, fmt::format("depends on itself, by way of its input '{}'", input));
   }
 
   [[nodiscard]] std::size_t place_of(const NodeDef& node, std::string_view input) const {
@@ -124,8 +127,7 @@ class GraphDefImporter {
         const std::string& input = node.inputs[next_input++];
         if (mapped(input) != nullptr) continue;
         const std::size_t from = place_of(node, input);
-        if (places_[from].progress == Progress::Open)
-          fail(node, fmt::format("depends on itself, by way of its input '{}'", input));
+        if (places_[from].progress == Progress::Open) fail_cycle(node, input);
         if (places_[from].progress == Progress::None) enter(from);
       }
     }
@@ -155,9 +157,11 @@ class GraphDefImporter {
     }
     rename_colocations(spec.attrs);
     for (const PartialShape& shape : node.output_shapes) spec.outputs.push_back({DType::Invalid, shape});
-    spec.name += '/';  // the whole name, as it stands
+    spec.name += '/';  // the whole name, unchanged
+    const OpDef* const def = places_[i].def;
+    if (def == nullptr) spec.outputs = unknown_.outputs(node);
     try {
-      places_[i].operation = graph_.add(*places_[i].def, std::move(spec));
+      places_[i].operation = def != nullptr ? graph_.add(*def, std::move(spec)) : graph_.add(std::move(spec));
     } catch (const InvalidArgumentError& error) { throw InvalidArgumentError("{}: {}", def_.source, error.what()); }
   }
 
@@ -176,6 +180,7 @@ class GraphDefImporter {
   const GraphDef& def_;
   const ImportGraphDefOptions& options_;
   std::vector<Place> places_;
+  UnknownNodes unknown_;
   std::unordered_map<std::string_view, std::size_t> by_name_;
   std::string prefix_;
 };

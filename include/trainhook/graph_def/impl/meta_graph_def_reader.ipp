@@ -8,6 +8,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph_def/graph_def_schema.hpp>
 #include <trainhook/graph_def/text_to_wire.hpp>
+#include <trainhook/graph_def/utf8.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/wire.hpp>
 
@@ -44,13 +45,13 @@ class MetaGraphDefReader {
     return version;
   }
 
-  [[nodiscard]] static SaverDef read_saver(WireReader reader) {
+  [[nodiscard]] SaverDef read_saver(WireReader reader) const {
     SaverDef saver;
     while (reader.next()) {
       switch (reader.tag()) {
-        case 1: saver.filename_tensor_name = reader.get_string(); break;
-        case 2: saver.save_tensor_name = reader.get_string(); break;
-        case 3: saver.restore_op_name = reader.get_string(); break;
+        case 1: saver.filename_tensor_name = read_name(reader, what_); break;
+        case 2: saver.save_tensor_name = read_name(reader, what_); break;
+        case 3: saver.restore_op_name = read_name(reader, what_); break;
         case 4: saver.max_to_keep = reader.get_int32(); break;
         case 5: saver.sharded = reader.get_bool(); break;
         case 6: saver.keep_checkpoint_every_n_hours = reader.get_float(); break;
@@ -60,16 +61,19 @@ class MetaGraphDefReader {
     return saver;
   }
 
-  [[nodiscard]] static CollectionDef read_collection(WireReader entry) {
+  [[nodiscard]] CollectionDef read_collection(WireReader entry) const {
     CollectionDef collection;
     while (entry.next()) {
       if (entry.tag() == 1) {
-        collection.key = entry.get_string();
+        collection.key = read_name(entry, what_);
       } else if (entry.tag() == 2) {
         WireReader value = entry.get_message();
         while (value.next()) {
           switch (value.tag()) {
-            case 1: read_list(value.get_message(), collection.nodes); break;
+            case 1:
+              value.get_message().for_each_field(
+                  1, [&](WireReader& field) { collection.nodes.push_back(read_name(field, what_)); });
+              break;
             case 2: read_list(value.get_message(), collection.messages); break;
             default: value.skip();
           }

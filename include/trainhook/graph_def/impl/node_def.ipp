@@ -5,7 +5,25 @@
 
 #include <trainhook/graph_def/node_def.hpp>
 
+#include <charconv>
+#include <system_error>
+
 #include <trainhook/graph/graph.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::optional<InputName> parse_input_name(std::string_view input) noexcept {
+  if (input.starts_with('^')) return InputName{.node = input.substr(1), .is_control = true};
+  const std::size_t colon = input.rfind(':');
+  if (colon == std::string_view::npos) return InputName{.node = input};
+  InputName name{.node = input.substr(0, colon)};
+  const std::string_view digits = input.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return name;
+}
+
+}  // namespace trainhook::detail
 
 namespace trainhook {
 

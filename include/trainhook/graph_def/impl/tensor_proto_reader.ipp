@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/graph_def/text_to_wire.hpp>
 #include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
@@ -26,7 +27,9 @@ TRAINHOOK_DECL void FillBudget::take(std::uint64_t bytes, std::string_view what)
 TRAINHOOK_DECL DType read_dtype(std::uint64_t number, std::string_view what) {
   const std::uint64_t plain = number > 100 ? number - 100 : number;
   if (plain < 256 && find_dtype(static_cast<DType>(plain)) != nullptr) return static_cast<DType>(plain);
-  throw UnimplementedError("{}: dtype number {} is not one that this library can hold", what, number);
+  const auto other = std::ranges::find(kOtherDTypes, plain, &OtherDType::number);
+  if (other != kOtherDTypes.end()) throw UnimplementedError("{}: no tensor here can hold {}", what, other->name);
+  throw UnimplementedError("{}: dtype number {} is not known here", what, number);
 }
 
 TRAINHOOK_DECL PartialShape read_shape(WireReader reader, std::string_view what) {

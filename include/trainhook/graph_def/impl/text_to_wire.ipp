@@ -104,9 +104,8 @@ class TextToWire {
     const auto known = std::ranges::find(kDTypes, name, &DTypeInfo::proto);
     if (known != kDTypes.end()) return static_cast<std::uint64_t>(known->dtype);
     if (name == "DT_INVALID") return 0;
-    if (name.starts_with("DT_"))
-      throw UnimplementedError("{}: {} is not a dtype that this library can hold", what_, name);
-    return integer(field);
+    const auto other = std::ranges::find(kOtherDTypes, name, &OtherDType::name);
+    return other != kOtherDTypes.end() ? other->number : integer(field);
   }
 
   std::string_view what_;

@@ -37,7 +37,7 @@ TRAINHOOK_DECL std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener op
       options.final_ops, FinalOpsHook::Options{.final_ops_feed_dict = options.final_ops_feed_dict});
   HookList hooks = options.hooks;
   hooks.emplace_back(final_ops);
-  log_info("Starting evaluation of {}.", options.checkpoint_path.empty() ? "initial values" : options.checkpoint_path);
+  log_info("Starting evaluation{}{}.", options.checkpoint_path.empty() ? "" : " of ", options.checkpoint_path);
   SessionLifecycle session(std::make_shared<ChiefSessionCreator>(
                                graph, std::move(open),
                                ChiefSessionCreatorOptions{.scaffold = options.scaffold,

@@ -31,12 +31,13 @@ struct ConvShape {
 
   ConvShape(const Shape& image, const Shape& filter, const WindowAttrs& attrs)
       : batch(checked(image, filter)[0]),
-        height(image[1], filter[0], attrs.stride_height, attrs.same),
-        width(image[2], filter[1], attrs.stride_width, attrs.same),
+        height(Sweep::over_height(image[1], filter[0], attrs)),
+        width(Sweep::over_width(image[2], filter[1], attrs)),
         in(image[3]),
         out(filter[3]) {}
 
   [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, out}; }
+  [[nodiscard]] bool is_dilated() const noexcept { return height.dilation > 1 || width.dilation > 1; }
   [[nodiscard]] std::int64_t image_size() const noexcept { return height.extent * width.extent * in; }
   [[nodiscard]] std::int64_t result_size() const noexcept { return height.steps * width.steps * out; }
 
@@ -59,7 +60,7 @@ struct Border {
   /// What the windows need that lie partly outside.
   static Border of_image(const Sweep& sweep) {
     return {sweep.before, sweep.extent,
-            (std::max)(sweep.before + sweep.extent, (sweep.steps - 1) * sweep.stride + sweep.size)};
+            (std::max)(sweep.before + sweep.extent, (sweep.steps - 1) * sweep.stride + sweep.reach())};
   }
 
   /// What the pixels need that lie in fewer windows than others.
@@ -108,6 +109,25 @@ BorderedImage<T> bordered_image(const ConvShape& shape) {
   return {Border::of_image(shape.height), Border::of_image(shape.width), shape.in};
 }
 
+/// Calls `code(window)` for the parts of the windows whose places lie side by side: the whole window, or each of its
+/// places if the windows are dilated.
+struct WindowPart {
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t in_image;   // the offset of its first place in a row-major image of `row` elements a row
+  std::int64_t in_filter;  // the first row of the filter, of which there are height * width * in
+};
+template <class Code>
+void for_each_part(const ConvShape& shape, std::int64_t row, const Code& code) {
+  if (!shape.is_dilated()) return code(WindowPart{shape.height.size, shape.width.size, 0, 0});
+  for (std::int64_t y = 0; y < shape.height.size; ++y) {
+    for (std::int64_t x = 0; x < shape.width.size; ++x) {
+      code(WindowPart{1, 1, y * shape.height.dilation * row + x * shape.width.dilation * shape.in,
+                      (y * shape.width.size + x) * shape.in});
+    }
+  }
+}
+
 template <class T>
 void conv2d(KernelContext& context, const WindowAttrs& attrs) {
   const ConvShape shape(context.shape(0), context.shape(1), attrs);
@@ -121,15 +141,20 @@ void conv2d(KernelContext& context, const WindowAttrs& attrs) {
   const T* image = context.data<T>(0).data();
   T* to = result.data();
   for (std::int64_t i = 0; i < shape.batch; ++i, image += shape.image_size(), to += shape.result_size()) {
-    multiply_gathered<T>({.a = bordered.load(image),
-                          .rows = {height.steps, width.steps, height.stride * bordered.row(), width.stride * shape.in},
-                          .inner = {height.size, width.size * shape.in, bordered.row(), 1},
-                          .b = context.data<T>(1).data(),
-                          .b_stride = shape.out,
-                          .columns = shape.out,
-                          .result = to,
-                          .result_rows = {1, height.steps * width.steps, 0, shape.out},
-                          .packing = packing});
+    const T* const from = bordered.load(image);
+    for_each_part(shape, bordered.row(), [&](const WindowPart& part) {
+      multiply_gathered<T>(
+          {.a = from + part.in_image,
+           .rows = {height.steps, width.steps, height.stride * bordered.row(), width.stride * shape.in},
+           .inner = {part.height, part.width * shape.in, bordered.row(), 1},
+           .b = context.data<T>(1).data() + part.in_filter * shape.out,
+           .b_stride = shape.out,
+           .columns = shape.out,
+           .result = to,
+           .result_rows = {1, height.steps * width.steps, 0, shape.out},
+           .adds = part.in_filter > 0,
+           .packing = packing});
+    });
   }
 }
 
@@ -154,16 +179,20 @@ void conv2d_backprop_filter(KernelContext& context, const WindowAttrs& attrs) {
   const T* image = context.data<T>(0).data();
   const T* gradient = context.data<T>(2).data();
   for (std::int64_t i = 0; i < shape.batch; ++i, image += shape.image_size(), gradient += shape.result_size()) {
-    multiply_gathered<T>({.a = bordered.load(image),
-                          .rows = {height.size, width.size * shape.in, bordered.row(), 1},
-                          .inner = {height.steps, width.steps, height.stride * bordered.row(), width.stride * shape.in},
-                          .b = gradient,
-                          .b_stride = shape.out,
-                          .columns = shape.out,
-                          .result = result.data(),
-                          .result_rows = {1, height.size * width.size * shape.in, 0, shape.out},
-                          .adds = i > 0,
-                          .packing = packing});
+    const T* const from = bordered.load(image);
+    for_each_part(shape, bordered.row(), [&](const WindowPart& part) {
+      multiply_gathered<T>(
+          {.a = from + part.in_image,
+           .rows = {part.height, part.width * shape.in, bordered.row(), 1},
+           .inner = {height.steps, width.steps, height.stride * bordered.row(), width.stride * shape.in},
+           .b = gradient,
+           .b_stride = shape.out,
+           .columns = shape.out,
+           .result = result.data() + part.in_filter * shape.out,
+           .result_rows = {1, part.height * part.width * shape.in, 0, shape.out},
+           .adds = i > 0,
+           .packing = packing});
+    });
   }
 }
 
@@ -199,14 +228,15 @@ T* write_turned_filter(const T* filter, T* to, const ConvShape& shape, const Pha
   return to;
 }
 
-/// In plain loops over windows and their pixels, for a filter that is not finite: it would turn the zeros around the
-/// gradient into NaN.
+/// In plain loops over windows and their pixels, for dilated windows, and for a filter that is not finite: it would
+/// turn the zeros around the gradient into NaN.
 template <class T>
 void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T* gradient, T* result) {
   std::fill_n(result, shape.batch * shape.image_size(), T{0});
   const auto for_each_place = [](const Sweep& sweep, auto&& code) {
     for (std::int64_t step = 0; step < sweep.steps; ++step) {
-      for (std::int64_t at = sweep.first(step); at < sweep.last(step); ++at) code(step, at, sweep.start(step) + at);
+      for (std::int64_t at = sweep.first(step); at < sweep.last(step); ++at)
+        code(step, at, sweep.start(step) + at * sweep.dilation);
     }
   };
   for (std::int64_t i = 0; i < shape.batch; ++i, result += shape.image_size(), gradient += shape.result_size()) {
@@ -236,7 +266,7 @@ void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
 
   BorderedImage<T> bordered(Border::of_gradient(shape.height), Border::of_gradient(shape.width), shape.out);
   const auto is_finite = [](T value) { return std::isfinite(value); };
-  if (bordered.size() > 0 && !std::ranges::all_of(context.data<T>(1), is_finite)) {
+  if (shape.is_dilated() || (bordered.size() > 0 && !std::ranges::all_of(context.data<T>(1), is_finite))) {
     backprop_input_by_windows<T>(shape, context.data<T>(1).data(), context.data<T>(2).data(), result.data());
     return;
   }
@@ -279,7 +309,7 @@ void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
 /// The kernel that calls `code.operator()<T>(context, attributes)`.
 template <class Code>
 Kernel make_conv(const Node& node, Code code) {
-  return kernel_for(FloatingTypes{}, node, "T", [attrs = window_attrs(node), code]<class T>() {
+  return kernel_for(FloatingTypes{}, node, "T", [attrs = window_attrs(node, true), code]<class T>() {
     return Kernel([=](KernelContext& context) { code.template operator()<T>(context, attrs); });
   });
 }

@@ -38,6 +38,10 @@ struct RealDiv {
   static auto of(const auto& x, const auto& y) { return x / y; }
 };
 
+struct DivNoNan {
+  static auto of(const auto& x, const auto& y) { return (y == 0).select(0, x / y); }
+};
+
 /// An op that Eigen has no expression for: `Scalar` computes one element from two.
 template <class Scalar>
 struct ElementByElement {
@@ -172,6 +176,15 @@ struct Sin {
 struct Cos {
   static auto of(const auto& x) { return x.cos(); }
 };
+struct Erf {
+  struct OfOne {
+    template <class T>
+    T operator()(T x) const {
+      return std::erf(x);
+    }
+  };
+  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
+};
 struct IsFinite {
   static auto of(const auto& x) { return x.isFinite(); }
 };
@@ -267,6 +280,7 @@ inline constexpr std::array kMath{
     KernelDef{.type = "Sub", .make = make_binary<Sub, NumberTypes>},
     KernelDef{.type = "Mul", .make = make_binary<Mul, NumberTypes>},
     KernelDef{.type = "RealDiv", .make = make_binary<RealDiv, FloatingTypes>},
+    KernelDef{.type = "DivNoNan", .make = make_binary<DivNoNan, FloatingTypes>},
     KernelDef{.type = "FloorDiv", .make = make_binary<ElementByElement<FloorDivOfTwo>, NumberTypes>},
     KernelDef{.type = "FloorMod", .make = make_binary<ElementByElement<FloorModOfTwo>, NumberTypes>},
     KernelDef{.type = "Pow", .make = make_binary<ElementByElement<PowOfTwo>, NumberTypes>},
@@ -298,6 +312,7 @@ inline constexpr std::array kMath{
     KernelDef{.type = "Floor", .make = make_unary<Floor, FloatingTypes>},
     KernelDef{.type = "Sin", .make = make_unary<Sin, FloatingTypes>},
     KernelDef{.type = "Cos", .make = make_unary<Cos, FloatingTypes>},
+    KernelDef{.type = "Erf", .make = make_unary<Erf, FloatingTypes>},
     KernelDef{.type = "IsFinite", .make = make_classification<IsFinite>},
     KernelDef{.type = "IsNan", .make = make_classification<IsNan>},
     KernelDef{.type = "IsInf", .make = make_classification<IsInf>},

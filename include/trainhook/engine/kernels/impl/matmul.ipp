@@ -6,12 +6,15 @@
 #include <trainhook/engine/kernels/matmul.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include <Eigen/Core>
 
 #include <trainhook/engine/kernels/arrays.hpp>
+#include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/gathered_product.hpp>
 
@@ -120,10 +123,7 @@ void multiply_skinny(KernelContext& context, const Product<T>& product, MatrixMa
 }
 
 template <class T>
-void multiply(KernelContext& context, bool transpose_a, bool transpose_b) {
-  const Product<T> product = product_of_inputs<T>(context, transpose_a, transpose_b);
-  const Shape shape{product.rows(), product.columns()};
-  const MatrixMap<T> result(context.output<T>(0, shape).data(), shape[0], shape[1]);
+void multiply_into(KernelContext& context, const Product<T>& product, MatrixMap<T> result) {
   if (result.size() == 0) return;
   if constexpr (!std::is_floating_point_v<T>) {
     multiply_integers(product, result);
@@ -136,15 +136,71 @@ void multiply(KernelContext& context, bool transpose_a, bool transpose_b) {
   }
 }
 
-inline Kernel make_matmul(const Node& node) {
-  const bool transpose_a = node.attr<bool>("transpose_a");
-  const bool transpose_b = node.attr<bool>("transpose_b");
-  return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
-    return Kernel([=](KernelContext& context) { multiply<T>(context, transpose_a, transpose_b); });
-  });
+template <class T>
+void multiply(KernelContext& context, bool transpose_a, bool transpose_b) {
+  const Product<T> product = product_of_inputs<T>(context, transpose_a, transpose_b);
+  const Shape shape{product.rows(), product.columns()};
+  multiply_into(context, product, MatrixMap<T>(context.output<T>(0, shape).data(), shape[0], shape[1]));
 }
 
-inline constexpr std::array kMatmul{KernelDef{.type = "MatMul", .make = make_matmul}};
+/// Matrices in the last two dimensions; those before them are broadcast.
+template <class T>
+void multiply_batches(KernelContext& context, bool transpose_a, bool transpose_b) {
+  const auto part = [&](std::size_t i, std::size_t from, std::size_t to) {
+    return Shape(context.shape(i).dims().subspan(from, to - from));
+  };
+  const std::size_t rank_a = context.shape(0).rank();
+  const std::size_t rank_b = context.shape(1).rank();
+  if (rank_a < 2 || rank_b < 2) throw InvalidArgumentError("both factors must be of rank 2 or more");
+  const Shape batch_a = part(0, 0, rank_a - 2);
+  const Shape batch_b = part(1, 0, rank_b - 2);
+  const Shape batch = broadcast_shapes(batch_a, batch_b);
+  const Shape a = part(0, rank_a - 2, rank_a);
+  const Shape b = part(1, rank_b - 2, rank_b);
+  if (a[transpose_a ? 0 : 1] != b[transpose_b ? 1 : 0])
+    throw InvalidArgumentError("Matrix size-incompatible: the matrices are {} and {}", a, b);
+  Ints dims(batch.dims());
+  dims.push_back(a[transpose_a ? 1 : 0]);
+  dims.push_back(b[transpose_b ? 0 : 1]);
+  const std::int64_t rows = dims[dims.size() - 2];
+  const std::int64_t columns = dims[dims.size() - 1];
+  T* const result = context.output<T>(0, shape_of_ints(dims)).data();
+  const auto product_at = [&](std::int64_t a_at, std::int64_t b_at, std::int64_t at) {
+    const Product<T> product{{context.data<T>(0).data() + a_at * a.num_elements(), a[0], a[1]},
+                             {context.data<T>(1).data() + b_at * b.num_elements(), b[0], b[1]},
+                             transpose_a,
+                             transpose_b};
+    multiply_into(context, product, MatrixMap<T>(result + at * rows * columns, rows, columns));
+  };
+  for_each_run(batch, broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch),
+               [&](std::int64_t a_at, std::int64_t b_at, std::int64_t at, std::int64_t count, std::int64_t a_stride,
+                   std::int64_t b_stride) {
+                 for (std::int64_t i = 0; i < count; ++i) product_at(a_at + i * a_stride, b_at + i * b_stride, at + i);
+               });
+}
+
+/// The kernel that calls `code.operator()<T>(context, transpose_a, transpose_b)`, as the attributes say.
+template <class Code>
+Kernel make_product(const Node& node, std::string_view a, std::string_view b, Code code) {
+  const bool transpose_a = node.attr<bool>(a);
+  const bool transpose_b = node.attr<bool>(b);
+  return kernel_for(NumberTypes{}, node, "T", [=]<class T>() {
+    return Kernel([=](KernelContext& context) { code.template operator()<T>(context, transpose_a, transpose_b); });
+  });
+}
+inline Kernel make_matmul(const Node& node) {
+  return make_product(node, "transpose_a", "transpose_b",
+                      []<class T>(KernelContext& context, bool a, bool b) { multiply<T>(context, a, b); });
+}
+inline Kernel make_batch_matmul(const Node& node) {
+  return make_product(node, "adj_x", "adj_y",
+                      []<class T>(KernelContext& context, bool a, bool b) { multiply_batches<T>(context, a, b); });
+}
+
+inline constexpr std::array kMatmul{
+    KernelDef{.type = "MatMul", .make = make_matmul},
+    KernelDef{.type = "BatchMatMulV2", .make = make_batch_matmul},
+};
 
 }  // namespace detail
 

@@ -39,16 +39,77 @@ inline void transpose(KernelContext& context) {
   copy_strided(out, {0, full_strides(out.shape())}, context.input(0), from, dims);
 }
 
-inline void invert_permutation(KernelContext& context) {
-  const std::span<const std::int32_t> order = context.data<std::int32_t>(0);
-  const std::span<std::int32_t> inverse = context.output<std::int32_t>(0, context.shape(0));
-  std::ranges::fill(inverse, -1);
+template <class T>
+void invert_permutation(KernelContext& context) {
+  const std::span<const T> order = context.data<T>(0);
+  const std::span<T> inverse = context.output<T>(0, context.shape(0));
+  std::ranges::fill(inverse, T{-1});
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto at = static_cast<std::size_t>(order[i]);
     if (order[i] < 0 || at >= order.size() || inverse[at] != -1)
       throw InvalidArgumentError("the input is no permutation of 0 to {} less 1", order.size());
-    inverse[at] = static_cast<std::int32_t>(i);
+    inverse[at] = static_cast<T>(i);
   }
+}
+inline Kernel make_invert_permutation(const Node& node) {
+  return kernel_for(IndexTypes{}, node, "T", []<class T>() { return Kernel(invert_permutation<T>); });
+}
+
+inline void reverse(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  StridedView from{0, full_strides(shape)};
+  std::array<bool, kMaxRank> seen{};
+  for (const std::int64_t entry : ints_of(context.input(1))) {
+    const std::size_t axis = axis_of(entry, shape.rank());
+    if (std::exchange(seen[axis], true)) throw InvalidArgumentError("axis {} is named twice", axis);
+    if (shape[axis] > 0) from.offset += (shape[axis] - 1) * from.strides[axis];
+    from.strides[axis] *= -1;
+  }
+  Tensor& out = context.output(0, context.input(0).dtype(), shape);
+  copy_strided(out, {0, full_strides(shape)}, context.input(0), from, Ints(shape.dims()));
+}
+
+/// The parts of input `value` along `axis`, of the extents that `size_of(i)` says.
+inline void split_into(KernelContext& context, std::size_t value, std::size_t axis, const auto& size_of) {
+  const Tensor& whole = context.input(value);
+  const Ints strides = full_strides(whole.shape());
+  Ints dims(whole.shape().dims());
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < context.num_outputs(); ++i) {
+    dims[axis] = size_of(i);
+    Tensor& out = context.output(i, whole.dtype(), shape_of_ints(dims));
+    copy_strided(out, {0, full_strides(out.shape())}, whole, {offset, strides}, dims);
+    offset += dims[axis] * strides[axis];
+  }
+}
+
+inline void split(KernelContext& context) {
+  const Shape& shape = context.shape(1);
+  const std::size_t axis = axis_of(int_of(context.input(0)), shape.rank());
+  const auto count = static_cast<std::int64_t>(context.num_outputs());
+  if (shape[axis] % count != 0)
+    throw InvalidArgumentError("dimension {} of {} cannot be split into {} equal parts", axis, shape, count);
+  split_into(context, 1, axis, [&](std::size_t) { return shape[axis] / count; });
+}
+
+inline void split_by_sizes(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const std::size_t axis = axis_of(int_of(context.input(2)), shape.rank());
+  const bool is_narrow = context.input(1).dtype() == DType::Int32;
+  if (context.shape(1) != Shape{static_cast<std::int64_t>(context.num_outputs())})
+    throw InvalidArgumentError("there must be one size for each of {} parts", context.num_outputs());
+  const auto size = [&](std::size_t i) {
+    return is_narrow ? std::int64_t{context.data<std::int32_t>(1)[i]} : context.data<std::int64_t>(1)[i];
+  };
+  std::int64_t left = shape[axis];
+  std::int64_t open = 0;
+  for (std::size_t i = 0; i < context.num_outputs(); ++i) {
+    if (size(i) < -1 || size(i) > left) throw InvalidArgumentError("sizes do not add up to {}", shape[axis]);
+    open += size(i) == -1 ? 1 : 0;
+    left -= size(i) == -1 ? 0 : size(i);
+  }
+  if (open > 1 || (open == 0 && left != 0)) throw InvalidArgumentError("sizes do not add up to {}", shape[axis]);
+  split_into(context, 0, axis, [&](std::size_t i) { return size(i) == -1 ? left : size(i); });
 }
 
 inline void concat(KernelContext& context) {
@@ -220,7 +281,10 @@ Kernel with_axis(const Node& node) {
 
 inline constexpr std::array kMovement{
     KernelDef{.type = "Transpose", .make = plain<transpose>},
-    KernelDef{.type = "InvertPermutation", .make = plain<invert_permutation>},
+    KernelDef{.type = "InvertPermutation", .make = make_invert_permutation},
+    KernelDef{.type = "ReverseV2", .make = plain<reverse>},
+    KernelDef{.type = "Split", .make = plain<split>},
+    KernelDef{.type = "SplitV", .make = plain<split_by_sizes>},
     KernelDef{.type = "ConcatV2", .make = plain<concat>},
     KernelDef{.type = "ConcatOffset", .make = plain<concat_offset>},
     KernelDef{.type = "Slice", .make = plain<slice>},

@@ -52,6 +52,131 @@ inline Kernel make_gather(const Node& node) {
   return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(gather<Index>); });
 }
 
+/// Where in a tensor the slices begin that vectors of indices name.
+template <class Index>
+class IndexedSlices {
+ public:
+  /// `indices` are vectors in their last dimension. @throws InvalidArgumentError if they name more than `shape` has.
+  IndexedSlices(const Tensor& indices, const Shape& shape)
+      : indices_(indices.data<Index>()), shape_(shape), strides_(full_strides(shape)) {
+    const std::size_t rank = indices.shape().rank();
+    if (rank == 0) throw InvalidArgumentError("indices must be of rank 1 or more");
+    depth_ = static_cast<std::size_t>(indices.shape()[rank - 1]);
+    if (depth_ > shape.rank()) throw InvalidArgumentError("indices name {} dimensions of {}", depth_, shape);
+    count_ = product_of(indices.shape(), 0, rank - 1);
+    size_ = product_of(shape, depth_, shape.rank());
+  }
+
+  [[nodiscard]] std::size_t depth() const noexcept { return depth_; }
+  [[nodiscard]] std::int64_t count() const noexcept { return count_; }
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }  // of a slice
+
+  /// @throws InvalidArgumentError if an index is out of range.
+  [[nodiscard]] std::int64_t offset(std::int64_t i) const {
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < depth_; ++d) {
+      const std::int64_t index = indices_[static_cast<std::size_t>(i) * depth_ + d];
+      if (index < 0 || index >= shape_[d])
+        throw InvalidArgumentError("indices[{}] has {}, which does not index into dimension {} of shape {}", i, index,
+                                   d, shape_);
+      at += index * strides_[d];
+    }
+    return at;
+  }
+
+ private:
+  std::span<const Index> indices_;
+  const Shape& shape_;
+  Ints strides_;
+  std::size_t depth_ = 0;
+  std::int64_t count_ = 0;
+  std::int64_t size_ = 0;
+};
+
+template <class Index>
+void gather_nd(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const Shape& indices = context.shape(1);
+  const IndexedSlices<Index> slices(context.input(1), shape);
+  Ints dims;
+  for (std::size_t i = 0; i + 1 < indices.rank(); ++i) dims.push_back(indices[i]);
+  for (std::size_t i = slices.depth(); i < shape.rank(); ++i) dims.push_back(shape[i]);
+  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
+  visit_storage(out.dtype(), [&]<class T>() {
+    T* to = stored_for_writing<T>(out);
+    for (std::int64_t i = 0; i < slices.count(); ++i)
+      to = std::copy_n(stored<T>(context.input(0)) + slices.offset(i), slices.size(), to);
+  });
+}
+
+inline Kernel make_gather_nd(const Node& node) {
+  return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(gather_nd<Index>); });
+}
+
+template <class T, class Index>
+void scatter_nd(KernelContext& context) {
+  const Shape shape = shape_of_ints(ints_of(context.input(2)));
+  const IndexedSlices<Index> slices(context.input(0), shape);
+  if (context.input(1).num_elements() != slices.count() * slices.size()) {
+    throw InvalidArgumentError("updates of shape {} do not go with indices of shape {} in a tensor of shape {}",
+                               context.shape(1), context.shape(0), shape);
+  }
+  ArrayMap<T> out = output_array<T>(context, 0, shape);
+  out.setZero();
+  const ConstTableMap<T> updates(context.data<T>(1).data(), slices.count(), slices.size());
+  for (std::int64_t i = 0; i < slices.count(); ++i)
+    out.segment(slices.offset(i), slices.size()) += updates.row(i).transpose();
+}
+
+inline Kernel make_scatter_nd(const Node& node) {
+  return kernel_for(NumberTypes{}, node, "T", [&]<class T>() {
+    return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(scatter_nd<T, Index>); });
+  });
+}
+
+/// A row of indices for each element that is not zero.
+template <class T>
+void where(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const std::span<const T> elements = context.data<T>(0);
+  const auto count = std::ranges::count_if(elements, [](T element) { return element != T{0}; });
+  const auto rank = static_cast<std::int64_t>(shape.rank());
+  std::int64_t* to = context.output<std::int64_t>(0, Shape{count, rank}).data();
+  std::array<std::int64_t, kMaxRank> index{};
+  for (const T element : elements) {
+    if (element != T{0}) to = std::copy_n(index.begin(), shape.rank(), to);
+    for (std::size_t i = shape.rank(); i-- > 0 && ++index[i] == shape[i];) index[i] = 0;
+  }
+}
+
+inline Kernel make_where(const Node& node) {
+  return kernel_for(CastTypes{}, node, "T", []<class T>() { return Kernel(where<T>); });
+}
+
+/// Ids do not decrease; a segment without rows is zero.
+template <class T, class Index>
+void segment_sum(KernelContext& context) {
+  const Shape& data = context.shape(0);
+  const std::span<const Index> ids = context.data<Index>(1);
+  if (data.rank() == 0 || context.shape(1) != Shape{data[0]})
+    throw InvalidArgumentError("segment_ids of shape {} do not go with data of shape {}", context.shape(1), data);
+  if (!std::ranges::is_sorted(ids)) throw InvalidArgumentError("segment ids are not increasing");
+  if (!ids.empty() && ids.front() < 0) throw InvalidArgumentError("segment ids must be >= 0, not {}", ids.front());
+  Ints dims(data.dims());
+  dims[0] = ids.empty() ? 0 : std::int64_t{ids.back()} + 1;
+  const std::int64_t inner = product_of(data, 1, data.rank());
+  const ConstTableMap<T> rows(context.data<T>(0).data(), data[0], inner);
+  TableMap<T> sums(context.output<T>(0, shape_of_ints(dims)).data(), dims[0], inner);
+  sums.setZero();
+  for (std::size_t i = 0; i < ids.size(); ++i) sums.row(ids[i]) += rows.row(static_cast<Eigen::Index>(i));
+}
+
+inline Kernel make_segment_sum(const Node& node) {
+  return kernel_for(NumberTypes{}, node, "T", [&]<class T>() {
+    return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(segment_sum<T, Index>); });
+  });
+}
+
 template <class T, class Index>
 void unsorted_segment_sum(KernelContext& context) {
   const Shape& data = context.shape(0);
@@ -136,6 +261,10 @@ inline void select_rows(KernelContext& context) {
 
 inline constexpr std::array kSelection{
     KernelDef{.type = "GatherV2", .make = make_gather},
+    KernelDef{.type = "GatherNd", .make = make_gather_nd},
+    KernelDef{.type = "ScatterNd", .make = make_scatter_nd},
+    KernelDef{.type = "Where", .make = make_where},
+    KernelDef{.type = "SegmentSum", .make = make_segment_sum},
     KernelDef{.type = "UnsortedSegmentSum", .make = make_unsorted_segment_sum},
     KernelDef{.type = "SelectV2", .make = [](const Node&) { return Kernel(select); }},
     KernelDef{.type = "Select", .make = [](const Node&) { return Kernel(select_rows); }},

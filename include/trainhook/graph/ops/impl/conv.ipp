@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/dtype.hpp>
@@ -21,16 +22,39 @@
 
 namespace trainhook::detail {
 
-/// The extent after a window of `size` has moved over `extent`. @throws InvalidArgumentError if it does not fit.
-TRAINHOOK_DECL std::int64_t windowed(const NodeSpec& node, std::int64_t extent, std::int64_t size,
-                                     std::int64_t stride) {
+/// Zeros before and after the height, and the width.
+using Borders = std::array<std::int64_t, 4>;
+
+/// The extent after a window of `size` has moved over `extent`, to which `added` zeros are added. @throws
+/// InvalidArgumentError if it does not fit.
+TRAINHOOK_DECL std::int64_t windowed(const NodeSpec& node, std::int64_t extent, std::int64_t size, std::int64_t stride,
+                                     std::int64_t added) {
   const bool is_same = attr_of<std::string>(node, "padding") == "SAME";
   if (extent == kUnknownDim || (!is_same && size == kUnknownDim)) return kUnknownDim;
   if (is_same) return extent / stride + (extent % stride != 0 ? 1 : 0);
+  if (__builtin_add_overflow(extent, added, &extent)) return kUnknownDim;
   if (size > extent) {
-    throw InvalidArgumentError("{}: a window of {} does not fit {} without padding", label(node), size, node.inputs[0]);
+    throw InvalidArgumentError("{}: a window of {} does not fit {} with {} zeros around it", label(node), size,
+                               node.inputs[0], added);
   }
   return (extent - size) / stride + 1;
+}
+
+/// The attribute `explicit_paddings`, [0,0,top,bottom,left,right,0,0]; no zeros unless the padding is EXPLICIT.
+/// @throws InvalidArgumentError if it has another form.
+TRAINHOOK_DECL Borders explicit_borders(const NodeSpec& node) {
+  const bool is_explicit = attr_of<std::string>(node, "padding") == "EXPLICIT";
+  const auto& paddings = attr_of<Dims>(node, "explicit_paddings");
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  bool fits = paddings.size() == (is_explicit ? 8 : 0);
+  for (std::size_t i = 0; fits && i < paddings.size(); ++i)
+    fits = i >= 2 && i < 6 ? paddings[i] >= 0 && paddings[i] < kMost : paddings[i] == 0;
+  if (!fits) {
+    throw InvalidArgumentError(
+        "{}: explicit_paddings {} must be [0,0,top,bottom,left,right,0,0] for EXPLICIT, or empty", label(node),
+        dims_to_string(paddings));
+  }
+  return is_explicit ? Borders{paddings[2], paddings[3], paddings[4], paddings[5]} : Borders{};
 }
 
 /// Height and width in an attribute of the form [1,h,w,1]. @throws InvalidArgumentError if it has another form.
@@ -43,17 +67,30 @@ TRAINHOOK_DECL WindowSize window_in(const NodeSpec& node, std::string_view key) 
 }
 
 /// Input 0 after windows of `size` have moved over it.
-TRAINHOOK_DECL PartialShape windows(const NodeSpec& node, const WindowSize& size, std::int64_t channels) {
+TRAINHOOK_DECL PartialShape windows(const NodeSpec& node, const WindowSize& size, std::int64_t channels,
+                                    const Borders& borders = {}) {
   const PartialShape& x = node.inputs[0].shape();
-  const std::string& padding = attr_of<std::string>(node, "padding");
   const WindowSize strides = window_in(node, "strides");
-  if (padding != "SAME" && padding != "VALID") return unknown_of_rank(4);
   if (!x.has_rank()) return PartialShape{kUnknownDim, kUnknownDim, kUnknownDim, channels};
-  return PartialShape{x[0], windowed(node, x[1], size[0], strides[0]), windowed(node, x[2], size[1], strides[1]),
-                      channels};
+  return PartialShape{x[0], windowed(node, x[1], size[0], strides[0], borders[0] + borders[1]),
+                      windowed(node, x[2], size[1], strides[1], borders[2] + borders[3]), channels};
 }
 
-TRAINHOOK_DECL PartialShape conv2d_shape(const NodeSpec& node, std::size_t) {
+/// How far the windows of input 1, a filter, reach.
+TRAINHOOK_DECL WindowSize filter_reach(const NodeSpec& node) {
+  const PartialShape& filter = node.inputs[1].shape();
+  const WindowSize dilations = window_in(node, "dilations");
+  const auto reach = [&](std::size_t i) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+    const bool is_known = filter.has_rank() && filter[i] > 0 && filter[i] < kMost && dilations[i] < kMost;
+    return is_known ? (filter[i] - 1) * dilations[i] + 1 : kUnknownDim;
+  };
+  return {reach(0), reach(1)};
+}
+
+/// The shape of a convolution whose result has as many channels as `channels_of(filter)` says.
+template <class Channels>
+PartialShape convolved_shape(const NodeSpec& node, const Channels& channels_of) {
   const Output& x = node.inputs[0];
   const Output& filter = node.inputs[1];
   for (const Output& input : node.inputs) require_rank(label(node), input, 4);
@@ -61,28 +98,37 @@ TRAINHOOK_DECL PartialShape conv2d_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& kernel = filter.shape();
   if (x.shape().has_rank() && kernel.has_rank() && !may_equal(x.shape()[3], kernel[2]))
     throw InvalidArgumentError("{}: {} and filter {} differ in channels", label(node), x, filter);
-  if (!kernel.has_rank()) return windows(node, {kUnknownDim, kUnknownDim}, kUnknownDim);
-  const auto& dilations = attr_of<Dims>(node, "dilations");
-  const auto reach = [&](std::size_t i) {  // how far a window reaches
-    const std::int64_t dilation = dilations.size() == 4 ? dilations[i + 1] : 1;
-    const bool is_known =
-        kernel[i] > 0 && dilation >= 1 && dilation < (std::int64_t{1} << 31) && kernel[i] < (std::int64_t{1} << 31);
-    return is_known ? (kernel[i] - 1) * dilation + 1 : kUnknownDim;
-  };
-  return windows(node, {reach(0), reach(1)}, kernel[3]);
+  return windows(node, filter_reach(node), kernel.has_rank() ? channels_of(kernel) : kUnknownDim,
+                 explicit_borders(node));
+}
+
+TRAINHOOK_DECL PartialShape conv2d_shape(const NodeSpec& node, std::size_t) {
+  return convolved_shape(node, [](const PartialShape& filter) { return filter[3]; });
+}
+
+TRAINHOOK_DECL PartialShape depthwise_shape(const NodeSpec& node, std::size_t) {
+  return convolved_shape(node, [](const PartialShape& filter) {
+    std::int64_t channels = 0;
+    const bool is_known = filter[2] != kUnknownDim && filter[3] != kUnknownDim;
+    return is_known && !__builtin_mul_overflow(filter[2], filter[3], &channels) ? channels : kUnknownDim;
+  });
 }
 
 TRAINHOOK_DECL PartialShape pool_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& x = node.inputs[0].shape();
   require_rank(label(node), node.inputs[0], 4);
   const WindowSize size = window_in(node, "ksize");
-  if (attr_of<std::string>(node, "data_format") != "NHWC") return unknown_of_rank(4);
+  const std::string& padding = attr_of<std::string>(node, "padding");
+  if (attr_of<std::string>(node, "data_format") != "NHWC" || (padding != "SAME" && padding != "VALID"))
+    return unknown_of_rank(4);
   return windows(node, size, x.has_rank() ? x[3] : kUnknownDim);
 }
 
 inline constexpr std::string_view kConv2DAttrs =
     "T:floating strides:ints padding:string data_format:string=NHWC dilations:ints=[1,1,1,1] explicit_paddings:ints=[] "
     "use_cudnn_on_gpu:bool=true";
+inline constexpr std::string_view kDepthwiseAttrs =
+    "T:floating strides:ints padding:string data_format:string=NHWC dilations:ints=[1,1,1,1] explicit_paddings:ints=[]";
 inline constexpr std::string_view kAvgPoolAttrs =
     "T:floating ksize:ints strides:ints padding:string data_format:string=NHWC";
 inline constexpr std::string_view kMaxPoolAttrs =
@@ -93,6 +139,10 @@ inline constexpr OpDef kConv2DBackpropFilterOp{"Conv2DBackpropFilter", "T int32 
                                                shape_rules::dims_in<1>};
 inline constexpr OpDef kConv2DBackpropInputOp{"Conv2DBackpropInput", "int32 T T -> T", kConv2DAttrs,
                                               shape_rules::dims_in<0>};
+inline constexpr OpDef kDepthwiseBackpropFilterOp{"DepthwiseConv2dNativeBackpropFilter", "T int32 T -> T",
+                                                  kDepthwiseAttrs, shape_rules::dims_in<1>};
+inline constexpr OpDef kDepthwiseBackpropInputOp{"DepthwiseConv2dNativeBackpropInput", "int32 T T -> T",
+                                                 kDepthwiseAttrs, shape_rules::dims_in<0>};
 inline constexpr OpDef kMaxPoolGradOp{"MaxPoolGrad", "T T T -> T", kMaxPoolAttrs, shape_rules::like<0>};
 
 TRAINHOOK_DECL Output conv_grad_op(const GradientContext& context, const OpDef& def, std::vector<Output> inputs,
@@ -103,15 +153,22 @@ TRAINHOOK_DECL Output conv_grad_op(const GradientContext& context, const OpDef& 
       .output();
 }
 
-TRAINHOOK_DECL Grads conv2d_grad(const GradientContext& context) {
+TRAINHOOK_DECL Grads convolution_grad(const GradientContext& context, const OpDef& of_input, const OpDef& of_filter) {
   const Output x = context.input(0);
   const Output filter = context.input(1);
   const Output grad = context.grad();
   Grads result(2);
-  if (context.needs(0)) result[0] = conv_grad_op(context, kConv2DBackpropInputOp, {shape_tensor(x), filter, grad}, x);
-  if (context.needs(1))
-    result[1] = conv_grad_op(context, kConv2DBackpropFilterOp, {x, shape_tensor(filter), grad}, filter);
+  if (context.needs(0)) result[0] = conv_grad_op(context, of_input, {shape_tensor(x), filter, grad}, x);
+  if (context.needs(1)) result[1] = conv_grad_op(context, of_filter, {x, shape_tensor(filter), grad}, filter);
   return result;
+}
+
+TRAINHOOK_DECL Grads conv2d_grad(const GradientContext& context) {
+  return convolution_grad(context, kConv2DBackpropInputOp, kConv2DBackpropFilterOp);
+}
+
+TRAINHOOK_DECL Grads depthwise_grad(const GradientContext& context) {
+  return convolution_grad(context, kDepthwiseBackpropInputOp, kDepthwiseBackpropFilterOp);
 }
 
 TRAINHOOK_DECL Grads max_pool_grad(const GradientContext& context) {
@@ -126,19 +183,45 @@ TRAINHOOK_DECL Grads avg_pool_grad(const GradientContext& context) {
 
 inline constexpr OpDef kAvgPoolOp{"AvgPool", "T -> T", kAvgPoolAttrs, pool_shape, avg_pool_grad};
 inline constexpr OpDef kConv2DOp{"Conv2D", "T T -> T", kConv2DAttrs, conv2d_shape, conv2d_grad};
+inline constexpr OpDef kDepthwiseOp{"DepthwiseConv2dNative", "T T -> T", kDepthwiseAttrs, depthwise_shape,
+                                    depthwise_grad};
 inline constexpr OpDef kMaxPoolOp{"MaxPool", "T -> T", kMaxPoolAttrs, pool_shape, max_pool_grad};
 
-inline constexpr std::array kConvOps{
-    &kAvgPoolOp, &kAvgPoolGradOp, &kConv2DOp, &kConv2DBackpropFilterOp, &kConv2DBackpropInputOp,
-    &kMaxPoolOp, &kMaxPoolGradOp};
+inline constexpr std::array kConvOps{&kAvgPoolOp,
+                                     &kAvgPoolGradOp,
+                                     &kConv2DOp,
+                                     &kConv2DBackpropFilterOp,
+                                     &kConv2DBackpropInputOp,
+                                     &kDepthwiseOp,
+                                     &kDepthwiseBackpropFilterOp,
+                                     &kDepthwiseBackpropInputOp,
+                                     &kMaxPoolOp,
+                                     &kMaxPoolGradOp};
 
 TRAINHOOK_DECL OpFamily conv_ops() noexcept { return kConvOps; }
 
 TRAINHOOK_DECL Dims window(const WindowSize& size) { return {1, size[0], size[1], 1}; }
 
-TRAINHOOK_DECL std::string padding_name(Padding padding) { return padding == Padding::Same ? "SAME" : "VALID"; }
+TRAINHOOK_DECL std::string padding_name(Padding padding) {
+  return padding == Padding::Same ? "SAME" : padding == Padding::Valid ? "VALID" : "EXPLICIT";
+}
+
+TRAINHOOK_DECL Output convolution(const OpDef& def, const Output& x, const Output& filter, const Conv2DOptions& options,
+                                  std::string_view name) {
+  Attrs attrs{{"dilations", window(options.dilations)},
+              {"padding", padding_name(options.padding)},
+              {"strides", window(options.strides)}};
+  if (options.padding == Padding::Explicit) {
+    const auto& [height, width] = options.explicit_paddings;
+    attrs.emplace("explicit_paddings", Dims{0, 0, height[0], height[1], width[0], width[1], 0, 0});
+  }
+  return add_op(def, name, {x, filter}, std::move(attrs));
+}
 
 TRAINHOOK_DECL Output pool(const OpDef& def, const Output& x, const PoolOptions& options, std::string_view name) {
+  if (options.padding == Padding::Explicit)
+    throw InvalidArgumentError("{}: windows of a pool are padded as Same or Valid says; pad() the input instead",
+                               def.type);
   return add_op(def, name, {x},
                 {{"ksize", window(options.ksize)},
                  {"padding", padding_name(options.padding)},
@@ -150,9 +233,11 @@ TRAINHOOK_DECL Output pool(const OpDef& def, const Output& x, const PoolOptions&
 namespace trainhook {
 
 TRAINHOOK_DECL Output conv2d(Output x, Output filter, const Conv2DOptions& options, std::string_view name) {
-  return detail::add_op(
-      detail::kConv2DOp, name, {x, filter},
-      {{"padding", detail::padding_name(options.padding)}, {"strides", detail::window(options.strides)}});
+  return detail::convolution(detail::kConv2DOp, x, filter, options, name);
+}
+
+TRAINHOOK_DECL Output depthwise_conv2d(Output x, Output filter, const Conv2DOptions& options, std::string_view name) {
+  return detail::convolution(detail::kDepthwiseOp, x, filter, options, name);
 }
 
 TRAINHOOK_DECL Output max_pool(Output x, const PoolOptions& options, std::string_view name) {

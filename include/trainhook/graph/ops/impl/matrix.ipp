@@ -16,6 +16,7 @@
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/operand.hpp>
 #include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/batch_matmul.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
@@ -259,6 +260,9 @@ TRAINHOOK_DECL Output arg_extreme(const OpDef& def, const Output& x, std::int64_
 namespace trainhook {
 
 TRAINHOOK_DECL Output matmul(Output a, Output b, MatMulOptions options, std::string_view name) {
+  const auto is_batch = [](const Output& x) { return x.has_value() && x.shape().has_rank() && x.shape().rank() > 2; };
+  if (is_batch(a) || is_batch(b))
+    return detail::batch_matmul(a, b, options.transpose_a, options.transpose_b, name.empty() ? "MatMul" : name);
   return detail::add_op(detail::kMatMulOp, name, {a, b},
                         {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
 }

@@ -9,16 +9,22 @@
 #include <array>
 
 #include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/batch_matmul.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/conv.hpp>
+#include <trainhook/graph/ops/indexing.hpp>
 #include <trainhook/graph/ops/join.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/graph/ops/nn.hpp>
+#include <trainhook/graph/ops/normalization.hpp>
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/resize.hpp>
 #include <trainhook/graph/ops/slice.hpp>
+#include <trainhook/graph/ops/special.hpp>
+#include <trainhook/graph/ops/split.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/strided_slice.hpp>
 #include <trainhook/graph/ops/summary.hpp>
@@ -27,14 +33,13 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept {
-  static const std::array families{array_ops(),         constant_ops(),
-                                   control_flow_ops(),  conv_ops(),
-                                   join_ops(),          math_ops(),
-                                   matrix_ops(),        nn_ops(),
-                                   queue_ops(),         random_ops(),
-                                   slice_ops(),         state_ops(),
-                                   strided_slice_ops(), summary::detail::summary_ops(),
-                                   training_ops()};
+  static const std::array families{
+      array_ops(),         batch_matmul_ops(), constant_ops(),      special_ops(),
+      split_ops(),         control_flow_ops(), conv_ops(),          join_ops(),
+      math_ops(),          matrix_ops(),       resize_ops(),        indexing_ops(),
+      normalization_ops(), nn_ops(),           queue_ops(),         random_ops(),
+      slice_ops(),         state_ops(),        strided_slice_ops(), summary::detail::summary_ops(),
+      training_ops()};
   return families;
 }
 

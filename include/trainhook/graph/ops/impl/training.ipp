@@ -31,6 +31,43 @@ PartialShape applied(const NodeSpec& node, std::size_t) {
   return variable.shape();
 }
 
+/// As `applied`, but the gradient is of the rows that the vector behind it, input `Gradient + 1`, names.
+template <std::size_t Slots, std::size_t Gradient>
+PartialShape applied_to_rows(const NodeSpec& node, std::size_t) {
+  const Output& variable = node.inputs[0];
+  const Output& gradient = node.inputs[Gradient];
+  const Output& indices = node.inputs[Gradient + 1];
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    if (i <= Slots) {
+      static_cast<void>(merged_shape(label(node), variable, node.inputs[i]));
+    } else if (i != Gradient) {
+      require_rank(label(node), node.inputs[i], i == Gradient + 1 ? 1 : 0);
+    }
+  }
+  const PartialShape& whole = variable.shape();
+  const PartialShape& rows = gradient.shape();
+  bool fits = !rows.has_rank() || (rows.rank() > 0 && (!whole.has_rank() || whole.rank() == rows.rank()));
+  if (fits && rows.has_rank() && indices.shape().has_rank()) fits = may_equal(rows[0], indices.shape()[0]);
+  for (std::size_t i = 1; fits && rows.has_rank() && whole.has_rank() && i < rows.rank(); ++i)
+    fits = may_equal(rows[i], whole[i]);
+  if (!fits)
+    throw InvalidArgumentError("{}: {} is no gradient of the rows {} of {}", label(node), gradient, indices, variable);
+  return whole;
+}
+
+inline constexpr OpDef kApplyAdadeltaOp{"ApplyAdadelta", "T T T T T T T -> T", "T:number use_locking:bool=false",
+                                        applied<2, 6>};
+inline constexpr OpDef kApplyFtrlOp{"ApplyFtrl", "T T T T T T T T -> T",
+                                    "T:number use_locking:bool=false multiply_linear_by_lr:bool=false", applied<2, 3>};
+inline constexpr OpDef kSparseApplyAdadeltaOp{"SparseApplyAdadelta", "T T T T T T T Tindices -> T",
+                                              "T:number Tindices:{int32,int64} use_locking:bool=false",
+                                              applied_to_rows<2, 6>};
+inline constexpr OpDef kSparseApplyAdagradOp{
+    "SparseApplyAdagrad", "T T T T Tindices -> T",
+    "T:number Tindices:{int32,int64} use_locking:bool=false update_slots:bool=true", applied_to_rows<1, 3>};
+inline constexpr OpDef kSparseApplyFtrlOp{
+    "SparseApplyFtrl", "T T T T Tindices T T T T -> T",
+    "T:number Tindices:{int32,int64} use_locking:bool=false multiply_linear_by_lr:bool=false", applied_to_rows<2, 3>};
 inline constexpr OpDef kApplyAdagradOp{"ApplyAdagrad", "T T T T -> T",
                                        "T:number update_slots:bool=true use_locking:bool=false", applied<1, 3>};
 inline constexpr OpDef kApplyAdamOp{"ApplyAdam", "T T T T T T T T T T -> T",
@@ -44,8 +81,10 @@ inline constexpr OpDef kApplyMomentumOp{"ApplyMomentum", "T T T T T -> T",
 inline constexpr OpDef kApplyRMSPropOp{"ApplyRMSProp", "T T T T T T T T -> T", "T:number use_locking:bool=false",
                                        applied<2, 7>};
 
-inline constexpr std::array kTrainingOps{&kApplyAdagradOp,         &kApplyAdamOp,     &kApplyCenteredRMSPropOp,
-                                         &kApplyGradientDescentOp, &kApplyMomentumOp, &kApplyRMSPropOp};
+inline constexpr std::array kTrainingOps{
+    &kApplyAdadeltaOp,        &kApplyFtrlOp,     &kSparseApplyAdadeltaOp, &kSparseApplyAdagradOp,
+    &kSparseApplyFtrlOp,      &kApplyAdagradOp,  &kApplyAdamOp,           &kApplyCenteredRMSPropOp,
+    &kApplyGradientDescentOp, &kApplyMomentumOp, &kApplyRMSPropOp};
 
 TRAINHOOK_DECL OpFamily training_ops() noexcept { return kTrainingOps; }
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of normalization.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/normalization.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <trainhook/engine/kernels/arrays.hpp>
+#include <trainhook/engine/kernels/dispatch.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+using Pixels2D = ConstTableMap<float>;  // a row for each pixel of each image
+
+struct BatchNormAttrs {
+  float epsilon = 0;
+  float factor = 1;
+  bool is_training = true;
+};
+
+/// Input `i`, images, as a row of channels for each pixel.
+inline Pixels2D pixels(const KernelContext& context, std::size_t i) {
+  const Shape& shape = context.shape(i);
+  if (shape.rank() != 4) throw InvalidArgumentError("images must be of rank 4, not {}", shape);
+  return {context.data<float>(i).data(), product_of(shape, 0, 3), shape[3]};
+}
+
+/// Input `i`, a number for each channel.
+inline ConstArrayMap<float> channel_input(const KernelContext& context, std::size_t i, std::int64_t channels) {
+  if (context.shape(i) != Shape{channels})
+    throw InvalidArgumentError("input {} has shape {}, not one number for each of {} channels", i, context.shape(i),
+                               channels);
+  return input_array<float>(context, i);
+}
+
+inline ArrayMap<float> channel_output(const KernelContext& context, std::size_t i, std::int64_t channels) {
+  return output_array<float>(context, i, Shape{channels});
+}
+
+/// Sums of rows in double precision, so that the order does not matter. `row(i)` gives row i in double.
+template <class Row>
+void sum_rows(ArrayMap<double> sum, std::int64_t rows, const Row& row) {
+  sum.setZero();
+  for (std::int64_t i = 0; i < rows; ++i) sum += row(i);
+}
+
+/// Row `i` as a column of doubles.
+inline auto wide(const Pixels2D& table, std::int64_t i) { return table.row(i).transpose().cast<double>(); }
+
+/// Mean and variance of the batch, the latter by the count itself.
+inline void measure(const Pixels2D& x, ArrayMap<double> mean, ArrayMap<double> variance) {
+  const auto count = static_cast<double>((std::max)(x.rows(), Eigen::Index{1}));
+  sum_rows(mean, x.rows(), [&](std::int64_t i) { return wide(x, i); });
+  mean /= count;
+  sum_rows(variance, x.rows(), [&](std::int64_t i) { return (wide(x, i) - mean).square(); });
+  variance /= count;
+}
+
+inline void normalize_batch(KernelContext& context, const BatchNormAttrs& attrs) {
+  const Pixels2D x = pixels(context, 0);
+  const std::int64_t channels = x.cols();
+  const auto scale = channel_input(context, 1, channels);
+  const auto offset = channel_input(context, 2, channels);
+  double* const scratch = context.scratch<double>(static_cast<std::size_t>(2 * channels));
+  ArrayMap<double> mean(scratch, channels);
+  ArrayMap<double> variance(scratch + channels, channels);
+  const bool needs_given = !attrs.is_training || attrs.factor != 1;
+  if (needs_given) {
+    mean = channel_input(context, 3, channels).cast<double>();
+    variance = channel_input(context, 4, channels).cast<double>();
+  }
+  ArrayMap<float> mean_out = channel_output(context, 1, channels);
+  ArrayMap<float> variance_out = channel_output(context, 2, channels);
+  if (attrs.is_training) {
+    measure(x, mean, variance);
+    const auto rows = static_cast<float>(x.rows());
+    mean_out = mean.cast<float>();
+    variance_out = variance.cast<float>() * (rows / (std::max)(rows - 1, 1.0F));  // that of a sample
+    if (attrs.factor != 1) {
+      mean_out = (1 - attrs.factor) * input_array<float>(context, 3) + attrs.factor * mean_out;
+      variance_out = (1 - attrs.factor) * input_array<float>(context, 4) + attrs.factor * variance_out;
+    }
+  } else {
+    mean_out = mean.cast<float>();
+    variance_out = variance.cast<float>();
+  }
+  channel_output(context, 3, channels) = mean.cast<float>();
+  channel_output(context, 4, channels) = variance.cast<float>();
+  context.output<float>(5, Shape{})[0] = 0;
+  variance = (variance + static_cast<double>(attrs.epsilon)).sqrt().inverse() * scale.cast<double>();
+  TableMap<float> y(context.output<float>(0, context.shape(0)).data(), x.rows(), channels);
+  for (std::int64_t i = 0; i < x.rows(); ++i)
+    y.row(i) = ((wide(x, i) - mean) * variance + offset.cast<double>()).cast<float>().transpose();
+}
+
+inline void normalize_batch_gradient(KernelContext& context, const BatchNormAttrs& attrs) {
+  const Pixels2D gradient = pixels(context, 0);
+  const Pixels2D x = pixels(context, 1);
+  if (context.shape(0) != context.shape(1))
+    throw InvalidArgumentError("the gradient has shape {}, the images {}", context.shape(0), context.shape(1));
+  const std::int64_t channels = x.cols();
+  double* const scratch = context.scratch<double>(static_cast<std::size_t>(4 * channels));
+  const auto part = [&](std::int64_t i) { return ArrayMap<double>(scratch + i * channels, channels); };
+  ArrayMap<double> sum = part(0);
+  ArrayMap<double> sum_of_centered = part(1);
+  ArrayMap<double> mean = part(2);
+  ArrayMap<double> inverse_deviation = part(3);
+  mean = channel_input(context, 3, channels).cast<double>();
+  inverse_deviation =
+      (channel_input(context, 4, channels).cast<double>() + static_cast<double>(attrs.epsilon)).sqrt().inverse();
+  sum_rows(sum, x.rows(), [&](std::int64_t i) { return wide(gradient, i); });
+  sum_rows(sum_of_centered, x.rows(), [&](std::int64_t i) { return wide(gradient, i) * (wide(x, i) - mean); });
+  const auto scale = channel_input(context, 2, channels);
+  channel_output(context, 1, channels) = (sum_of_centered * inverse_deviation).cast<float>();
+  channel_output(context, 2, channels) = sum.cast<float>();
+  channel_output(context, 3, 0);
+  channel_output(context, 4, 0);
+  if (attrs.is_training) {
+    const auto count = static_cast<double>((std::max)(x.rows(), Eigen::Index{1}));
+    sum /= count;
+    sum_of_centered *= inverse_deviation.square() / count;
+  } else {
+    sum.setZero();
+    sum_of_centered.setZero();
+  }
+  inverse_deviation *= scale.cast<double>();
+  TableMap<float> result(context.output<float>(0, context.shape(1)).data(), x.rows(), channels);
+  for (std::int64_t i = 0; i < x.rows(); ++i) {
+    result.row(i) = ((wide(gradient, i) - sum - (wide(x, i) - mean) * sum_of_centered) * inverse_deviation)
+                        .cast<float>()
+                        .transpose();
+  }
+}
+
+/// The kernel that calls `Code(context, attributes)`.
+template <void (*Code)(KernelContext&, const BatchNormAttrs&)>
+Kernel make_batch_norm(const Node& node) {
+  if (node.attr<std::string>("data_format") != "NHWC")
+    throw UnimplementedError("{} '{}': data_format must be NHWC", node.type(), node.name());
+  const BatchNormAttrs attrs{
+      .epsilon = node.attr<float>("epsilon"),
+      .factor = node.has_attr("exponential_avg_factor") ? node.attr<float>("exponential_avg_factor") : 1,
+      .is_training = node.attr<bool>("is_training")};
+  return kernel_for(DTypes<float>{}, node, "T", [&]<class T>() {
+    return kernel_for(DTypes<float>{}, node, "U",
+                      [=]<class U>() { return Kernel([=](KernelContext& context) { Code(context, attrs); }); });
+  });
+}
+
+inline constexpr std::array kNormalization{
+    KernelDef{.type = "FusedBatchNormV3", .make = make_batch_norm<normalize_batch>},
+    KernelDef{.type = "FusedBatchNormGradV3", .make = make_batch_norm<normalize_batch_gradient>},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup normalization() noexcept { return detail::kNormalization; }
+
+}  // namespace trainhook::kernels

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of resize.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/resize.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include <trainhook/engine/kernels/arrays.hpp>
+#include <trainhook/engine/kernels/dispatch.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// How the pixels along one dimension of the result lie among those of the image; in float32, as in TensorFlow.
+struct Scale {
+  std::int64_t extent;  // of the image
+  float factor;
+  bool align_corners;
+  bool half_pixel_centers;
+
+  Scale(std::int64_t extent_in, std::int64_t result, const Node& node)
+      : extent(extent_in),
+        align_corners(node.attr<bool>("align_corners")),
+        half_pixel_centers(node.attr<bool>("half_pixel_centers")) {
+    const bool to_corners = align_corners && result > 1;
+    factor = to_corners ? static_cast<float>(extent - 1) / static_cast<float>(result - 1)
+                        : static_cast<float>(extent) / static_cast<float>(result);
+  }
+
+  /// The pixel nearest to pixel `i` of the result.
+  [[nodiscard]] std::int64_t nearest(std::int64_t i) const {
+    const float at = (static_cast<float>(i) + (half_pixel_centers ? 0.5F : 0.0F)) * factor;
+    const auto pixel = static_cast<std::int64_t>(align_corners ? std::round(at) : std::floor(at));
+    return (std::min)(pixel, extent - 1);
+  }
+
+  /// Two pixels, and the weight of the upper one.
+  struct Between {
+    std::int64_t lower;
+    std::int64_t upper;
+    float weight;
+  };
+  [[nodiscard]] Between between(std::int64_t i) const {
+    const float at =
+        half_pixel_centers ? (static_cast<float>(i) + 0.5F) * factor - 0.5F : static_cast<float>(i) * factor;
+    const float below = std::floor(at);
+    return {(std::max)(static_cast<std::int64_t>(below), std::int64_t{0}),
+            (std::min)(static_cast<std::int64_t>(std::ceil(at)), extent - 1), at - below};
+  }
+};
+
+/// Images that are read or written, as rows of channels.
+struct Images {
+  Shape shape;
+
+  explicit Images(const Shape& of) : shape(of) {
+    if (shape.rank() != 4) throw InvalidArgumentError("images must be of rank 4, not {}", shape);
+  }
+  Images(const Shape& of, const Tensor& size) : Images(of) {
+    if (size.shape() != Shape{2}) throw InvalidArgumentError("size must hold a height and a width");
+    const std::int64_t height = size.data<std::int32_t>()[0];
+    const std::int64_t width = size.data<std::int32_t>()[1];
+    if (height <= 0 || width <= 0) throw InvalidArgumentError("size {} x {} must be positive", height, width);
+    shape = Shape{of[0], height, width, of[3]};
+  }
+
+  [[nodiscard]] std::int64_t height() const { return shape[1]; }
+  [[nodiscard]] std::int64_t width() const { return shape[2]; }
+
+  template <class T>
+  [[nodiscard]] auto pixel(T* data, std::int64_t image, std::int64_t y, std::int64_t x) const {
+    using Array = Eigen::Array<std::remove_const_t<T>, Eigen::Dynamic, 1>;
+    using Map = Eigen::Map<std::conditional_t<std::is_const_v<T>, const Array, Array>>;
+    return Map(data + ((image * height() + y) * width() + x) * shape[3], shape[3]);
+  }
+
+  /// @throws InvalidArgumentError if images without pixels should get some.
+  void require_pixels_for(const Images& result) const {
+    if (result.shape.num_elements() > 0 && shape.num_elements() == 0)
+      throw InvalidArgumentError("images of shape {} have no pixels to resize", shape);
+  }
+};
+
+/// Calls `code(image, y, x, row, column)` for each pixel of `large`, with what the scales say of it.
+template <class Of, class Code>
+void for_each_pixel(const Images& large, const Scale& height, const Scale& width, Of of, const Code& code) {
+  for (std::int64_t image = 0; image < large.shape[0]; ++image) {
+    for (std::int64_t y = 0; y < large.height(); ++y) {
+      const auto row = of(height, y);
+      for (std::int64_t x = 0; x < large.width(); ++x) code(image, y, x, row, of(width, x));
+    }
+  }
+}
+inline std::int64_t nearest_of(const Scale& scale, std::int64_t i) { return scale.nearest(i); }
+inline Scale::Between between_of(const Scale& scale, std::int64_t i) { return scale.between(i); }
+
+template <class T>
+void resize_nearest(KernelContext& context) {
+  const Images from(context.shape(0));
+  const Images to(context.shape(0), context.input(1));
+  from.require_pixels_for(to);
+  T* const out = context.output<T>(0, to.shape).data();
+  const T* const in = context.data<T>(0).data();
+  for_each_pixel(to, Scale(from.height(), to.height(), context.node()), Scale(from.width(), to.width(), context.node()),
+                 nearest_of,
+                 [&](std::int64_t image, std::int64_t y, std::int64_t x, std::int64_t row, std::int64_t column) {
+                   to.pixel(out, image, y, x) = from.pixel(in, image, row, column);
+                 });
+}
+
+/// Each pixel's gradient is added to the pixel that it was taken from.
+template <class T>
+void resize_nearest_grad(KernelContext& context) {
+  const Images from(context.shape(0));
+  const Images to(context.shape(0), context.input(1));
+  ArrayMap<T> out = output_array<T>(context, 0, to.shape);
+  out.setZero();
+  const T* const in = context.data<T>(0).data();
+  for_each_pixel(from, Scale(to.height(), from.height(), context.node()),
+                 Scale(to.width(), from.width(), context.node()), nearest_of,
+                 [&](std::int64_t image, std::int64_t y, std::int64_t x, std::int64_t row, std::int64_t column) {
+                   to.pixel(out.data(), image, row, column) += from.pixel(in, image, y, x);
+                 });
+}
+
+template <class T>
+void resize_bilinear(KernelContext& context) {
+  const Images from(context.shape(0));
+  const Images to(context.shape(0), context.input(1));
+  from.require_pixels_for(to);
+  float* const out = context.output<float>(0, to.shape).data();
+  const T* const in = context.data<T>(0).data();
+  const auto at = [&](std::int64_t image, std::int64_t y, std::int64_t x) {
+    return from.pixel(in, image, y, x).template cast<float>();
+  };
+  for_each_pixel(
+      to, Scale(from.height(), to.height(), context.node()), Scale(from.width(), to.width(), context.node()),
+      between_of,
+      [&](std::int64_t image, std::int64_t y, std::int64_t x, const Scale::Between& row, const Scale::Between& column) {
+        const auto mean = [&](std::int64_t line) {
+          return at(image, line, column.lower) * (1 - column.weight) + at(image, line, column.upper) * column.weight;
+        };
+        to.pixel(out, image, y, x) = mean(row.lower) * (1 - row.weight) + mean(row.upper) * row.weight;
+      });
+}
+
+template <class T>
+void resize_bilinear_grad(KernelContext& context) {
+  const Images from(context.shape(0));
+  const Images to(context.shape(1));
+  ArrayMap<T> out = output_array<T>(context, 0, to.shape);
+  out.setZero();
+  if (out.size() == 0) return;
+  const float* const in = context.data<float>(0).data();
+  for_each_pixel(
+      from, Scale(to.height(), from.height(), context.node()), Scale(to.width(), from.width(), context.node()),
+      between_of,
+      [&](std::int64_t image, std::int64_t y, std::int64_t x, const Scale::Between& row, const Scale::Between& column) {
+        const auto give = [&](std::int64_t line, std::int64_t place, float weight) {
+          to.pixel(out.data(), image, line, place) += (from.pixel(in, image, y, x) * weight).template cast<T>();
+        };
+        give(row.lower, column.lower, (1 - row.weight) * (1 - column.weight));
+        give(row.lower, column.upper, (1 - row.weight) * column.weight);
+        give(row.upper, column.lower, row.weight * (1 - column.weight));
+        give(row.upper, column.upper, row.weight * column.weight);
+      });
+}
+
+using PixelTypes = DTypes<float, double, std::int32_t, std::int64_t, std::uint8_t>;
+
+inline Kernel make_resize_nearest(const Node& node) {
+  return kernel_for(PixelTypes{}, node, "T", []<class T>() { return Kernel(resize_nearest<T>); });
+}
+inline Kernel make_resize_nearest_grad(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return Kernel(resize_nearest_grad<T>); });
+}
+inline Kernel make_resize_bilinear(const Node& node) {
+  return kernel_for(PixelTypes{}, node, "T", []<class T>() { return Kernel(resize_bilinear<T>); });
+}
+inline Kernel make_resize_bilinear_grad(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return Kernel(resize_bilinear_grad<T>); });
+}
+
+inline constexpr std::array kResize{
+    KernelDef{.type = "ResizeBilinear", .make = make_resize_bilinear},
+    KernelDef{.type = "ResizeBilinearGrad", .make = make_resize_bilinear_grad},
+    KernelDef{.type = "ResizeNearestNeighbor", .make = make_resize_nearest},
+    KernelDef{.type = "ResizeNearestNeighborGrad", .make = make_resize_nearest_grad},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup resize() noexcept { return detail::kResize; }
+
+}  // namespace trainhook::kernels

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of sparse_training.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/sparse_training.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <trainhook/engine/kernels/arrays.hpp>
+#include <trainhook/engine/kernels/dispatch.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+// Each rule reads its numbers from the inputs of a kernel, of which `first` is the first, and changes a row of the
+// variable and of its slots by a row of the gradient.
+
+/// Slots: the sum of squares.
+template <class T>
+class AdagradRule {
+ public:
+  static constexpr std::size_t kVariables = 2;
+
+  AdagradRule(const KernelContext& context, std::size_t first)
+      : rate_(context.input(first).scalar<T>()), updates_(context.node().attr<bool>("update_slots")) {}
+
+  void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
+    auto [v, sum] = rows;
+    if (updates_) sum += g.square();
+    v -= rate_ * g / sum.sqrt();
+  }
+
+ private:
+  T rate_;
+  bool updates_;
+};
+
+/// Slots: the means of the squares of gradients and of updates. Source: Zeiler, "Adadelta".
+template <class T>
+class AdadeltaRule {
+ public:
+  static constexpr std::size_t kVariables = 3;
+
+  AdadeltaRule(const KernelContext& context, std::size_t first)
+      : rate_(context.input(first).scalar<T>()),
+        rho_(context.input(first + 1).scalar<T>()),
+        epsilon_(context.input(first + 2).scalar<T>()) {}
+
+  void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
+    auto [v, squares, updates] = rows;
+    squares = squares * rho_ + g.square() * (T{1} - rho_);
+    const auto update = (updates + epsilon_).sqrt() / (squares + epsilon_).sqrt() * g;
+    v -= update * rate_;
+    updates = updates * rho_ + update.square() * (T{1} - rho_);
+  }
+
+ private:
+  T rate_;
+  T rho_;
+  T epsilon_;
+};
+
+/// Slots: the sum of squares, the linear term. Source: McMahan et al., "Ad click prediction: a view from the trenches".
+template <class T>
+class FtrlRule {
+ public:
+  static constexpr std::size_t kVariables = 3;
+
+  FtrlRule(const KernelContext& context, std::size_t first)
+      : rate_(context.input(first).scalar<T>()),
+        l1_(context.input(first + 1).scalar<T>()),
+        l2_(context.input(first + 2).scalar<T>()),
+        power_(-context.input(first + 3).scalar<T>()) {
+    if (context.node().attr<bool>("multiply_linear_by_lr")) scale_ = rate_;
+  }
+
+  void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
+    auto [v, sum, linear] = rows;
+    const auto root = [this](const auto& x) {
+      return x.unaryExpr(
+          [power = power_](T value) { return power == T{0.5} ? std::sqrt(value) : std::pow(value, power); });
+    };
+    const T factor = scale_ / rate_;  // of the roots
+    linear += g * scale_ - (root(sum + g.square()) - root(sum)) * factor * v;
+    sum += g.square();
+    const T limit = l1_ * scale_;
+    v = (linear.abs() > limit)
+            .select((linear.sign() * limit - linear) / (root(sum) * factor + T{2} * l2_ * scale_), T{0});
+  }
+
+ private:
+  T rate_;
+  T l1_;
+  T l2_;
+  T power_;
+  T scale_ = 1;
+};
+
+/// The variable and its slots, in place.
+template <class T, std::size_t N>
+std::array<T*, N> variables_in_place(const KernelContext& context) {
+  const Shape& shape = context.variable(0).value.shape();
+  std::array<T*, N> result{};
+  for (std::size_t i = 0; i < N; ++i) {
+    Tensor& value = context.variable(i).value;
+    if (value.shape() != shape) {
+      throw InvalidArgumentError("variable '{}' has shape {}, its slot '{}' {}", context.variable(0).node().name(),
+                                 shape, context.variable(i).node().name(), value.shape());
+    }
+    result[i] = value.template mutable_data<T>().data();
+  }
+  return result;
+}
+
+template <class T, template <class> class Rule>
+void update_row(const Rule<T>& rule, const std::array<T*, Rule<T>::kVariables>& starts, std::int64_t at,
+                const T* gradient, std::int64_t size) {
+  const ConstArrayMap<T> g(gradient, size);
+  if constexpr (Rule<T>::kVariables == 2) {
+    rule({ArrayMap<T>(starts[0] + at, size), ArrayMap<T>(starts[1] + at, size)}, g);
+  } else {
+    rule({ArrayMap<T>(starts[0] + at, size), ArrayMap<T>(starts[1] + at, size), ArrayMap<T>(starts[2] + at, size)}, g);
+  }
+}
+
+/// All of a variable. Inputs `Gradient` and `First` are the gradient and the first number of the rule.
+template <class T, template <class> class Rule, std::size_t Gradient, std::size_t First>
+void apply(KernelContext& context) {
+  const Shape& shape = context.variable(0).value.shape();
+  if (context.shape(Gradient) != shape) {
+    throw InvalidArgumentError("variable '{}' has shape {}, its gradient {}", context.variable(0).node().name(), shape,
+                               context.shape(Gradient));
+  }
+  update_row<T, Rule>(Rule<T>(context, First), variables_in_place<T, Rule<T>::kVariables>(context), 0,
+                      context.data<T>(Gradient).data(), shape.num_elements());
+}
+
+/// The rows that the input behind the gradient names, one after the other.
+template <class T, class Index, template <class> class Rule, std::size_t Gradient, std::size_t First>
+void apply_to_rows(KernelContext& context) {
+  const Shape& shape = context.variable(0).value.shape();
+  const Shape& gradient = context.shape(Gradient);
+  const std::span<const Index> indices = context.data<Index>(Gradient + 1);
+  bool fits =
+      shape.rank() > 0 && gradient.rank() == shape.rank() && gradient[0] == static_cast<std::int64_t>(indices.size());
+  for (std::size_t i = 1; fits && i < shape.rank(); ++i) fits = gradient[i] == shape[i];
+  if (!fits) {
+    throw InvalidArgumentError("variable '{}' has shape {}, the gradient of {} of its rows {}",
+                               context.variable(0).node().name(), shape, indices.size(), gradient);
+  }
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < 0 || indices[i] >= shape[0])
+      throw InvalidArgumentError("indices[{}] = {} is not in [0, {})", i, indices[i], shape[0]);
+  }
+  const Rule<T> rule(context, First);
+  const auto starts = variables_in_place<T, Rule<T>::kVariables>(context);
+  const std::int64_t size = product_of(shape, 1, shape.rank());
+  const T* row = context.data<T>(Gradient).data();
+  for (const Index index : indices) {
+    update_row<T, Rule>(rule, starts, index * size, row, size);
+    row += size;
+  }
+}
+
+template <template <class> class Rule, std::size_t Gradient, std::size_t First>
+Kernel make_apply(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return Kernel(apply<T, Rule, Gradient, First>); });
+}
+template <template <class> class Rule, std::size_t Gradient, std::size_t First>
+Kernel make_apply_to_rows(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", [&]<class T>() {
+    return kernel_for(IndexTypes{}, node, "Tindices",
+                      []<class Index>() { return Kernel(apply_to_rows<T, Index, Rule, Gradient, First>); });
+  });
+}
+
+inline constexpr std::array kSparseTraining{
+    KernelDef{.type = "ApplyAdadelta", .make = make_apply<AdadeltaRule, 6, 3>, .variables = 3, .writes = true},
+    KernelDef{.type = "ApplyFtrl", .make = make_apply<FtrlRule, 3, 4>, .variables = 3, .writes = true},
+    KernelDef{
+        .type = "SparseApplyAdadelta", .make = make_apply_to_rows<AdadeltaRule, 6, 3>, .variables = 3, .writes = true},
+    KernelDef{
+        .type = "SparseApplyAdagrad", .make = make_apply_to_rows<AdagradRule, 3, 2>, .variables = 2, .writes = true},
+    KernelDef{.type = "SparseApplyFtrl", .make = make_apply_to_rows<FtrlRule, 3, 5>, .variables = 3, .writes = true},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup sparse_training() noexcept { return detail::kSparseTraining; }
+
+}  // namespace trainhook::kernels

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of utf8.hpp.
+#pragma once
+
+#include <trainhook/graph_def/utf8.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::detail {
+
+/// How many bytes the character takes that starts with this byte, and the least number that needs so many; 0 bytes if
+/// none starts so.
+struct Utf8Lead {
+  std::size_t size = 0;
+  std::uint32_t least = 0;
+  std::uint32_t bits = 0;
+};
+
+constexpr Utf8Lead utf8_lead(unsigned char byte) noexcept {
+  if (byte < 0x80) return {1, 0, byte};
+  if (byte >= 0xc0 && byte < 0xe0) return {2, 0x80, byte & 0x1fU};
+  if (byte >= 0xe0 && byte < 0xf0) return {3, 0x800, byte & 0x0fU};
+  if (byte >= 0xf0 && byte < 0xf8) return {4, 0x10000, byte & 0x07U};
+  return {};
+}
+
+TRAINHOOK_DECL bool is_utf8(std::string_view text) noexcept {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Lead lead = utf8_lead(static_cast<unsigned char>(text[at]));
+    if (lead.size == 0 || text.size() - at < lead.size) return false;
+    std::uint32_t number = lead.bits;
+    for (std::size_t i = 1; i < lead.size; ++i) {
+      const auto byte = static_cast<unsigned char>(text[at + i]);
+      if ((byte & 0xc0U) != 0x80U) return false;
+      number = number << 6 | (byte & 0x3fU);
+    }
+    const bool is_surrogate = number >= 0xd800 && number < 0xe000;
+    if (number < lead.least || number > 0x10ffff || is_surrogate) return false;
+    at += lead.size;
+  }
+  return true;
+}
+
+TRAINHOOK_DECL std::string read_name(WireReader& reader, std::string_view what) {
+  std::string name = reader.get_string();
+  if (!is_utf8(name)) throw DataLossError("{} is damaged or of another format: a name in it is not UTF-8", what);
+  return name;
+}
+
+}  // namespace trainhook::detail

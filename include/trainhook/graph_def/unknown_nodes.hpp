@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Nodes of op types that are not known here: what they give, as far as the nodes that read them tell.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
+#include <trainhook/graph_def/graph_def_reader.hpp>
+#include <trainhook/graph_def/node_def.hpp>
+
+namespace trainhook::detail {
+
+/// The nodes of a GraphDef that no run can compute. They are imported so that the rest of the graph can be: what they
+/// give can be fed, and the nodes that do not need them run.
+class UnknownNodes {
+ public:
+  /// `extra` defines op types besides those of this library. `def` must outlive this.
+  TRAINHOOK_DECL UnknownNodes(const GraphDef& def, std::span<const OpDef> extra);
+
+  /// Returns the outputs of one of these nodes: at least one, and as many as the file names. Dtypes are those that the
+  /// nodes want that read them, or Invalid.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<OutputSpec> outputs(const NodeDef& node) const;
+
+  /// Logs how many nodes there are and the first of them, if there are any.
+  TRAINHOOK_DECL void log() const;
+
+ private:
+  TRAINHOOK_DECL void add_reader(const NodeDef& reader, const OpDef* op);
+
+  const GraphDef* def_;
+  std::vector<const NodeDef*> nodes_;
+  std::unordered_map<std::string_view, std::vector<DType>> dtypes_;  ///< by node, then by output
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph_def/impl/unknown_nodes.ipp>
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Whether bytes are UTF-8, which the names in files must be.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/proto/wire.hpp>
+
+namespace trainhook::detail {
+
+/// Whether `text` is UTF-8 in its shortest form, without surrogates.
+[[nodiscard]] TRAINHOOK_DECL bool is_utf8(std::string_view text) noexcept;
+
+/// Reads a field that holds a name. @throws DataLossError, naming `what`, if it is not UTF-8.
+[[nodiscard]] TRAINHOOK_DECL std::string read_name(WireReader& reader, std::string_view what);
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/graph_def/impl/utf8.ipp>
+#endif

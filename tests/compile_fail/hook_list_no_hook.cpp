@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What is no hook is named as such.
+// WRONG: a list of hooks has something in it that is not derived from trainhook::SessionRunHook
+#include <memory>
+#include <utility>
+
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
+
+namespace th = trainhook;
+
+struct NotAHook {};
+
+void train(th::LoopSession& loop) {
+#ifdef WRONG
+  auto session = th::monitored_training_session(loop, {.hooks = {NotAHook()}});
+#else
+  auto session = th::monitored_training_session(loop, {.hooks = {th::StopAtStepHook({.last_step = 3})}});
+#endif
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of kernels, updates of rows of variables, Adadelta and Ftrl.
+#include <trainhook/engine/kernels/sparse_training.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/engine/graph_session.hpp>
+#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/registry.hpp>
+#include <trainhook/graph/ops/state.hpp>
+
+namespace trainhook {
+namespace {
+
+/// Variables, and one step of an op that changes them.
+struct Step {
+  Graph graph{};
+  std::vector<Variable> variables{};
+
+  void add(const Tensor& value) { variables.push_back(make_variable("v", constant(graph, value))); }
+
+  /// The variables after the step; `others` are the inputs of the op that are no variables.
+  std::vector<Tensor> run(std::string_view type, const std::vector<Tensor>& others) {
+    std::vector<Output> inputs;
+    for (const Variable& variable : variables) inputs.push_back(variable.ref());
+    for (const Tensor& other : others) inputs.push_back(constant(graph, other));
+    const Operation step = detail::add_node(graph, *find_op_def(type), {.inputs = std::move(inputs)});
+    const Operation init = variables_initializer(graph, variables);
+    GraphSession session(graph, {.kernels = {kernels::sparse_training(), kernels::state()}});
+    session.run(init);
+    session.run(step);
+    std::vector<Tensor> values;
+    for (const Variable& variable : variables) values.push_back(session.run(variable));
+    return values;
+  }
+};
+
+TEST(SparseTrainingKernels, AdagradChangesTheRowsThatAreNamed) {
+  Step step;
+  step.add(Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2}));
+  step.add(Tensor::of<float>({0, 0, 0, 0, 3, 0}, {3, 2}));
+  const std::vector<Tensor> after = step.run(
+      "SparseApplyAdagrad", {Tensor(2.0F), Tensor::of<float>({1, 2, 1, 4}, {2, 2}), Tensor::of<std::int64_t>({2, 0})});
+  EXPECT_EQ(after[0], Tensor::of<float>({-1, 0, 3, 4, 4, 4}, {3, 2}));
+  EXPECT_EQ(after[1], Tensor::of<float>({1, 16, 0, 0, 4, 4}, {3, 2}));
+}
+
+TEST(SparseTrainingKernels, RowsThatAreNamedTwiceChangeTwice) {
+  Step step;
+  step.add(Tensor::of<double>({8, 8}, {2, 1}));
+  step.add(Tensor::of<double>({0, 0}, {2, 1}));
+  const std::vector<Tensor> after = step.run(
+      "SparseApplyAdagrad", {Tensor(1.0), Tensor::of<double>({3, 4}, {2, 1}), Tensor::of<std::int32_t>({1, 1})});
+  EXPECT_EQ(after[0], Tensor::of<double>({8, 8 - 1 - 0.8}, {2, 1}));
+  EXPECT_EQ(after[1], Tensor::of<double>({0, 25}, {2, 1}));
+}
+
+TEST(SparseTrainingKernels, FtrlSetsWhatIsBelowTheLimitToZero) {
+  Step step;
+  for (const double start : {1.0, 0.0, 0.0}) step.add(Tensor::of<double>({start, start}));
+  const std::vector<Tensor> after =
+      step.run("ApplyFtrl", {Tensor::of<double>({3, 0.25}), Tensor(0.5), Tensor(1.0), Tensor(0.0), Tensor(-0.5)});
+  EXPECT_EQ(after[1], Tensor::of<double>({9, 0.0625}));
+  EXPECT_EQ(after[2], Tensor::of<double>({3 - 6, 0.25 - 0.5}));
+  EXPECT_EQ(after[0], Tensor::of<double>({(3.0 - 1) / 6, 0}));
+}
+
+TEST(SparseTrainingKernels, RefuseRowsThatDoNotExist) {
+  const auto run = [](std::int32_t row, const Tensor& gradient) {
+    Step step;
+    for (int i = 0; i < 2; ++i) step.add(Tensor::of<float>({1, 2}, {2, 1}));
+    step.run("SparseApplyAdagrad", {Tensor(1.0F), gradient, Tensor::of<std::int32_t>({row})});
+  };
+  EXPECT_NO_THROW(run(1, Tensor::of<float>({1}, {1, 1})));
+  EXPECT_THROW(run(2, Tensor::of<float>({1}, {1, 1})), InvalidArgumentError);
+  EXPECT_THROW(run(1, Tensor::of<float>({1, 2}, {1, 2})), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Shapes and errors of split and reverse.
+#include <trainhook/graph/ops/split.hpp>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/graph/ops/constant.hpp>
+
+#include "expect_error.hpp"
+
+namespace trainhook {
+namespace {
+
+using testing::expect_error;
+
+struct SplitOps : ::testing::Test {
+  Output in(const PartialShape& shape) { return placeholder(graph, DType::Float, shape, "x"); }
+  Graph graph;
+};
+
+TEST_F(SplitOps, SplitGivesEqualParts) {
+  const std::vector<Output> parts = split(in({4, 6}), 3, -1);
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[2].shape(), PartialShape({4, 2}));
+  EXPECT_EQ(parts[2].name(), "split:2");
+  EXPECT_EQ(split(in({-1, 6}), 2)[0].shape(), PartialShape({-1, 6}));
+  expect_error({"dimension 0 of 'x", "3 equal parts"}, [&] { split(in({4, 6}), 3); });
+  expect_error({"into 0 parts"}, [&] { split(in({4, 6}), 0); });
+  expect_error({"is a scalar"}, [&] { split(in(PartialShape(Shape{})), 1); });
+  expect_error({"axis 2"}, [&] { split(in({4, 6}), 1, 2); });
+}
+
+TEST_F(SplitOps, SplitGivesPartsOfSizes) {
+  const std::vector<Output> parts = split(in({4, 6}), {1, -1, 3}, 1);
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[0].shape(), PartialShape({4, 1}));
+  EXPECT_EQ(parts[1].shape(), PartialShape({4, 2}));
+  EXPECT_EQ(split(in({-1, 6}), {1, -1})[1].shape(), PartialShape({-1, 6}));
+  expect_error({"[1,2]", "dimension 0 of 'x"}, [&] { split(in({4, 6}), {1, 2}); });
+  expect_error({"[?,?]"}, [&] { split(in({4, 6}), {-1, -1}); });
+  expect_error({"-2 is no size"}, [&] { split(in({4, 6}), {-2, 6}); });
+}
+
+TEST_F(SplitOps, ReverseKeepsTheShape) {
+  EXPECT_EQ(reverse(in({4, -1}), {0, -1}).shape(), PartialShape({4, -1}));
+  expect_error({"named twice"}, [&] { reverse(in({4, 6}), {0, -2}); });
+  expect_error({"axis 2"}, [&] { reverse(in({4, 6}), {2}); });
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// An Estimator for test_estimator.py, which makes the same one in TensorFlow. Arguments: `train <directory> <max
+/// steps>`, `evaluate <directory>`, `predict <directory>` or `both <directory> <max steps>`, the last being
+/// train_and_evaluate. Log lines and results go to standard output.
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/log.hpp>
+#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/estimator/estimator.hpp>
+#include <trainhook/estimator/in_memory_evaluator_hook.hpp>
+#include <trainhook/estimator/train_and_evaluate.hpp>
+#include <trainhook/trainhook.hpp>
+
+namespace {
+
+namespace th = trainhook;
+
+/// x = 0 to 15 and y = 0.25 x + 1, in batches of four.
+th::Dataset line() {
+  std::vector<float> x;
+  std::vector<float> y;
+  for (int i = 0; i < 16; ++i) {
+    x.push_back(static_cast<float>(i) / 8);
+    y.push_back(0.25F * static_cast<float>(i) + 1);
+  }
+  return th::Dataset::from_tensor_slices({th::Tensor::copy_of<float>(x, {16}), th::Tensor::copy_of<float>(y, {16})})
+      .batch(4);
+}
+
+th::EstimatorSpec model(const th::ModelInput& input) {
+  const auto [x, y] = input.get<2>();
+  const th::Variable weight = th::make_variable("weight", th::constant(input.graph, th::Tensor(0.5F)));
+  const th::Variable bias = th::make_variable("bias", th::constant(input.graph, th::Tensor(0.0F)));
+  const th::Output prediction = weight * x + bias;
+  const th::Output loss = th::reduce_mean(th::squared_difference(prediction, y));
+  th::EstimatorSpec spec{.predictions = {{"y", prediction}}, .loss = loss};
+  if (input.mode == th::ModeKeys::Train) {
+    spec.train_op =
+        th::GradientDescentOptimizer({.learning_rate = 0.1}).minimize(loss, th::get_or_create_global_step(input.graph));
+  }
+  if (input.mode == th::ModeKeys::Eval)
+    spec.eval_metric_ops = {{"error", th::metrics::mean_absolute_error(y, prediction)}};
+  return spec;
+}
+
+void print(const th::EvalMetrics& metrics) {
+  for (const auto& [name, value] : metrics) {
+    if (name == "global_step")
+      fmt::print("{} {}\n", name, value.scalar<std::int64_t>());
+    else
+      fmt::print("{} {}\n", name, value.scalar<float>());
+  }
+}
+
+void run(std::string_view what, const std::string& directory, std::optional<std::int64_t> max_steps) {
+  th::Estimator estimator = th::make_estimator<th::EigenSession>(
+      model, {.model_dir = directory, .save_summary_steps = 2, .save_checkpoints_steps = 3, .log_step_count_steps = 4});
+  if (what == "train") {
+    estimator.train(line().repeat(),
+                    {.hooks = {th::InMemoryEvaluatorHook(estimator, line(), {.name = "memory", .every_n_iter = 4})},
+                     .max_steps = max_steps});
+  } else if (what == "evaluate") {
+    print(estimator.evaluate(line()));
+  } else if (what == "predict") {
+    for (const th::Prediction& each : estimator.predict(line())) fmt::print("{}\n", each.at("y").scalar<float>());
+  } else {
+    const auto metrics = th::train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = max_steps},
+                                                {.input_fn = line(), .throttle_secs = th::Duration::zero()});
+    print(metrics.value());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc < 3) {
+      fmt::print(stderr, "usage: write_estimator <train | evaluate | predict | both> <directory> [max steps]\n");
+      return 1;
+    }
+    th::set_log_sink([](th::LogLevel, std::string_view text) { fmt::print("log {}\n", text); });
+    run(argv[1], argv[2], argc > 3 ? std::optional<std::int64_t>(std::stoll(argv[3])) : std::nullopt);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "write_estimator: {}\n", error.what());
+    return 1;
+  }
+}
