@@ -13,8 +13,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <small_engine.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/data/dataset.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/csv_logger_hook.hpp>
@@ -164,6 +169,32 @@ TEST(MetricHooks, ARunThatIsKilledAnywhereHasTheSameRatesAndAverages) {
       testing::audit_resume(adapt, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 2});
   EXPECT_THAT(audit.differences, IsEmpty());
   EXPECT_GT(audit.interruptions, 300U);
+}
+
+TEST(MetricHooks, ActOnTheVariablesOfAGraphToo) {
+  const testing::LogLines quiet;
+  testing::MemoryFileSystem disk;
+  Graph graph;
+  const Variable step = create_global_step(graph);
+  const Variable rate = make_variable("learning_rate", constant(graph, Tensor(1.0F), "rate/initial"));
+  const Output train = assign_add(step, constant(graph, Tensor(std::int64_t{1}), "one"));
+  const auto average = make_hook<ExponentialMovingAverageHook>({.decay = 0.5});
+  auto session = monitored_training_session<support::SmallEngine>(
+      graph, {.checkpoint_dir = "run",
+              .hooks = {StopAtStepHook({.last_step = 3}),
+                        EvaluationHook(
+                            [] {
+                              return Metrics{{"loss", 1}};
+                            },
+                            {.every_n_steps = 1}),
+                        ReduceLearningRateOnPlateauHook({.factor = 0.5, .patience = 1}), average, BestCheckpointHook()},
+              .file_system = &disk});
+  while (!session.should_stop()) static_cast<void>(session.run(train));
+  EXPECT_EQ(session.raw_session().run(rate).scalar<float>(), 0.25F);
+  EXPECT_EQ(average->averages()[0].tensor.scalar<float>(), 0.5F);  // of 1, 1, 0.5, 0.25
+  session.close();
+  EXPECT_EQ(latest_checkpoint(disk, "run/best"), "run/best/model.ckpt-1");
+  EXPECT_TRUE(disk.exists("run/best/model.ckpt-1.meta"));
 }
 
 }  // namespace

@@ -27,6 +27,10 @@ namespace trainhook::detail {
 
 using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
+/// The hooks of a list by phase, and within a phase in the order of the list. @throws InvalidArgumentError if one is
+/// twice in it.
+[[nodiscard]] TRAINHOOK_DECL Hooks in_phases(const HookList& entries);
+
 /// Tells whether a session is recreated after an error.
 using IsLoss = std::function<bool(const std::exception_ptr& error)>;
 

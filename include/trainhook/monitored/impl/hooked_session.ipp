@@ -5,6 +5,7 @@
 
 #include <trainhook/monitored/hooked_session.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,19 @@
 #include <trainhook/monitored/hook_names.hpp>
 
 namespace trainhook::detail {
+
+TRAINHOOK_DECL Hooks in_phases(const HookList& entries) {
+  Hooks hooks;
+  for (const HookPhase phase : {HookPhase::Check, HookPhase::Normal, HookPhase::Save, HookPhase::Report}) {
+    for (const HookEntry& entry : entries) {
+      if (entry.get()->phase() != phase) continue;
+      if (std::ranges::find(hooks, entry.get()) != hooks.end())
+        throw InvalidArgumentError("the same hook is twice in the list of hooks");
+      hooks.push_back(entry.get());
+    }
+  }
+  return hooks;
+}
 
 TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services,
                                             IsLoss is_loss)

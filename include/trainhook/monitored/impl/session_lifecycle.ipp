@@ -48,7 +48,6 @@ struct SessionLifecycle::Impl {
 
   TRAINHOOK_DECL static std::shared_ptr<SessionCreator> checked(std::shared_ptr<SessionCreator> creator,
                                                                 const MonitoredSessionOptions& options);
-  TRAINHOOK_DECL static Hooks in_phases(const HookList& entries);
   TRAINHOOK_DECL void begin();
   TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
   TRAINHOOK_DECL void end_normally();
@@ -123,17 +122,6 @@ TRAINHOOK_DECL std::shared_ptr<SessionCreator> SessionLifecycle::Impl::checked(s
   return creator;
 }
 
-TRAINHOOK_DECL Hooks SessionLifecycle::Impl::in_phases(const HookList& entries) {
-  Hooks hooks;
-  for (const HookEntry& entry : entries) {
-    if (std::ranges::find(hooks, entry.get()) != hooks.end())
-      throw InvalidArgumentError("the same hook is twice in the list of hooks");
-    hooks.push_back(entry.get());
-  }
-  std::ranges::stable_sort(hooks, {}, [](const std::shared_ptr<SessionRunHook>& hook) { return hook->phase(); });
-  return hooks;
-}
-
 TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
   graph = &creator->graph();
   if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
@@ -159,11 +147,8 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
   closed = true;
   creator->session_failed(error);  // before the session's threads end, which may look like the end of input
-  if (error != nullptr) {
-    errors.push_back(error);
-  } else {
-    services.set_stop_reason("an exception");
-  }
+  if (error != nullptr) errors.push_back(error);
+  if (error == nullptr) services.set_stop_reason("an exception");
   for (std::size_t i = begun; i > 0; --i) hooks[i - 1]->abort(error);
   const auto attempt = [](const char* what, auto&& action) {
     try {
