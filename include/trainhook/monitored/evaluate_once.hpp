@@ -45,8 +45,8 @@ TRAINHOOK_DECL std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener op
 
 /// Restores the checkpoint into a session of its own, runs `eval_ops` until a hook asks to stop or the input ends, then
 /// the final ops once. Returns their values, in the order of `final_ops`. How often the eval ops ran is in the local
-/// variable `eval_step`. `graph` must not be final; `session_args` are passed to the constructor of engine `S` after the
-/// graph. Source: TensorFlow's `evaluate_once`, which counts the run that met the end of the input, too.
+/// variable `eval_step`. `graph` must not be final; `session_args` are passed to the constructor of engine `S` after
+/// the graph. Source: TensorFlow's `evaluate_once`, which counts the run that met the end of the input, too.
 template <SessionLike S, class... SessionArgs>
 std::vector<Tensor> evaluate_once(Graph& graph, const EvaluateOnceOptions& options, SessionArgs... session_args) {
   const Operation eval_op = options.eval_ops.empty() ? Operation() : detail::count_evaluations(graph, options.eval_ops);

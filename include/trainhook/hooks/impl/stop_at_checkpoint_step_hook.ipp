@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/core/error.hpp>
@@ -36,7 +38,7 @@ TRAINHOOK_DECL void StopAtCheckpointStepHook::after_run(SessionRunContext& conte
                                                         const SessionRunValues& /*values*/) {
   if (context.global_step() < options_.last_step) return;
   if (saved_step() >= options_.last_step)
-    context.request_stop();
+    context.request_stop(fmt::format("step {} is saved in '{}'", options_.last_step, options_.model_dir));
   else
     static_cast<void>(coordinator_->wait_for_stop(options_.wait_after_file_check_secs));
 }
