@@ -37,6 +37,7 @@ struct RowFormat;
 /// whenever the model is saved.
 class RowLoggerHook : public SessionRunHook {
  public:
+  RowLoggerHook& operator=(RowLoggerHook&&) = delete;
   TRAINHOOK_DECL ~RowLoggerHook() override;
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
@@ -51,7 +52,6 @@ class RowLoggerHook : public SessionRunHook {
  protected:
   TRAINHOOK_DECL RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options);
   TRAINHOOK_DECL RowLoggerHook(RowLoggerHook&& other) noexcept;
-  RowLoggerHook& operator=(RowLoggerHook&&) = delete;
 
  private:
   struct Row {
