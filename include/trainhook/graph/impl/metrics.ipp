@@ -24,6 +24,7 @@
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/graph/ops/slice.hpp>
+#include <trainhook/graph/ops/special.hpp>
 #include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook::detail {
@@ -63,11 +64,6 @@ TRAINHOOK_DECL Variable metric_variable(Graph& graph, std::string_view name, con
        .collections = {std::string(graph_keys::kLocalVariables), std::string(graph_keys::kMetricVariables)}});
 }
 
-/// x / y, or 0 if y is 0.
-TRAINHOOK_DECL Output quotient(const Output& x, const Output& y, std::string_view name) {
-  return where(equal(y, 0), zeros_like(x), x / where(equal(y, 0), ones_like(y), y), name);
-}
-
 /// `weights` for each element of `values`, which has their dtype in the end.
 TRAINHOOK_DECL Output weights_for(const Output& values, const Output& weights) {
   return cast(weights, values.dtype()) * ones_like(values);
@@ -98,8 +94,8 @@ TRAINHOOK_DECL StreamingMetric count_cases(std::string_view name, const Measured
 
 /// hits / (hits + misses), of values and of updates.
 TRAINHOOK_DECL StreamingMetric share_of(const StreamingMetric& hits, const StreamingMetric& misses) {
-  return {.value = quotient(hits.value, hits.value + misses.value, "value"),
-          .update = quotient(hits.update, hits.update + misses.update, "update_op")};
+  return {.value = divide_no_nan(hits.value, hits.value + misses.value, "value"),
+          .update = divide_no_nan(hits.update, hits.update + misses.update, "update_op")};
 }
 
 /// How often each threshold sorts predictions into one of the four cases: float32 [thresholds].
@@ -172,8 +168,8 @@ TRAINHOOK_DECL StreamingMetric mean(Output values, Output weights, std::string_v
   const Output counted = weights.has_value() ? detail::weights_for(values, weights) : ones_like(values);
   const StreamingMetric total = detail::total_of("total", values, weights);
   const StreamingMetric count = detail::total_of("count", counted, {});
-  return {.value = detail::quotient(total.value, maximum(count.value, 0), "value"),
-          .update = detail::quotient(total.update, maximum(count.update, 0), "update_op")};
+  return {.value = divide_no_nan(total.value, maximum(count.value, 0), "value"),
+          .update = divide_no_nan(total.update, maximum(count.update, 0), "update_op")};
 }
 
 TRAINHOOK_DECL StreamingMetric accuracy(Output labels, Output predictions, Output weights, std::string_view name) {
