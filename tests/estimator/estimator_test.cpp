@@ -188,7 +188,7 @@ TEST_F(EstimatorTest, KeepsAsManyCheckpointsAsItIsTold) {
 TEST_F(EstimatorTest, RefusesWhatContradictsItself) {
   EXPECT_THROW(make(line_model, {.save_checkpoints_secs = std::chrono::seconds(1), .save_checkpoints_steps = 1}),
                InvalidArgumentError);
-  EXPECT_THROW(make_estimator<EigenSession>(line_model, {}), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(make_estimator<EigenSession>(line_model, {})), InvalidArgumentError);
   Estimator estimator = make(line_model);
   EXPECT_THROW(estimator.train(line(), {.steps = 1, .max_steps = 1}), InvalidArgumentError);
   EXPECT_THROW(estimator.train(line(), {.steps = 0}), InvalidArgumentError);
