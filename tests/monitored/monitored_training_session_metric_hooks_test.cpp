@@ -114,10 +114,10 @@ TEST(MetricHooks, ARunThatIsKilledAnywhereKeepsTheSameBestCheckpoints) {
   const auto audit = testing::audit_resume(
       keep_the_best,
       {.interruptions = {Interruption::Kill, Interruption::PowerLoss, Interruption::Error, Interruption::ErrorForGood},
-       .every = 2,
+       .every = 9,
        .power_losses = 1});
   EXPECT_THAT(audit.differences, IsEmpty());
-  EXPECT_GT(audit.interruptions, 500U);
+  EXPECT_GT(audit.interruptions, 100U);
 }
 
 /// Its log is what it should be whenever the run comes through.
@@ -136,9 +136,9 @@ void log_rows(FileSystem& disk) {
 TEST(MetricHooks, ARunThatIsKilledAnywhereLogsEachRowOnce) {
   const testing::LogLines quiet;
   const auto audit = testing::audit_resume(
-      log_rows, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 2, .power_losses = 2});
+      log_rows, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 5, .power_losses = 2});
   EXPECT_THAT(audit.differences, IsEmpty());
-  EXPECT_GT(audit.interruptions, 300U);
+  EXPECT_GT(audit.interruptions, 100U);
 }
 
 TEST(MetricHooks, ARunThatIsEndedByAnErrorLogsEachRowOnce) {  // a row that could not be written may be in the state

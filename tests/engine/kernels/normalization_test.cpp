@@ -73,7 +73,8 @@ TEST(NormalizationKernels, GradientOfABatchThatIsNormalizedByItselfSumsToZero) {
   EXPECT_EQ(fixed[0], Tensor::of<float>({1, 0, 0, 0.2F, 0, 0, 0, 0}, {2, 1, 2, 2}));
   EXPECT_EQ(fixed[1], Tensor::of<float>({-1, -2}));
   EXPECT_EQ(fixed[2], Tensor::of<float>({1, 2}));
-  const std::span<const float> dx = grads(true)[0].data<float>();
+  const std::vector<Tensor> trained = grads(true);
+  const std::span<const float> dx = trained[0].data<float>();
   EXPECT_NEAR(dx[0] + dx[2] + dx[4] + dx[6], 0, 1e-6);
 }
 
