@@ -9,6 +9,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/better.hpp>
+#include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
@@ -33,9 +34,9 @@ class EarlyStoppingHook final : public SessionRunHook {
   TRAINHOOK_DECL ~EarlyStoppingHook() override;
 
   /// The best value so far and its step; nothing before the first.
-  [[nodiscard]] std::optional<double> best() const noexcept { return best_; }
-  [[nodiscard]] std::int64_t best_step() const noexcept { return best_step_; }
-  [[nodiscard]] bool has_stopped() const noexcept { return worse_ >= options_.patience; }
+  [[nodiscard]] std::optional<double> best() const noexcept { return watch_.best(); }
+  [[nodiscard]] std::int64_t best_step() const noexcept { return watch_.best_step(); }
+  [[nodiscard]] bool has_stopped() const noexcept { return watch_.worse() >= options_.patience; }
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
@@ -51,10 +52,7 @@ class EarlyStoppingHook final : public SessionRunHook {
   [[nodiscard]] TRAINHOOK_DECL std::string reason() const;
 
   Options options_;
-  std::optional<double> best_;
-  std::int64_t best_step_ = 0;
-  std::optional<std::int64_t> seen_;  // the step of the last value
-  std::int64_t worse_ = 0;            // values in a row that were not better
+  detail::MetricWatch watch_;
 };
 
 }  // namespace trainhook

@@ -10,6 +10,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/hooks/better.hpp>
+#include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
@@ -46,7 +47,7 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   TRAINHOOK_DECL ~ReduceLearningRateOnPlateauHook() override;
 
   /// The best value so far; nothing before the first.
-  [[nodiscard]] std::optional<double> best() const noexcept { return best_; }
+  [[nodiscard]] std::optional<double> best() const noexcept { return watch_.best(); }
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
@@ -64,10 +65,8 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   TRAINHOOK_DECL void reduce(SessionRef session, std::int64_t step);
 
   Options options_;
-  std::optional<double> best_;
-  std::optional<std::int64_t> seen_;  // the step of the last value
-  std::int64_t worse_ = 0;            // values in a row that were not better
-  std::int64_t cooldown_ = 0;         // values that do not count yet
+  detail::MetricWatch watch_;
+  std::int64_t cooldown_ = 0;  // values that do not count yet
 };
 
 }  // namespace trainhook

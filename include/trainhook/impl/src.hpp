@@ -191,6 +191,7 @@
 #include <trainhook/hooks/impl/json_lines_hook.ipp>
 #include <trainhook/hooks/impl/lambda_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
+#include <trainhook/hooks/impl/metric_watch.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
 #include <trainhook/hooks/impl/process_signals.ipp>
 #include <trainhook/hooks/impl/profiler_hook.ipp>

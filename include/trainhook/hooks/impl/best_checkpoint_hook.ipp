@@ -13,6 +13,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/best_checkpoints.hpp>
+#include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -75,11 +76,7 @@ TRAINHOOK_DECL void BestCheckpointHook::after_run(SessionRunContext& context, co
 TRAINHOOK_DECL void BestCheckpointHook::end(SessionRef session) {
   const std::shared_ptr<void> unlock(nullptr, [this](void*) { folder_.reset(); });  // also if the save throws
   if (const PublishedMetric* metric = news()) consider(session, read_global_step(session, global_step_), *metric);
-  if (seen_) return;
-  log_warning(
-      "BestCheckpointHook: no value of '{}' was published in this run; name the metric of an EvaluationHook, such as "
-      "'eval/loss', and evaluate more often than the run is long",
-      options_.metric);
+  if (!seen_) detail::warn_if_never_published("BestCheckpointHook", options_.metric, services());
 }
 
 TRAINHOOK_DECL void BestCheckpointHook::abort(const std::exception_ptr& /*error*/) noexcept { folder_.reset(); }

@@ -19,7 +19,8 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL EarlyStoppingHook::EarlyStoppingHook(Options options) : options_(std::move(options)) {
+TRAINHOOK_DECL EarlyStoppingHook::EarlyStoppingHook(Options options)
+    : options_(std::move(options)), watch_(options_.better, options_.min_delta) {
   if (options_.patience < 1)
     throw InvalidArgumentError("EarlyStoppingHook: patience is {}; it must be at least 1", options_.patience);
   if (!(options_.min_delta >= 0))
@@ -30,70 +31,42 @@ TRAINHOOK_DECL EarlyStoppingHook::EarlyStoppingHook(EarlyStoppingHook&& other) n
 
 TRAINHOOK_DECL EarlyStoppingHook::~EarlyStoppingHook() = default;
 
-TRAINHOOK_DECL void EarlyStoppingHook::begin(Graph& /*graph*/) {
-  best_.reset();
-  seen_.reset();
-  best_step_ = worse_ = 0;
-}
+TRAINHOOK_DECL void EarlyStoppingHook::begin(Graph& /*graph*/) { watch_.reset(); }
 
 TRAINHOOK_DECL void EarlyStoppingHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
   if (!has_stopped()) return;
   log_info(
       "EarlyStoppingHook: this run was stopped because {} did not become better than {:.6g}, of step {}; raise "
       "patience to go on",
-      options_.metric, best_.value_or(std::nan("")), best_step_);
+      options_.metric, watch_.best().value_or(std::nan("")), watch_.best_step());
   services().set_stop_reason(reason());
   coordinator.request_stop();
 }
 
 TRAINHOOK_DECL void EarlyStoppingHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
-  const PublishedMetric* metric = services().metric(options_.metric);
-  if (metric == nullptr || metric->step == seen_) return;
-  seen_ = metric->step;
-  if (detail::is_better(options_.better, metric->value, best_, options_.min_delta)) {
-    best_ = metric->value;
-    best_step_ = metric->step;
-    worse_ = 0;
-    return;
-  }
-  ++worse_;
-  if (!has_stopped()) return;
+  if (!watch_.take(services().metric(options_.metric)) || !has_stopped()) return;
   log_info(
       "EarlyStoppingHook: {} has not become better than {:.6g}, of step {}, for {} times; training stops after "
       "step {}",
-      options_.metric, best_.value_or(std::nan("")), best_step_, worse_, context.global_step());
+      options_.metric, watch_.best().value_or(std::nan("")), watch_.best_step(), watch_.worse(), context.global_step());
   context.request_stop(reason());
 }
 
 TRAINHOOK_DECL std::string EarlyStoppingHook::reason() const {
   return fmt::format("early stopping: {} has not become better for {} evaluations; best {:.6g} at step {}",
-                     options_.metric, worse_, best_.value_or(std::nan("")), best_step_);
+                     options_.metric, watch_.worse(), watch_.best().value_or(std::nan("")), watch_.best_step());
 }
 
 TRAINHOOK_DECL void EarlyStoppingHook::end(SessionRef /*session*/) {
-  if (seen_ || services().metric(options_.metric) != nullptr) return;
-  log_warning(
-      "EarlyStoppingHook: no value of '{}' was published in this run; name the metric of an EvaluationHook, such as "
-      "'eval/loss', and evaluate more often than the run is long",
-      options_.metric);
+  if (!watch_.has_seen_one()) detail::warn_if_never_published("EarlyStoppingHook", options_.metric, services());
 }
 
 TRAINHOOK_DECL StateValues EarlyStoppingHook::save_state() {
   StateValues state;
-  if (best_) state.set("best", Tensor(*best_));
-  if (seen_) state.set("seen", Tensor(*seen_));
-  state.set("best_step", Tensor(best_step_));
-  state.set("worse", Tensor(worse_));
+  watch_.save(state);
   return state;
 }
 
-TRAINHOOK_DECL void EarlyStoppingHook::load_state(const StateValues& state) {
-  const Tensor* best = state.find("best");
-  const Tensor* seen = state.find("seen");
-  best_ = best != nullptr ? std::optional(best->scalar<double>()) : std::nullopt;
-  seen_ = seen != nullptr ? std::optional(seen->scalar<std::int64_t>()) : std::nullopt;
-  best_step_ = state.at("best_step").scalar<std::int64_t>();
-  worse_ = state.at("worse").scalar<std::int64_t>();
-}
+TRAINHOOK_DECL void EarlyStoppingHook::load_state(const StateValues& state) { watch_.load(state); }
 
 }  // namespace trainhook

@@ -21,7 +21,7 @@
 namespace trainhook {
 
 TRAINHOOK_DECL ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(Options options)
-    : options_(std::move(options)) {
+    : options_(std::move(options)), watch_(options_.better, options_.min_delta) {
   const auto require = [](bool holds, std::string_view option, double value, std::string_view what) {
     if (!holds)
       throw InvalidArgumentError("ReduceLearningRateOnPlateauHook: {} is {}; it must be {}", option, value, what);
@@ -39,9 +39,8 @@ TRAINHOOK_DECL ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(
 TRAINHOOK_DECL ReduceLearningRateOnPlateauHook::~ReduceLearningRateOnPlateauHook() = default;
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {
-  best_.reset();
-  seen_.reset();
-  worse_ = cooldown_ = 0;
+  watch_.reset();
+  cooldown_ = 0;
 }
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_create_session(SessionRef session,
@@ -62,44 +61,25 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_create_session(Sessio
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_run(SessionRunContext& context,
                                                                const SessionRunValues& /*values*/) {
-  const PublishedMetric* metric = services().metric(options_.metric);
-  if (metric == nullptr || metric->step == seen_) return;
-  seen_ = metric->step;
-  if (cooldown_ > 0) {
-    --cooldown_;
-    worse_ = 0;
-  }
-  if (detail::is_better(options_.better, metric->value, best_, options_.min_delta)) {
-    best_ = metric->value;
-    worse_ = 0;
-  } else if (cooldown_ == 0 && ++worse_ >= options_.patience) {
-    reduce(context.session(), context.global_step());
-  }
+  if (!watch_.take(services().metric(options_.metric))) return;
+  if (cooldown_ > 0 && --cooldown_ > 0) watch_.forgive();
+  if (watch_.worse() >= options_.patience) reduce(context.session(), context.global_step());
 }
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::end(SessionRef /*session*/) {
-  if (seen_ || services().metric(options_.metric) != nullptr) return;
-  log_warning(
-      "ReduceLearningRateOnPlateauHook: no value of '{}' was published in this run; name the metric of an "
-      "EvaluationHook, such as 'eval/loss', and evaluate more often than the run is long",
-      options_.metric);
+  if (!watch_.has_seen_one())
+    detail::warn_if_never_published("ReduceLearningRateOnPlateauHook", options_.metric, services());
 }
 
 TRAINHOOK_DECL StateValues ReduceLearningRateOnPlateauHook::save_state() {
   StateValues state;
-  if (best_) state.set("best", Tensor(*best_));
-  if (seen_) state.set("seen", Tensor(*seen_));
-  state.set("worse", Tensor(worse_));
+  watch_.save(state);
   state.set("cooldown", Tensor(cooldown_));
   return state;
 }
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::load_state(const StateValues& state) {
-  const Tensor* best = state.find("best");
-  const Tensor* seen = state.find("seen");
-  best_ = best != nullptr ? std::optional(best->scalar<double>()) : std::nullopt;
-  seen_ = seen != nullptr ? std::optional(seen->scalar<std::int64_t>()) : std::nullopt;
-  worse_ = state.at("worse").scalar<std::int64_t>();
+  watch_.load(state);
   cooldown_ = state.at("cooldown").scalar<std::int64_t>();
 }
 
@@ -114,9 +94,9 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::reduce(SessionRef session, 
   log_info(
       "ReduceLearningRateOnPlateauHook: {} has not become better {} times in a row; {} is {:.6g} after step {}, not "
       "{:.6g}.",
-      options_.metric, worse_, options_.learning_rate, lower, step, rate);
+      options_.metric, watch_.worse(), options_.learning_rate, lower, step, rate);
   cooldown_ = options_.cooldown;
-  worse_ = 0;
+  watch_.forgive();
 }
 
 }  // namespace trainhook

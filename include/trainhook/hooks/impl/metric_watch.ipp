@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of metric_watch.hpp.
+#pragma once
+
+#include <trainhook/hooks/metric_watch.hpp>
+
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL bool MetricWatch::take(const PublishedMetric* newest) noexcept {
+  if (newest == nullptr || newest->step == seen_) return false;
+  seen_ = newest->step;
+  if (is_better(better_, newest->value, best_, min_delta_)) {
+    best_ = newest->value;
+    best_step_ = newest->step;
+    worse_ = 0;
+  } else {
+    ++worse_;
+  }
+  return true;
+}
+
+TRAINHOOK_DECL void MetricWatch::save(StateValues& state) const {
+  if (best_) state.set("best", Tensor(*best_));
+  if (seen_) state.set("seen", Tensor(*seen_));
+  state.set("best_step", Tensor(best_step_));
+  state.set("worse", Tensor(worse_));
+}
+
+TRAINHOOK_DECL void MetricWatch::load(const StateValues& state) {
+  const Tensor* best = state.find("best");
+  const Tensor* seen = state.find("seen");
+  best_ = best != nullptr ? std::optional(best->scalar<double>()) : std::nullopt;
+  seen_ = seen != nullptr ? std::optional(seen->scalar<std::int64_t>()) : std::nullopt;
+  best_step_ = state.at("best_step").scalar<std::int64_t>();
+  worse_ = state.at("worse").scalar<std::int64_t>();
+}
+
+TRAINHOOK_DECL void warn_if_never_published(std::string_view hook, std::string_view metric,
+                                            const HookServices& services) {
+  if (services.metric(metric) != nullptr) return;
+  log_warning(
+      "{}: no value of '{}' was published in this run; name the metric of an EvaluationHook, such as 'eval/loss', and "
+      "evaluate more often than the run is long",
+      hook, metric);
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// MetricWatch: how a published metric has fared, for hooks that act on it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/hooks/better.hpp>
+#include <trainhook/session/hook_services.hpp>
+
+namespace trainhook::detail {
+
+/// The best value of a metric, and how many in a row have not been better since. It is part of its hook's state.
+class MetricWatch {
+ public:
+  /// @param min_delta a value is better only by more than this
+  MetricWatch(Better better, double min_delta) noexcept : better_(better), min_delta_(min_delta) {}
+
+  /// Takes the newest value, which may be null. False if it was taken before: values are told apart by their steps.
+  TRAINHOOK_DECL bool take(const PublishedMetric* newest) noexcept;
+
+  [[nodiscard]] std::optional<double> best() const noexcept { return best_; }
+  [[nodiscard]] std::int64_t best_step() const noexcept { return best_step_; }
+  [[nodiscard]] std::int64_t worse() const noexcept { return worse_; }  ///< values in a row that were not better
+  [[nodiscard]] bool has_seen_one() const noexcept { return seen_.has_value(); }
+
+  /// Starts to count again from 0.
+  void forgive() noexcept { worse_ = 0; }
+
+  void reset() noexcept { *this = MetricWatch(better_, min_delta_); }
+  TRAINHOOK_DECL void save(StateValues& state) const;
+  TRAINHOOK_DECL void load(const StateValues& state);
+
+ private:
+  Better better_;
+  double min_delta_;
+  std::optional<double> best_;
+  std::int64_t best_step_ = 0;
+  std::optional<std::int64_t> seen_;  // the step of the last value
+  std::int64_t worse_ = 0;
+};
+
+/// For the end of a run whose hook has seen no value of its metric: says so, unless one was published all the same.
+TRAINHOOK_DECL void warn_if_never_published(std::string_view hook, std::string_view metric,
+                                            const HookServices& services);
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/metric_watch.ipp>
+#endif
