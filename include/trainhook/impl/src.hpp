@@ -155,6 +155,7 @@
 #include <trainhook/checkpoint/impl/bundle_writer.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
 #include <trainhook/checkpoint/impl/checkpoints_iterator.ipp>
 #include <trainhook/checkpoint/impl/device_read.ipp>
