@@ -4,6 +4,9 @@
 #include <trainhook/graph_def/import_meta_graph.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +75,32 @@ TEST_F(ImportMetaGraph, BringsTheCollectionsBack) {
   EXPECT_EQ(again.collection<Operation>(graph_keys::kTrainOp).at(0).name(), train.name());
   EXPECT_EQ(again.collection<Output>(graph_keys::kSummaries).at(0).name(), "loss_1:0");
   EXPECT_EQ(again.collection<Output>("losses").at(0).name(), "loss:0");
+}
+
+TEST_F(ImportMetaGraph, KeepsWhichPartOfAPartitionedVariableAVariableIs) {
+  const SaveSliceInfo lower{.full_name = "m", .full_shape = {3, 2}, .var_offset = {2, 0}, .var_shape = {1, 2}};
+  make_variable("m/part_1", zeros(graph, {1, 2}), {.save_slice_info = std::make_shared<const SaveSliceInfo>(lower)});
+  const std::string bytes = export_meta_graph(graph);
+  Graph again;
+  import_meta_graph(again, parse_meta_graph(bytes));
+  EXPECT_EQ(export_meta_graph(again), bytes);
+  const Variable part = global_variables(again).back();
+  ASSERT_NE(part.save_slice_info, nullptr);
+  EXPECT_EQ(part.save_slice_info->full_name, "m");
+  EXPECT_EQ(part.save_slice_info->spec(), "3 2 2,1:0,2");
+}
+
+TEST_F(ImportMetaGraph, RefusesAPartThatIsNotOfItsWhole) {
+  SaveSliceInfo slice{.full_name = "m", .full_shape = {3, 2}, .var_offset = {2, 0}, .var_shape = {1, 2}};
+  EXPECT_NO_THROW(slice.check("v", Shape{1, 2}));
+  EXPECT_THROW(slice.check("v", Shape{2, 2}), InvalidArgumentError);
+  EXPECT_THROW(slice.check("v", PartialShape{}), InvalidArgumentError);
+  slice.var_offset = {3, 0};
+  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
+  slice.var_offset = {std::numeric_limits<std::int64_t>::max(), 0};
+  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
+  slice.var_offset = {0};
+  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
 }
 
 TEST_F(ImportMetaGraph, LeavesTheNodesOfTheSaverOut) {

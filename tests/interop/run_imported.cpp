@@ -13,6 +13,7 @@
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/import_meta_graph.hpp>
+#include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/trainhook.hpp>
 
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   std::string restore;
   std::string feeds;
   std::string results;
+  std::string save;
   std::string train;
   std::int64_t steps = 0;
   std::vector<std::string> fetches;
@@ -32,6 +34,7 @@ int main(int argc, char** argv) {
   app.add_option("--feeds", feeds, "prefix of a bundle that holds, under the names of placeholders, what they are fed");
   app.add_option("--train", train, "operation to run first");
   app.add_option("--steps", steps, "how often");
+  app.add_option("--save", save, "prefix of the checkpoint to write at the end");
   app.add_option("--results", results, "prefix of the bundle to write, under the names of the outputs")->required();
   app.add_option("fetches", fetches, "outputs, such as loss:0")->required();
   CLI11_PARSE(app, argc, argv);
@@ -58,6 +61,10 @@ int main(int argc, char** argv) {
     th::BundleWriter writer(results);
     for (const std::string& fetch : fetches) writer.add(fetch, session.run(graph.output(fetch), given));
     writer.finish();
+    if (!save.empty()) {
+      const std::string exported = th::export_meta_graph(graph);
+      th::Saver().save(session, {.save_path = save, .meta_graph = exported, .write_state = false});
+    }
   } catch (const std::exception& error) {
     fmt::print(stderr, "run_imported: {}\n", error.what());
     return 1;

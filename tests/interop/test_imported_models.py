@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models cross over whole: seven of ours run in TensorFlow, twelve of TensorFlow's run here, from the same checkpoint to the same outputs, and
+"""Models cross over whole: seven of ours run in TensorFlow, thirteen of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
 
 import numpy as np
@@ -224,7 +224,17 @@ def stacked(feed):
     return [turned, part, loss], tf1.train.AdagradOptimizer(0.01), loss
 
 
-THEIRS = [linear, layers, embedding, words, clicked, rated, convolution, orthogonal, normalized, batch_normalized, branched, stacked]
+def partitioned(feed):
+    """Two variables in three parts each, by rows and by columns; the slots are in parts, too."""
+    x = feed("x", [None, 5])
+    kernel = tf1.get_variable("kernel", [5, 4], partitioner=lambda shape, dtype: [3, 1])
+    more = tf1.get_variable("more", [4, 7], partitioner=lambda shape, dtype: [1, 3])
+    y = tf.matmul(tf.nn.tanh(tf.matmul(x, kernel)), more)
+    loss = tf.reduce_mean(tf.square(y - 0.5))
+    return [y, loss], tf1.train.AdagradOptimizer(0.1), loss
+
+
+THEIRS = [linear, layers, embedding, words, clicked, rated, convolution, orthogonal, normalized, batch_normalized, branched, stacked, partitioned]
 
 
 @pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])
@@ -269,7 +279,23 @@ def test_we_run_tensorflows(programs, run, assert_close, tmp_path, build, as_tex
     results = read_all(tmp_path / "results")
     for name, value in expected.items():
         assert_close(results[name], value, name)
-    run(*common, "--results", tmp_path / "trained", "--train", "train", "--steps", STEPS, *(f"{name}:0" for name in trained))
+    run(*common, "--results", tmp_path / "trained", "--train", "train", "--steps", STEPS, "--save", tmp_path / "saved",
+        *(f"{name}:0" for name in trained))
     results = read_all(tmp_path / "trained")
     for name, value in trained.items():
         assert_close(results[f"{name}:0"], value, name)
+
+    saved = [(name, shape) for name, shape in tf.train.list_variables(str(tmp_path / "saved")) if not name.startswith("_trainhook/")]
+    assert saved == tf.train.list_variables(str(tmp_path / "model"))
+    with one_thread(graph) as session:  # what we trained goes back to TensorFlow, by its own saver and by the one that we export
+        saver.restore(session, str(tmp_path / "saved"))
+        assert_restored(session, variables, results)
+    with tf1.Graph().as_default() as exported, one_thread(exported) as session:
+        tf1.train.import_meta_graph(str(tmp_path / "saved.meta")).restore(session, str(tmp_path / "saved"))
+        assert_restored(session, tf1.global_variables(), results)
+
+
+def assert_restored(session, variables, results):
+    assert variables
+    for variable in variables:
+        np.testing.assert_array_equal(session.run(variable), results[f"{variable.op.name}:0"], err_msg=variable.op.name)

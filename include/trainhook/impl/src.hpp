@@ -164,6 +164,7 @@
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
+#include <trainhook/checkpoint/impl/non_finite.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
@@ -171,6 +172,7 @@
 #include <trainhook/checkpoint/impl/slice_key.ipp>
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>
+#include <trainhook/checkpoint/impl/variable_slices.ipp>
 
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/best_checkpoint_hook.ipp>

@@ -6,7 +6,12 @@
 #include <trainhook/graph_def/import_meta_graph.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -105,6 +110,7 @@ class MetaGraphImporter {
     std::string snapshot{};
     std::string initial_value{};
     bool trainable = false;
+    std::shared_ptr<const SaveSliceInfo> slice{};
   };
 
   [[nodiscard]] VariableNames read_names(std::string_view message) const {
@@ -115,12 +121,30 @@ class MetaGraphImporter {
         case 1: names.handle = reader.get_string(); break;
         case 2: names.initializer = reader.get_string(); break;
         case 3: names.snapshot = reader.get_string(); break;
+        case 4: names.slice = read_slice(reader.get_message()); break;
         case 6: names.initial_value = reader.get_string(); break;
         case 7: names.trainable = reader.get_bool(); break;
         default: reader.skip();
       }
     }
     return names;
+  }
+
+  [[nodiscard]] std::shared_ptr<const SaveSliceInfo> read_slice(WireReader reader) const {
+    SaveSliceInfo info;
+    const auto add_to = [&](std::vector<std::int64_t>& into) {
+      reader.for_each<std::int64_t>([&](std::int64_t value) { into.push_back(value); });
+    };
+    while (reader.next()) {
+      switch (reader.tag()) {
+        case 1: info.full_name = prefix_ + reader.get_string(); break;
+        case 2: add_to(info.full_shape); break;
+        case 3: add_to(info.var_offset); break;
+        case 4: add_to(info.var_shape); break;
+        default: reader.skip();
+      }
+    }
+    return std::make_shared<const SaveSliceInfo>(std::move(info));
   }
 
   [[nodiscard]] Operation operation(const CollectionDef& collection, const std::string& name) const {
@@ -141,6 +165,10 @@ class MetaGraphImporter {
     result.handle = operation(collection, names.handle);
     if (result.handle.type() != "VariableV2")
       fail(collection, fmt::format("holds '{}', which is no VariableV2", names.handle));
+    if (names.slice != nullptr) {
+      names.slice->check(names.handle, result.shape());
+      result.save_slice_info = names.slice;
+    }
     result.read = output(collection, names.snapshot);
     if (!names.initial_value.empty()) result.initial_value = output(collection, names.initial_value);
     result.initializer = operation(collection, names.initializer);

@@ -18,13 +18,22 @@
 
 namespace trainhook::detail {
 
-/// VariableDef: variable_name=1, initializer_name=2, snapshot_name=3, initial_value_name=6, trainable=7.
+/// VariableDef: variable_name=1, initializer_name=2, snapshot_name=3, save_slice_info_def=4 {full_name=1, full_shape=2,
+/// var_offset=3, var_shape=4}, initial_value_name=6, trainable=7.
 template <class Sink>
 void write_variable(Sink& sink, const Variable& variable) {
   const std::string& name = variable.name();
   sink.bytes(1, "variable_name", variable.ref().name());
   sink.bytes(2, "initializer_name", variable.initializer.has_value() ? variable.initializer.name() : name + "/Assign");
   sink.bytes(3, "snapshot_name", variable.read.has_value() ? variable.read.name() : name + "/read:0");
+  if (const SaveSliceInfo* slice = variable.save_slice_info.get()) {
+    sink.message(4, "save_slice_info_def", [&](auto& info) {
+      info.bytes(1, "full_name", slice->full_name);
+      info.integers(2, "full_shape", slice->full_shape);
+      info.integers(3, "var_offset", slice->var_offset);
+      info.integers(4, "var_shape", slice->var_shape);
+    });
+  }
   sink.bytes(6, "initial_value_name",
              variable.initial_value.has_value() ? variable.initial_value.name() : name + "/Initializer/zeros:0");
   if (variable.trainable) sink.boolean(7, "trainable", true);
