@@ -10,8 +10,10 @@
 #include <string_view>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -21,6 +23,10 @@ namespace trainhook {
 class BundleWriter;
 
 namespace detail {
+
+/// The region and the shape of the whole.
+[[nodiscard]] TRAINHOOK_DECL TensorSlice region_of(const SaveSliceInfo& slice);
+[[nodiscard]] TRAINHOOK_DECL Shape full_shape_of(const SaveSliceInfo& slice);
 
 class VariableSlices {
  public:

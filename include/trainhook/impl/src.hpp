@@ -91,6 +91,7 @@
 #include <trainhook/graph/ops/impl/random.ipp>
 #include <trainhook/graph/ops/impl/registry.ipp>
 #include <trainhook/graph/ops/impl/resize.ipp>
+#include <trainhook/graph/ops/impl/restore.ipp>
 #include <trainhook/graph/ops/impl/shape_rules.ipp>
 #include <trainhook/graph/ops/impl/slice.ipp>
 #include <trainhook/graph/ops/impl/special.ipp>
@@ -160,6 +161,7 @@
 #include <trainhook/checkpoint/impl/checkpoints_iterator.ipp>
 #include <trainhook/checkpoint/impl/device_read.ipp>
 #include <trainhook/checkpoint/impl/directory_hold.ipp>
+#include <trainhook/checkpoint/impl/init_from_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>

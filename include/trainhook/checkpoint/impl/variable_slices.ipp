@@ -11,10 +11,8 @@
 #include <vector>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/shape.hpp>
 
 namespace trainhook::detail {
 
