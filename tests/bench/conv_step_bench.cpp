@@ -57,7 +57,7 @@ class Ours {
   float step() {
     const th::Fetch fetches[] = {train_, loss_};
     const th::Feed feeds[] = {{x_, images_}, {y_, labels_}};
-    session_.execute({.fetches = fetches, .feeds = feeds}, results_);
+    session_.execute({.fetches = fetches, .feed_dict = feeds}, results_);
     return results_[1].scalar<float>();
   }
 

@@ -149,7 +149,7 @@ class Ours {
   float step(const Batch& batch) {
     const th::Fetch fetches[] = {train_, loss_};
     const th::Feed feeds[] = {{x_, batch.images}, {y_, batch.labels}};
-    session_.execute({.fetches = fetches, .feeds = feeds}, results_);
+    session_.execute({.fetches = fetches, .feed_dict = feeds}, results_);
     return results_[1].scalar<float>();
   }
 

@@ -101,9 +101,9 @@ TEST(EigenSession, AllocatesNothingInASteadyTrainingStep) {
   const std::array fetches{Fetch(model.train), Fetch(model.loss)};
   const std::array feeds{Feed{model.x, features()}, Feed{model.y, labels()}};
   std::array<Tensor, 2> results;
-  for (int i = 0; i < 3; ++i) session.execute({.fetches = fetches, .feeds = feeds}, results);
+  for (int i = 0; i < 3; ++i) session.execute({.fetches = fetches, .feed_dict = feeds}, results);
   const support::AllocationCount count;
-  for (int i = 0; i < 10; ++i) session.execute({.fetches = fetches, .feeds = feeds}, results);
+  for (int i = 0; i < 10; ++i) session.execute({.fetches = fetches, .feed_dict = feeds}, results);
   EXPECT_EQ(count.so_far(), 0U);
 }
 

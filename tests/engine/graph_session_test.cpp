@@ -415,10 +415,11 @@ TEST_F(GraphSessionTest, AllocatesNothingOnceARequestIsKnown) {
   const std::array fetches{Fetch(update), Fetch(shifted), Fetch(v)};
   const std::array feeds{Feed{x, Tensor(DType::Float, Shape{100})}};
   std::array<Tensor, 3> results;
-  const auto step = [&] { session.execute({.fetches = fetches, .feeds = feeds}, results); };
+  const auto step = [&] { session.execute({.fetches = fetches, .feed_dict = feeds}, results); };
   for (int i = 0; i < 3; ++i) step();
   const auto keeps_no_handles = [&] {
-    session.execute({.fetches = std::span(fetches).subspan(1, 1), .feeds = feeds}, std::span(results).subspan(1, 1));
+    session.execute({.fetches = std::span(fetches).subspan(1, 1), .feed_dict = feeds},
+                    std::span(results).subspan(1, 1));
   };
   for (int i = 0; i < 3; ++i) keeps_no_handles();
   const support::AllocationCount count;

@@ -65,7 +65,7 @@ class PlannerTest : public ::testing::Test {
       if (state == nullptr) state = std::make_unique<VariableState>(node);
       return *state;
     };
-    return detail::Planner(kernels, state_of, {.fetches = fetches, .feeds = feeds}).make();
+    return detail::Planner(kernels, state_of, {.fetches = fetches, .feed_dict = feeds}).make();
   }
 
   Graph graph_;

@@ -95,7 +95,7 @@ class TrainingDouble {
   }
   void run(Fetch fetch, const FeedDict& feeds = {}) {
     Tensor result;
-    session->run({.fetches = {&fetch, 1}, .feeds = feeds}, {&result, 1});
+    session->run({.fetches = {&fetch, 1}, .feed_dict = feeds}, {&result, 1});
   }
   void end() {
     for (const auto& hook : hooks_) hook->end(model);

@@ -488,7 +488,7 @@ TEST(LoopSession, ARunInsideAStepLeavesTheOuterRunAlone) {
   const std::array fetches{Fetch(nested.twice), Fetch(nested.fed), Fetch(nested.step), Fetch(nested.variable)};
   const std::array feeds{Feed{nested.fed, 7.0F}};
   std::array<Tensor, 4> results;
-  nested.loop.execute({.fetches = fetches, .feeds = feeds, .step = body}, results);
+  nested.loop.execute({.fetches = fetches, .feed_dict = feeds, .step = body}, results);
   EXPECT_EQ(seen, 8);
   EXPECT_EQ(step_seen, 1);
   EXPECT_EQ(results[0].scalar<float>(), 12);

@@ -50,7 +50,7 @@ class CoordinatedSessionTest : public ::testing::Test {
     const Fetch fetch(out);
     const Feed feed{in, fed};
     Tensor result;
-    session.run({.fetches = {&fetch, 1}, .feeds = {&feed, 1}}, {&result, 1});
+    session.run({.fetches = {&fetch, 1}, .feed_dict = {&feed, 1}}, {&result, 1});
     return result.scalar<float>();
   }
 

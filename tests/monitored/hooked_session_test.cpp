@@ -32,7 +32,7 @@ class Inner {
   [[nodiscard]] Graph& graph() noexcept { return session_.graph(); }
   void execute(const RunRequest& request, std::span<Tensor> results) {
     fetches.assign(request.fetches.begin(), request.fetches.end());
-    feeds.assign(request.feeds.begin(), request.feeds.end());
+    feeds.assign(request.feed_dict.begin(), request.feed_dict.end());
     options = request.options == nullptr ? std::nullopt : std::optional(*request.options);
     options_object = request.options;
     metadata = request.metadata;
@@ -94,7 +94,7 @@ class HookedSessionTest : public ::testing::Test {
              RunMetadata* metadata = nullptr) {
     const Fetch fetch(output);
     Tensor result;
-    session.run({.fetches = {&fetch, 1}, .feeds = feeds, .options = options, .metadata = metadata}, {&result, 1});
+    session.run({.fetches = {&fetch, 1}, .feed_dict = feeds, .options = options, .metadata = metadata}, {&result, 1});
     return result;
   }
   std::string message_of_run(HookedSession& session, Output output, std::vector<Feed> feeds = {}) {

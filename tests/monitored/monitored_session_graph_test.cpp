@@ -90,6 +90,65 @@ TEST_F(MonitoredSessionGraphTest, M059_InitializesByDefault) {
   EXPECT_EQ(now(session), 0);
 }
 
+TEST_F(MonitoredSessionGraphTest, AGraphAloneHasTheDefaultCreator) {
+  Session session(graph, options({StopAtStepHook({.last_step = 2})}));
+  run_until_stop(session, inc.operation());
+  Session again(graph, options({}));
+  EXPECT_EQ(now(again), 0);  // a chief without a directory restores nothing
+}
+
+TEST_F(MonitoredSessionGraphTest, SaversTakeAMonitoredSession) {
+  Saver saver({.file_system = &disk, .clock = &clock});
+  Session session(graph, options({}));
+  advance(session);
+  const std::string prefix = saver.save(session, {"run/model.ckpt", 1});
+  advance(session);
+  saver.restore(session, prefix);
+  EXPECT_EQ(now(session), 1);
+}
+
+/// Asks for its tensors by tag and by name, and feeds one by name.
+class AsksByName final : public SessionRunHook {
+ public:
+  SessionRunArgs before_run(SessionRunContext& context) override {
+    user_fed = context.original_args().feed_dict.size();
+    return {.feed_dict = {{"to_feed:0", 7.0F}}, .named_fetches = {{"fed", "fed:0"}, {"step", now}}};
+  }
+  void after_run(SessionRunContext&, const SessionRunValues& values) override {
+    fed = values.results["fed"].scalar<float>();
+    step = values.results["step"].scalar<std::int64_t>();
+    results = values.results.size();
+  }
+
+  Output now;
+  std::size_t user_fed = 0, results = 0;
+  float fed = 0;
+  std::int64_t step = -1;
+};
+
+TEST_F(MonitoredSessionGraphTest, AHookMayAskByTagAndByNameAndFeedByName) {
+  const Output to_feed = constant(graph, Tensor(1.0F), "to_feed");
+  const Output to_feed_too = constant(graph, Tensor(1.0F), "to_feed_too");
+  graph.add({.type = "Identity", .name = "fed", .inputs = {to_feed}, .outputs = {{DType::Float, Shape{}}}});
+  const auto hook = std::make_shared<AsksByName>();
+  hook->now = step.read;
+  Session session(graph, options({hook}));
+  const NamedResults results = session.run({{"mine", to_feed_too}, {"step", inc}}, {{"to_feed_too", 3.0F}});
+  EXPECT_EQ(results.at("mine").scalar<float>(), 3);
+  EXPECT_EQ(hook->user_fed, 1U);
+  EXPECT_EQ(hook->fed, 7);
+  EXPECT_EQ(hook->step, 0);
+  EXPECT_EQ(hook->results, 2U);
+}
+
+TEST_F(MonitoredSessionGraphTest, AHookThatAsksForAWrongNameIsNamed) {
+  const auto hook = std::make_shared<AsksByName>();
+  hook->now = step.read;
+  Session session(graph, options({hook}));
+  EXPECT_THROW(advance(session), NotFoundError);
+  EXPECT_NE(log.find("AsksByName"), std::string::npos) << log;
+}
+
 TEST_F(MonitoredSessionGraphTest, WhatIsLookedAtAtTheEndIsNotInTheLastCheckpoint) {
   std::int64_t trained = 0;
   for (const HookEntry& looks : HookList{FinalOpsHook(inc), LoggingTensorHook(inc, {.at_end = true})}) {

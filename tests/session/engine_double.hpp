@@ -31,7 +31,7 @@ class EngineDouble : public RunForms<EngineDouble<RunsUserCode>, RunsUserCode> {
     std::string line = "run";
     for (const Fetch& fetch : request.fetches)
       line += fmt::format(" {}{}", fetch.node().name(), fetch.is_operation() ? "" : ":");
-    for (const Feed& feed : request.feeds) line += fmt::format(" <- {}", feed.key.name());
+    for (const Feed& feed : request.feed_dict) line += fmt::format(" <- {}", feed.key.name());
     if (request.options != nullptr) line += fmt::format(" trace {}", static_cast<int>(request.options->trace_level));
     if (request.metadata != nullptr) request.metadata->node_stats.push_back({.node_name = "seen"});
     calls += line + "\n";

@@ -29,21 +29,6 @@ class RunArgs : public ::testing::Test {
   Variable weights = make_variable("weights", loss);
 };
 
-TEST_F(RunArgs, AFetchIsAnOutputAnOperationOrAVariable) {
-  EXPECT_EQ(&Fetch(loss).node(), &loss.node());
-  EXPECT_EQ(Fetch(loss).index(), 0);
-  EXPECT_FALSE(Fetch(loss).is_operation());
-  EXPECT_TRUE(Fetch(train).is_operation());
-  EXPECT_EQ(Fetch(weights), Fetch(weights.read));
-  EXPECT_FALSE(Fetch(loss) == Fetch(loss.operation()));  // its value, or its effect
-}
-
-TEST_F(RunArgs, AnEmptyHandleIsAnErrorWhereItIsAskedFor) {
-  EXPECT_THROW(static_cast<void>(Fetch(Output())), InvalidArgumentError);
-  EXPECT_THROW(static_cast<void>(Fetch(Operation())), InvalidArgumentError);
-  EXPECT_THROW(static_cast<void>(FetchList{loss, Output()}), InvalidArgumentError);
-}
-
 TEST_F(RunArgs, ReadsAsTheProgramsWriteIt) {
   const SessionRunArgs nothing = {};
   EXPECT_TRUE(nothing.fetches.empty());
@@ -63,15 +48,6 @@ TEST_F(RunArgs, ReadsAsTheProgramsWriteIt) {
   ASSERT_EQ(more.feed_dict.size(), 1U);
   EXPECT_EQ(more.feed_dict[0].key, step);
   EXPECT_EQ(more.feed_dict[0].value.scalar<float>(), 0.1F);
-}
-
-TEST_F(RunArgs, AListOfFetchesComesFromAnythingThatCanBeFetched) {
-  EXPECT_EQ(FetchList(loss)[0], Fetch(loss));
-  EXPECT_EQ(FetchList(train)[0], Fetch(train));
-  EXPECT_EQ(FetchList(weights)[0], Fetch(weights));
-  const FetchList of_vector(std::vector<Output>{loss, step});
-  ASSERT_EQ(of_vector.size(), 2U);
-  EXPECT_EQ(of_vector[1], Fetch(step));
 }
 
 TEST_F(RunArgs, AFewFetchesAndFeedsAllocateNothing) {
@@ -138,6 +114,23 @@ TEST(RunResults, AreReadInOrderAndNotBeyondWhatWasAskedFor) {
                  "before_run");
   }
   EXPECT_THROW(static_cast<void>(results[2]), InvalidArgumentError);
+}
+
+TEST_F(RunArgs, ResultsOfNamedFetchesAreReadByTheirTag) {
+  const std::vector<Tensor> tensors{Tensor(1.0F), Tensor(2.0F), Tensor(3.0F)};
+  const FetchRefs named{{"the step", step}, {"the loss", "loss:0"}};
+  const RunResults results(tensors, &named);
+  EXPECT_EQ(results["the loss"].scalar<float>(), 2);  // sorted by tag, behind those without one
+  EXPECT_EQ(results["the step"].scalar<float>(), 3);
+  try {
+    static_cast<void>(results["loss"]);
+    FAIL();
+  } catch (const NotFoundError& error) {
+    EXPECT_STREQ(error.what(),
+                 "a hook reads the result 'loss' of a run for which it has not asked: return it in named_fetches from "
+                 "before_run");
+  }
+  EXPECT_THROW(static_cast<void>(RunResults(tensors)["the loss"]), NotFoundError);
 }
 
 }  // namespace

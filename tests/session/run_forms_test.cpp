@@ -6,6 +6,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -80,6 +81,41 @@ TEST_F(RunFormsTest, AListOfNamesIsAListWhateverItsLength) {
   EXPECT_TRUE(first.has_value());
   EXPECT_FALSE(second.has_value());
   EXPECT_EQ(session.take(), "run loss: train\n");
+}
+
+TEST_F(RunFormsTest, AListMayMixNamesAndHandles) {
+  const auto [first, nothing, last] = session.run({"loss:0", train, accuracy}, {{"accuracy", 2.0F}});
+  EXPECT_TRUE(first.has_value());
+  EXPECT_FALSE(nothing.has_value());
+  EXPECT_EQ(last.scalar<std::int32_t>(), 2);
+  EXPECT_EQ(session.take(), "run loss: train accuracy: <- accuracy:0\n");
+}
+
+TEST_F(RunFormsTest, AListWithTagsOrAMapGivesAMap) {
+  const NamedResults listed = session.run({{"the loss", loss}, {"a pair", "pair:1"}, {"train", train}});
+  EXPECT_EQ(listed.at("the loss").scalar<std::int32_t>(), 1);  // sorted by tag
+  EXPECT_EQ(listed.at("a pair").scalar<std::int32_t>(), 0);
+  EXPECT_FALSE(listed.at("train").has_value());
+  const std::map<std::string, Output> outputs{{"b", loss}, {"a", accuracy}};
+  const NamedResults mapped = session.run(outputs);
+  EXPECT_EQ(mapped.at("b").scalar<std::int32_t>(), 1);
+  static_cast<void>(session.run({{"b", "loss:0"}, {"a", "accuracy:0"}}));  // two strings are a tag and a name
+  EXPECT_EQ(session.take(), "run pair: loss: train\nrun accuracy: loss:\nrun accuracy: loss:\n");
+}
+
+TEST_F(RunFormsTest, AVectorOfOutputsOrNamesGivesAVector) {
+  EXPECT_EQ(session.run(std::vector<Output>{loss, accuracy}).size(), 2U);
+  EXPECT_EQ(session.run(std::vector<Operation>{train}).size(), 1U);
+  EXPECT_EQ(session.run(std::vector<std::string>{"loss", "train"}).size(), 2U);
+  EXPECT_EQ(session.run(FetchList{loss, train}).size(), 2U);
+  EXPECT_EQ(session.take(), "run loss: accuracy:\nrun train\nrun loss: train\nrun loss: train\n");
+}
+
+TEST_F(RunFormsTest, AFeedMayBeGivenByName) {
+  session.run(train, {{"loss:0", 2.0F}});
+  (void)session.run({loss, train}, {{"loss", 2.0F}, {accuracy, 1.0F}});
+  EXPECT_EQ(session.take(), "run train <- loss:0\nrun loss: train <- loss:0 <- accuracy:0\n");
+  EXPECT_THROW(session.run(train, {{"los:0", 2.0F}}), NotFoundError);
 }
 
 TEST_F(RunFormsTest, AListOfAnyLengthGivesAVector) {

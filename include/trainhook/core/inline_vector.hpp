@@ -67,7 +67,6 @@ class InlineVector {
   [[nodiscard]] T* end() noexcept { return data() + size_; }
   [[nodiscard]] const T* begin() const noexcept { return data(); }
   [[nodiscard]] const T* end() const noexcept { return data() + size_; }
-  operator std::span<const T>() const noexcept { return {data(), size_}; }
 
  private:
   [[nodiscard]] bool is_inline() const noexcept { return capacity_ == Inline; }

@@ -15,7 +15,7 @@
 #include <trainhook/estimator/built_model.hpp>
 #include <trainhook/estimator/model_fn.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

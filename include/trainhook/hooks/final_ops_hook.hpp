@@ -10,7 +10,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/hooks/row_logger_hook.hpp>
 
 namespace trainhook {

@@ -13,7 +13,7 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 

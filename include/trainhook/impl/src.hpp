@@ -119,9 +119,12 @@
 
 #include <trainhook/session/impl/clean_stop.ipp>
 #include <trainhook/session/impl/coordinator.ipp>
+#include <trainhook/session/impl/feed.ipp>
+#include <trainhook/session/impl/fetch_refs.ipp>
 #include <trainhook/session/impl/hook_services.ipp>
 #include <trainhook/session/impl/looper_thread.ipp>
 #include <trainhook/session/impl/queue_runner.ipp>
+#include <trainhook/session/impl/run_args.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
 
 #include <trainhook/data/impl/batch.ipp>
@@ -188,7 +191,6 @@
 #include <trainhook/hooks/impl/evaluation_hook.ipp>
 #include <trainhook/hooks/impl/exponential_moving_average_hook.ipp>
 #include <trainhook/hooks/impl/feed_fn_hook.ipp>
-#include <trainhook/hooks/impl/fetch_refs.ipp>
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/graph_export.ipp>
@@ -226,6 +228,7 @@
 #include <trainhook/monitored/impl/hooked_session.ipp>
 #include <trainhook/monitored/impl/local_master.ipp>
 #include <trainhook/monitored/impl/merged_run.ipp>
+#include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>

@@ -9,7 +9,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/hooks/fetch_refs.hpp>
+#include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/session_run_hook.hpp>

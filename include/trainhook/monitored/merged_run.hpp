@@ -24,8 +24,9 @@ class MergedRun {
   /// Starts with what the user asks for.
   TRAINHOOK_DECL void begin(const RunRequest& request);
 
-  /// Adds what the next hook asks for. @throws FailedPreconditionError if an earlier hook feeds the same tensor.
-  TRAINHOOK_DECL void add(const SessionRunArgs& args);
+  /// Adds what the next hook asks for, names looked up in `graph`. @throws FailedPreconditionError if an earlier hook
+  /// feeds the same tensor, NotFoundError or InvalidArgumentError for a name that the graph does not have.
+  TRAINHOOK_DECL void add(SessionRunArgs args, const Graph& graph);
 
   /// Adds the user's feeds and makes the run. @throws FailedPreconditionError if a hook feeds the same tensor as the
   /// user, or whatever the engine throws.
@@ -44,6 +45,7 @@ class MergedRun {
   struct Slice {
     std::size_t begin;
     std::size_t count;
+    FetchRefs named;  // the last of them
   };
 
   TRAINHOOK_DECL void add_user_feeds(const RunRequest& request);

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/monitored_session_options.hpp>
+#include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/monitored/session_lifecycle.hpp>
 #include <trainhook/session/run_forms.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -30,6 +32,9 @@ inline constexpr bool runs_user_code = false;
 template <class S>
   requires requires { S::kRunsUserCode; }
 inline constexpr bool runs_user_code<S> = S::kRunsUserCode;
+
+[[nodiscard]] TRAINHOOK_DECL SessionLifecycle start_monitored(Graph& graph, SessionOpener open,
+                                                              const MonitoredSessionOptions& options);
 
 }  // namespace detail
 
@@ -88,6 +93,13 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   /// Begins the hooks and creates the session.
   explicit MonitoredSession(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options = {})
       : lifecycle_(std::move(creator), options) {}
+  /// With the default creator, a chief that initializes the graph, which must outlive this. `session_args` are passed
+  /// to the engine's constructor after the graph.
+  template <class... SessionArgs>
+    requires std::constructible_from<S, Graph&, SessionArgs&...>
+  explicit MonitoredSession(Graph& graph, const MonitoredSessionOptions& options = {}, SessionArgs... session_args)
+      : lifecycle_(detail::start_monitored(
+            graph, [&graph, session_args...] { return OwnedSession::make<S>(graph, session_args...); }, options)) {}
   explicit MonitoredSession(detail::SessionLifecycle lifecycle) : lifecycle_(std::move(lifecycle)) {}
   MonitoredSession(const MonitoredSession&) = delete;
   MonitoredSession& operator=(const MonitoredSession&) = delete;
@@ -127,6 +139,9 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
 
   /// The engine's session, whose own runs call no hooks. Valid until it is lost or closed.
   [[nodiscard]] S& raw_session() { return lifecycle_.session().template as<S>(); }
+
+  /// The same for whatever takes a session, such as `saver.save(session, prefix)`.
+  [[nodiscard]] operator SessionRef() { return lifecycle_.session(); }
 
   /// Ends the session: last checkpoint, event files, threads. Throws the first error of a hook's `end` when all of it
   /// is done; a second call does nothing. If a thread has reported an error, hooks get `abort`, nothing is saved, and
@@ -177,3 +192,7 @@ void run_until_stop(Session& session, Operation step) {
 }
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/monitored/impl/monitored_session.ipp>
+#endif

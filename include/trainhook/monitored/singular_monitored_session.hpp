@@ -40,11 +40,14 @@ namespace detail {
 template <SessionLike S>
 class SingularMonitoredSession : public MonitoredSession<S> {
  public:
-  /// A session of `graph`, which must outlive this.
-  explicit SingularMonitoredSession(Graph& graph, const SingularMonitoredSessionOptions& options = {})
-    requires std::constructible_from<S, Graph&>
+  /// A session of `graph`, which must outlive this. `session_args` are passed to the engine's constructor after the
+  /// graph.
+  template <class... SessionArgs>
+    requires std::constructible_from<S, Graph&, SessionArgs&...>
+  explicit SingularMonitoredSession(Graph& graph, const SingularMonitoredSessionOptions& options = {},
+                                    SessionArgs... session_args)
       : MonitoredSession<S>(detail::start_singular(
-            graph, [&graph] { return OwnedSession::make<S>(graph); }, options)) {}
+            graph, [&graph, session_args...] { return OwnedSession::make<S>(graph, session_args...); }, options)) {}
 
   /// Uses a session that the caller owns, such as a LoopSession; it must outlive this.
   explicit SingularMonitoredSession(S& session, const SingularMonitoredSessionOptions& options = {})

@@ -7,66 +7,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
-#include <trainhook/core/inline_vector.hpp>
-#include <trainhook/graph/variable.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/session/feed.hpp>
+#include <trainhook/session/fetch.hpp>
+#include <trainhook/session/fetch_refs.hpp>
 
 namespace trainhook {
-
-/// One thing that a run computes: an Output, whose result is a Tensor, or an Operation, whose result is an empty one.
-class Fetch {
- public:
-  static constexpr std::int32_t kOperation = -1;
-
-  /// @throws InvalidArgumentError for an empty handle, such as a member that was never set.
-  Fetch(Output output) : Fetch(output, static_cast<std::int32_t>(output.index())) {}
-  Fetch(Operation operation) : Fetch(operation, kOperation) {}
-  Fetch(const Variable& variable) : Fetch(variable.read) {}
-
-  [[nodiscard]] Node& node() const noexcept { return *node_; }
-  [[nodiscard]] std::int32_t index() const noexcept { return index_; }
-  [[nodiscard]] bool is_operation() const noexcept { return index_ == kOperation; }
-  friend bool operator==(Fetch, Fetch) noexcept = default;
-
- private:
-  template <class Handle>
-  Fetch(const Handle& handle, std::int32_t index)
-      : node_(handle.has_value() ? &handle.node() : nullptr), index_(index) {
-    if (node_ == nullptr)
-      throw InvalidArgumentError("a fetch is an empty handle: set the Output or Operation before it is asked for");
-  }
-
-  Node* node_;
-  std::int32_t index_;
-};
-
-/// A value that replaces an output in one run.
-struct Feed {
-  Output key{};
-  Tensor value{};
-};
-
-using FeedDict = InlineVector<Feed, 2>;
-
-/// The fetches of a hook: `{loss}`, or `{{loss, step}}`.
-class FetchList : public InlineVector<Fetch, 4> {
- public:
-  FetchList() noexcept = default;
-  FetchList(std::initializer_list<Fetch> fetches) : InlineVector(fetches) {}
-  FetchList(Output output) : InlineVector({Fetch(output)}) {}
-  FetchList(Operation operation) : InlineVector({Fetch(operation)}) {}
-  FetchList(const Variable& variable) : InlineVector({Fetch(variable)}) {}
-  FetchList(const std::vector<Output>& outputs) {
-    for (const Output& output : outputs) push_back(Fetch(output));
-  }
-};
 
 /// What of a run is traced. The library's engines time their nodes, or the step, at every level above None.
 enum class TraceLevel { None = 0, Software = 1, Hardware = 2, Full = 3 };
@@ -113,13 +67,16 @@ struct SessionRunArgs {
   FetchList fetches{};
   FeedDict feed_dict{};
   std::optional<RunOptions> options{};
+  FetchRefs named_fetches{};  ///< `{{"loss", loss_}, {"rate", "learning_rate:0"}}`: their results are read by tag
 };
 
-/// The results of a hook's own fetches, in their order. Refers to them and does not own them.
+/// The results of a hook's own fetches, in their order, those of `named_fetches` last. Refers to them and does not own
+/// them.
 class RunResults {
  public:
   constexpr RunResults() noexcept = default;
-  constexpr RunResults(std::span<const Tensor> results) noexcept : results_(results) {}
+  constexpr RunResults(std::span<const Tensor> results, const FetchRefs* named = nullptr) noexcept
+      : results_(results), named_(named) {}
 
   /// @throws InvalidArgumentError if the hook has not asked for so many.
   [[nodiscard]] const Tensor& operator[](std::size_t i) const {
@@ -129,6 +86,9 @@ class RunResults {
         results_.size());
   }
 
+  /// The result of the fetch with that tag. @throws NotFoundError if the hook has asked for none.
+  [[nodiscard]] TRAINHOOK_DECL const Tensor& operator[](std::string_view tag) const;
+
   [[nodiscard]] std::size_t size() const noexcept { return results_.size(); }
   [[nodiscard]] bool empty() const noexcept { return results_.empty(); }
   [[nodiscard]] auto begin() const noexcept { return results_.begin(); }
@@ -136,6 +96,7 @@ class RunResults {
 
  private:
   std::span<const Tensor> results_{};
+  const FetchRefs* named_ = nullptr;
 };
 
 /// What a hook gets: the results of its own fetches, valid during `after_run`; options and metadata of the merged run,
@@ -149,7 +110,7 @@ struct SessionRunValues {
 /// One run as an engine sees it: all fetches and feeds merged. Spans and pointers are valid during the call.
 struct RunRequest {
   std::span<const Fetch> fetches{};
-  std::span<const Feed> feeds{};
+  std::span<const Feed> feed_dict{};    ///< all with a key
   const RunOptions* options = nullptr;  ///< null: all defaults
   RunMetadata* metadata = nullptr;      ///< null: not wanted
   FunctionRef<void()> step{};           ///< the user's own code as the step, for engines that can run it
@@ -162,3 +123,7 @@ struct RunRequest {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/run_args.ipp>
+#endif

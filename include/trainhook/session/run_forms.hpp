@@ -6,8 +6,11 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -16,6 +19,9 @@
 #include <trainhook/session/run_args.hpp>
 
 namespace trainhook {
+
+/// The values of a run by the tags of its fetches.
+using NamedResults = std::map<std::string, Tensor, std::less<>>;
 
 /// Gives `Derived` TensorFlow's forms of `run`, on top of its `run_request(request, results)` and `graph()`.
 /// Every form takes feeds, options and metadata after the fetches, as TensorFlow's does. With `RunsUserCode`, a
@@ -45,7 +51,7 @@ class RunForms {
     requires std::convertible_to<const Name&, std::string_view>
   Tensor run(const Name& name, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
              RunMetadata* metadata = nullptr) {
-    const Fetch fetch = by_name(name);
+    const Fetch fetch = FetchRefs::Item(std::string_view(name)).resolve(graph(), "run");
     Tensor result;
     call({&fetch, 1}, feeds, options, metadata, {&result, 1});
     return result;
@@ -60,15 +66,36 @@ class RunForms {
     return results;
   }
 
-  /// A list of names.
-  template <std::size_t N>
-  std::array<Tensor, N> run(const char* const (&names)[N], const FeedDict& feeds = {},
-                            const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) {
-    std::vector<Fetch> fetches;
-    for (const char* name : names) fetches.push_back(by_name(name));
+  /// A list in which some or all are names: `{"loss:0", train}`.
+  template <std::size_t N>  // const, so that it is taken only if the list is not one of Fetches
+  std::array<Tensor, N> run(const FetchRefs::Item (&items)[N], const FeedDict& feeds = {},
+                            const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) const {
     std::array<Tensor, N> results;
-    call(fetches, feeds, options, metadata, results);
+    call(FetchRefs(std::vector<FetchRefs::Item>(items, items + N)).resolve(graph(), "run"), feeds, options, metadata,
+         results);
     return results;
+  }
+
+  /// A list with tags, `{{"loss", loss}, {"rate", "learning_rate:0"}}`: gives a map.
+  template <std::size_t N>
+  NamedResults run(const FetchRefs::TaggedItem (&tagged)[N], const FeedDict& feeds = {},
+                   const RunOptions* options = nullptr, RunMetadata* metadata = nullptr) {
+    return by_tag(std::map<std::string, FetchRefs::Item>(tagged, tagged + N), feeds, options, metadata);
+  }
+
+  /// A range of outputs, operations or names, such as `std::vector<Output>`.
+  template <detail::RangeOf<FetchRefs::Item> Items>
+  std::vector<Tensor> run(const Items& items, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
+                          RunMetadata* metadata = nullptr) {
+    const FetchList fetches = FetchRefs(items).resolve(graph(), "run");
+    return run(std::span<const Fetch>(fetches), feeds, options, metadata);
+  }
+
+  /// A map, such as `std::map<std::string, Output>`: gives one with the same keys.
+  template <detail::RangeOf<FetchRefs::TaggedItem> Tagged>
+  NamedResults run(const Tagged& tagged, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
+                   RunMetadata* metadata = nullptr) {
+    return by_tag(tagged, feeds, options, metadata);
   }
 
   /// A list whose length is known at run time.
@@ -95,17 +122,22 @@ class RunForms {
   }
 
  private:
-  Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+  [[nodiscard]] Derived& derived() const noexcept { return const_cast<Derived&>(static_cast<const Derived&>(*this)); }
+  [[nodiscard]] const Graph& graph() const { return derived().graph(); }
 
-  Fetch by_name(std::string_view name) {
-    if (name.find(':') != std::string_view::npos) return Fetch(derived().graph().output(name));
-    const Operation operation = derived().graph().operation(name);
-    return operation.node().outputs().empty() ? Fetch(operation) : Fetch(derived().graph().output(name));
+  NamedResults by_tag(const FetchRefs& refs, const FeedDict& feeds, const RunOptions* options, RunMetadata* metadata) {
+    std::vector<Tensor> values(refs.size());
+    call(refs.resolve(graph(), "run"), feeds, options, metadata, values);
+    NamedResults results;
+    for (std::size_t i = 0; i < values.size(); ++i) results.emplace(refs.entries()[i].tag, std::move(values[i]));
+    return results;
   }
 
   void call(std::span<const Fetch> fetches, const FeedDict& feeds, const RunOptions* options, RunMetadata* metadata,
-            std::span<Tensor> results) {
-    derived().run_request({.fetches = fetches, .feeds = feeds, .options = options, .metadata = metadata}, results);
+            std::span<Tensor> results) const {
+    if (detail::has_names(feeds))
+      return call(fetches, detail::without_names(feeds, graph(), "a feed of run"), options, metadata, results);
+    derived().run_request({.fetches = fetches, .feed_dict = feeds, .options = options, .metadata = metadata}, results);
   }
 };
 

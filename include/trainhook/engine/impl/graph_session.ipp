@@ -39,7 +39,7 @@ TRAINHOOK_DECL void GraphSession::execute(const RunRequest& request, std::span<T
     for (std::size_t i = 0; i < results.size(); ++i) plan.results[i].source.variable->read_into(results[i]);
     return;
   }
-  for (const Feed& feed : request.feeds) check_feed(feed);
+  for (const Feed& feed : request.feed_dict) check_feed(feed);
   detail::PlanRun(plan, clock_, request).run(results);
 }
 
@@ -88,7 +88,7 @@ TRAINHOOK_DECL std::size_t GraphSession::hash_of(const RunRequest& request) noex
     mix(reinterpret_cast<std::uintptr_t>(&fetch.node()));
     mix(static_cast<std::size_t>(fetch.index()) + 1);
   }
-  for (const Feed& feed : request.feeds) {
+  for (const Feed& feed : request.feed_dict) {
     mix(feed.key.has_value() ? reinterpret_cast<std::uintptr_t>(&feed.key.node()) : 0);
     mix(feed.key.index());
   }
@@ -119,7 +119,7 @@ TRAINHOOK_DECL std::unique_ptr<detail::Plan> GraphSession::make_plan(const RunRe
     if (&fetch.node().graph() != &graph_)
       throw InvalidArgumentError("fetch '{}' belongs to another graph than the session's", fetch.node().name());
   }
-  for (const Feed& feed : request.feeds) graph_.check_belongs(feed.key, "a feed", "a run");
+  for (const Feed& feed : request.feed_dict) graph_.check_belongs(feed.key, "a feed", "a run");
   const detail::FindState state_of = [this](const Node& node, const KernelDef* def) -> NodeState& {
     return state_of_node(node, def);
   };

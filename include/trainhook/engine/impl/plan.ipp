@@ -17,7 +17,7 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL bool Plan::answers(const RunRequest& request) const noexcept {
   return std::ranges::equal(fetches, request.fetches) &&
-         std::ranges::equal(feed_keys, request.feeds, {}, {}, &Feed::key);
+         std::ranges::equal(feed_keys, request.feed_dict, {}, {}, &Feed::key);
 }
 
 TRAINHOOK_DECL std::unique_ptr<Frame> Plan::take_frame() {
@@ -84,7 +84,7 @@ TRAINHOOK_DECL PlanRun::~PlanRun() {
 
 TRAINHOOK_DECL void PlanRun::run(std::span<Tensor> results) {
   for (std::size_t i = 0; i < plan_.feeds.size(); ++i) {
-    if (plan_.feeds[i].slot != kNoSlot) frame_->slots[plan_.feeds[i].slot] = request_.feeds[i].value;
+    if (plan_.feeds[i].slot != kNoSlot) frame_->slots[plan_.feeds[i].slot] = request_.feed_dict[i].value;
   }
   const bool traced = request_.is_traced();
   const bool limited = request_.options != nullptr && request_.options->timeout.count() > 0;

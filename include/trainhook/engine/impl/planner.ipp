@@ -20,7 +20,7 @@ namespace trainhook::detail {
 TRAINHOOK_DECL Planner::Planner(const KernelTable& kernels, const FindState& state_of, const RunRequest& request)
     : kernels_(kernels), state_of_(state_of), plan_(std::make_unique<Plan>()) {
   plan_->fetches.assign(request.fetches.begin(), request.fetches.end());
-  for (const Feed& feed : request.feeds) plan_->feed_keys.push_back(feed.key);
+  for (const Feed& feed : request.feed_dict) plan_->feed_keys.push_back(feed.key);
 }
 
 TRAINHOOK_DECL std::unique_ptr<Plan> Planner::make() {

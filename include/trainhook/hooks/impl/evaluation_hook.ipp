@@ -55,7 +55,7 @@ TRAINHOOK_DECL void EvaluationHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "EvaluationHook");
   if (!evaluate_ && refs_.empty()) throw InvalidArgumentError("EvaluationHook: there is nothing to evaluate");
   fetches_ = refs_.resolve_outputs(graph, "EvaluationHook");
-  for (const Feed& feed : feeds_) graph.check_belongs(feed.key, "a feed of", "EvaluationHook");
+  detail::check_feeds(feeds_, graph, "a feed of", "EvaluationHook");
   for (const Output& input : inputs_) graph.check_belongs(input, "an input of", "EvaluationHook");
   writer_ =
       options_.output_dir.empty() ? nullptr : &services().writers().at(join_path(options_.output_dir, options_.name));

@@ -37,7 +37,7 @@ TRAINHOOK_DECL const Tensor& FinalOpsHook::final_ops_value(std::string_view name
 TRAINHOOK_DECL void FinalOpsHook::begin(Graph& graph) {
   values_.clear();
   fetches_ = final_ops_.resolve(graph, "FinalOpsHook");
-  for (const Feed& feed : feeds_) graph.check_belongs(feed.key, "a key of final_ops_feed_dict of", "FinalOpsHook");
+  detail::check_feeds(feeds_, graph, "a key of final_ops_feed_dict of", "FinalOpsHook");
 }
 
 TRAINHOOK_DECL void FinalOpsHook::end(SessionRef session) {

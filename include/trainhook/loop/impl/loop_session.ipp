@@ -139,7 +139,7 @@ TRAINHOOK_DECL void LoopSession::execute(const RunRequest& request, std::span<Te
 
 TRAINHOOK_DECL void LoopSession::Impl::run(const RunRequest& request, std::span<Tensor> results) {
   const detail::AtExit end_run([this]() noexcept { values.end_run(); });
-  values.begin_run(request.feeds);
+  values.begin_run(request.feed_dict);
   for (const Fetch& fetch : request.fetches) {
     if (&fetch.node().graph() != &graph)
       throw InvalidArgumentError("fetch '{}' belongs to another graph than the loop's", fetch.node().name());

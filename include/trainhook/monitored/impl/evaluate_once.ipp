@@ -47,8 +47,9 @@ TRAINHOOK_DECL std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener op
                            {.hooks = std::move(hooks), .file_system = options.file_system, .clock = options.clock});
   if (eval_op.has_value()) {
     const Fetch fetch(eval_op);
+    const FeedDict feeds = without_names(options.feed_dict, graph, "a feed of evaluate_once");
     Tensor nothing;
-    run_until_stop(session, [&] { session.run({.fetches = {&fetch, 1}, .feeds = options.feed_dict}, {&nothing, 1}); });
+    run_until_stop(session, [&] { session.run({.fetches = {&fetch, 1}, .feed_dict = feeds}, {&nothing, 1}); });
   } else {
     session.close();
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
@@ -23,9 +24,15 @@ TRAINHOOK_DECL void MergedRun::begin(const RunRequest& request) {
   if (request.options != nullptr) options_ = *request.options;
 }
 
-TRAINHOOK_DECL void MergedRun::add(const SessionRunArgs& args) {
-  slices_.push_back({fetches_.size(), args.fetches.size()});
+TRAINHOOK_DECL void MergedRun::add(SessionRunArgs args, const Graph& graph) {
+  const std::size_t first = fetches_.size();
   fetches_.insert(fetches_.end(), args.fetches.begin(), args.fetches.end());
+  if (!args.named_fetches.empty()) {
+    const FetchList named = args.named_fetches.resolve(graph, "named_fetches");
+    fetches_.insert(fetches_.end(), named.begin(), named.end());
+  }
+  slices_.push_back({first, fetches_.size() - first, std::move(args.named_fetches)});
+  if (has_names(args.feed_dict)) args.feed_dict = without_names(args.feed_dict, graph, "a feed of a hook");
   for (const Feed& feed : args.feed_dict) {
     for (const Feed& earlier : feeds_) {
       if (earlier.key == feed.key)
@@ -42,7 +49,7 @@ TRAINHOOK_DECL void MergedRun::add(const SessionRunArgs& args) {
 
 TRAINHOOK_DECL void MergedRun::add_user_feeds(const RunRequest& request) {
   const std::size_t from_hooks = feeds_.size();
-  for (const Feed& feed : request.feeds) {
+  for (const Feed& feed : request.feed_dict) {
     for (std::size_t i = 0; i < from_hooks; ++i) {
       if (feeds_[i].key == feed.key) {
         throw FailedPreconditionError("Same tensor is fed by a SessionRunHook and user: '{}'; leave it to one of them",
@@ -59,7 +66,7 @@ TRAINHOOK_DECL void MergedRun::execute(SessionRef session, const RunRequest& req
   used_metadata_->node_stats.clear();
   results_.resize(fetches_.size());
   session.execute({.fetches = fetches_,
-                   .feeds = feeds_,
+                   .feed_dict = feeds_,
                    .options = options_ ? &*options_ : nullptr,
                    .metadata = options_ || request.metadata != nullptr ? used_metadata_ : nullptr,
                    .step = request.step},
@@ -68,7 +75,7 @@ TRAINHOOK_DECL void MergedRun::execute(SessionRef session, const RunRequest& req
 
 TRAINHOOK_DECL SessionRunValues MergedRun::values_of(std::size_t index) const noexcept {
   const Slice& slice = slices_[index];
-  return {.results = std::span<const Tensor>(results_).subspan(slice.begin, slice.count),
+  return {.results = {std::span<const Tensor>(results_).subspan(slice.begin, slice.count), &slice.named},
           .options = options_ ? &*options_ : &no_options_,
           .run_metadata = used_metadata_};
 }

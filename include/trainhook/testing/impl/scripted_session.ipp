@@ -91,7 +91,7 @@ TRAINHOOK_DECL void ScriptedSession::execute(const RunRequest& request, std::spa
       failure->second();
   }
   if (request.step) request.step();
-  for (std::size_t i = 0; i < request.fetches.size(); ++i) results[i] = evaluate(request.fetches[i], request.feeds);
+  for (std::size_t i = 0; i < request.fetches.size(); ++i) results[i] = evaluate(request.fetches[i], request.feed_dict);
   for (const Fetch& fetch : request.fetches) {
     if (const auto operation = script_->operations.find(&fetch.node()); operation != script_->operations.end())
       operation->second();
@@ -160,7 +160,7 @@ TRAINHOOK_DECL void ScriptedSession::record(const RunRequest& request) const {
     separator = ", ";
   }
   separator = " <- ";
-  for (const Feed& feed : request.feeds) {
+  for (const Feed& feed : request.feed_dict) {
     line += fmt::format("{}{}", separator, feed.key.name());
     separator = ", ";
   }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of fetch_refs.hpp.
+#pragma once
+
+#include <trainhook/session/fetch_refs.hpp>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/inline_vector.hpp>
+#include <trainhook/graph/graph.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL Fetch resolve_name(const Graph& graph, const std::string& name, std::string_view who) {
+  try {
+    if (name.find(':') == std::string::npos) {
+      const Operation operation = graph.operation(name);
+      if (operation.node().outputs().empty()) return Fetch(operation);
+    }
+    return Fetch(graph.output(name));
+  } catch (const Error& error) { throw_error(error.code(), fmt::format("{}: {}", who, error.what())); }
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL FetchRefs::Item::Item(Output output) : what_(output) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(const Variable& variable) : what_(variable.read) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(Operation operation) : what_(operation) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(std::string name) : what_(std::move(name)) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(std::string_view name) : what_(std::string(name)) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(const char* name) : what_(std::string(name)) {}
+TRAINHOOK_DECL FetchRefs::Item::Item(const Item& other) = default;
+TRAINHOOK_DECL FetchRefs::Item::Item(Item&& other) noexcept = default;
+TRAINHOOK_DECL FetchRefs::Item& FetchRefs::Item::operator=(const Item& other) = default;
+TRAINHOOK_DECL FetchRefs::Item& FetchRefs::Item::operator=(Item&& other) noexcept = default;
+TRAINHOOK_DECL FetchRefs::Item::~Item() = default;
+
+TRAINHOOK_DECL std::string FetchRefs::Item::name() const {
+  if (const std::string* text = std::get_if<std::string>(&what_)) return *text;
+  if (const Output* output = std::get_if<Output>(&what_))
+    return output->has_value() ? output->name() : "an empty Output";
+  const Operation operation = std::get<Operation>(what_);
+  return operation.has_value() ? operation.name() : "an empty Operation";
+}
+
+TRAINHOOK_DECL Fetch FetchRefs::Item::resolve(const Graph& graph, std::string_view who) const {
+  if (const Output* output = std::get_if<Output>(&what_)) {
+    graph.check_belongs(*output, "what is given to", who);
+    return Fetch(*output);
+  }
+  if (const Operation* operation = std::get_if<Operation>(&what_)) {
+    if (!operation->has_value()) throw InvalidArgumentError("what is given to {} is empty: it names no operation", who);
+    if (graph.find_operation(operation->name()) != *operation) {
+      throw InvalidArgumentError("what is given to {} is '{}', which belongs to another graph", who, operation->name());
+    }
+    return Fetch(*operation);
+  }
+  return detail::resolve_name(graph, std::get<std::string>(what_), who);
+}
+
+TRAINHOOK_DECL Output FetchRefs::Item::resolve_output(const Graph& graph, std::string_view who) const {
+  const Fetch fetch = resolve(graph, who);
+  if (fetch.is_operation())
+    throw InvalidArgumentError("{}: '{}' is an operation without outputs; give a tensor", who, name());
+  return Output(&fetch.node(), static_cast<std::size_t>(fetch.index()));
+}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(std::initializer_list<Item> items) : FetchRefs(std::vector<Item>(items)) {}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(std::initializer_list<TaggedItem> tagged)
+    : FetchRefs(std::map<std::string, Item>(tagged)) {}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(const std::vector<Item>& items) {
+  if (items.empty()) return;
+  std::vector<Entry> entries;
+  for (const Item& item : items) entries.push_back({item.name(), item});
+  entries_ = std::make_shared<const std::vector<Entry>>(std::move(entries));
+}
+
+TRAINHOOK_DECL FetchRefs::FetchRefs(const std::map<std::string, Item>& tagged) {
+  if (tagged.empty()) return;
+  std::vector<Entry> entries;
+  for (const auto& [tag, item] : tagged) entries.push_back({tag, item});
+  entries_ = std::make_shared<const std::vector<Entry>>(std::move(entries));
+}
+
+TRAINHOOK_DECL std::span<const FetchRefs::Entry> FetchRefs::entries() const noexcept {
+  return entries_ == nullptr ? std::span<const Entry>() : std::span<const Entry>(*entries_);
+}
+
+TRAINHOOK_DECL FetchList FetchRefs::resolve(const Graph& graph, std::string_view who) const {
+  FetchList fetches;
+  for (const Entry& entry : entries()) fetches.push_back(entry.item.resolve(graph, who));
+  return fetches;
+}
+
+TRAINHOOK_DECL FetchList FetchRefs::resolve_outputs(const Graph& graph, std::string_view who) const {
+  FetchList fetches;
+  for (const Entry& entry : entries()) fetches.push_back(Fetch(entry.item.resolve_output(graph, who)));
+  return fetches;
+}
+
+}  // namespace trainhook
