@@ -140,19 +140,6 @@ TEST_F(ImportMetaGraph, SaysWhatACollectionNamesThatIsNotThere) {
   }
 }
 
-TEST(ImportMetaGraphFiles, SaysThatQueueRunnersAreNotImported) {
-  std::vector<std::string> lines;
-  const LogSink before = set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
-  Graph graph;
-  import_meta_graph(graph, parse_meta_graph_text(R"(graph_def {} collection_def { key: "queue_runners" value {
-                             bytes_list { value: "\n\005batch" value: "\n\004file" } } })",
-                                                 "model.meta"));
-  set_log_sink(before);
-  EXPECT_THAT(lines,
-              ::testing::ElementsAre(HasSubstr(
-                  "model.meta: its 2 queue runners are not imported, so nothing fills the queues 'batch', 'file'")));
-}
-
 TEST(ImportMetaGraphFiles, OfAFileWithABitFlippedOrCutIsAnErrorOrAGraph) {
   Graph graph;
   make_variable("w", zeros(graph, {2}));

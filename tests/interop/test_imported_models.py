@@ -2,6 +2,8 @@
 """Models cross over whole: seven of ours run in TensorFlow, thirteen of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
 
+import subprocess
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -299,3 +301,51 @@ def assert_restored(session, variables, results):
     assert variables
     for variable in variables:
         np.testing.assert_array_equal(session.run(variable), results[f"{variable.op.name}:0"], err_msg=variable.op.name)
+
+
+# Queues.
+
+
+def counted_batches():
+    """Batches of the numbers 1, 2, 3, ..., which a queue runner counts."""
+    with tf1.Graph().as_default() as graph, tf1.variable_scope("", use_resource=False):
+        counter = tf1.get_variable("counter", [], tf.int64, tf1.zeros_initializer())
+        batch = tf1.train.batch([tf1.assign_add(counter, 1) + 0, tf.constant("word")], 3, capacity=7, name="batch")
+        summaries = tf1.summary.merge_all()
+    return graph, batch, summaries
+
+
+def test_we_run_the_queue_runners_of_tensorflow(programs, run, tmp_path):
+    graph, batch, summaries = counted_batches()
+    with graph.as_default():
+        tf1.train.export_meta_graph(str(tmp_path / "queue.meta"))
+        with tf1.train.SingularMonitoredSession() as session:
+            expected = [session.run([*batch, summaries]) for _ in range(4)][-1]
+    run(programs / "run_imported", "--meta", tmp_path / "queue.meta", "--runs", 4, "--results", tmp_path / "results",
+        *(output.name for output in batch), summaries.name)
+    results = read_all(tmp_path / "results")
+    for output, value in zip(batch, expected):
+        np.testing.assert_array_equal(results[output.name], value)
+    ours, theirs = [tf1.Summary.FromString(value).value[0].tag for value in (results[summaries.name], expected[-1])]
+    assert ours == theirs
+
+
+def test_a_queue_that_nothing_fills_is_an_error_that_says_so(programs, tmp_path):
+    graph, batch, _ = counted_batches()
+    with graph.as_default():
+        meta = tf1.train.export_meta_graph()
+    for name, remains, said in (("whole", True, b"its queue runners were not started"), ("bare", False, b"has no queue runner for it")):
+        if not remains:
+            meta.collection_def.pop("queue_runners")
+        (tmp_path / f"{name}.meta").write_bytes(meta.SerializeToString())
+        done = subprocess.run([programs / "run_imported", "--meta", tmp_path / f"{name}.meta", "--results", tmp_path / name, batch[0].name],
+                              capture_output=True, timeout=60, check=False)
+        assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
+def test_tensorflow_runs_our_queue_runners(ours):
+    graph, _ = load(ours, "queue", False)
+    (batch,) = graph.get_collection("outputs")
+    with graph.as_default(), tf1.train.SingularMonitoredSession() as session:
+        np.testing.assert_array_equal(session.run(batch), [1, 2, 3])
+        np.testing.assert_array_equal(session.run(batch), [4, 5, 6])

@@ -109,6 +109,7 @@
 #include <trainhook/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/node_def.ipp>
+#include <trainhook/graph_def/impl/queue_runners.ipp>
 #include <trainhook/graph_def/impl/resource_variables.ipp>
 #include <trainhook/graph_def/impl/saver_nodes.ipp>
 #include <trainhook/graph_def/impl/tensor_proto.ipp>

@@ -18,9 +18,17 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/data.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/queue.hpp>
+#include <trainhook/graph_def/graph_def_reader.hpp>
+#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/graph_def/import_graph_def.hpp>
+#include <trainhook/graph_def/import_meta_graph.hpp>
+#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/session/queue_runner.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 
 namespace trainhook {
@@ -46,18 +54,19 @@ class Background {
   std::thread thread_;
 };
 
+template <class Act>
+std::string error_of(Act&& act) {
+  try {
+    act();
+    return "no error";
+  } catch (...) { return describe(std::current_exception()); }
+}
+
 class QueueKernels : public ::testing::Test {
  protected:
   void put(std::int64_t value) { session.run(enqueue, {{in, Tensor(value)}}); }
   std::int64_t take() { return session.run(dequeue).scalar<std::int64_t>(); }
   std::int32_t count() { return session.run(size).scalar<std::int32_t>(); }
-  template <class Act>
-  static std::string error_of(Act&& act) {
-    try {
-      act();
-      return "no error";
-    } catch (...) { return describe(std::current_exception()); }
-  }
 
   Graph graph;
   FIFOQueue queue{graph, 1, {DType::Int64}, {Shape{}}};
@@ -332,6 +341,36 @@ TEST_F(QueueRunnerOnAQueue, AnErrorOfTheInputReachesTheLoopThatWaits) {
   } catch (const DataLossError& error) {
     EXPECT_NE(std::string(error.what()).find("the file is torn"), std::string::npos);
   }
+}
+
+TEST_F(QueueRunnerOnAQueue, ThatIsNotStartedLeavesNoRunWaiting) {
+  fill_from(Dataset::range(0, 50));
+  Session session(graph);
+  EXPECT_EQ(error_of([&] { static_cast<void>(session.run(next)); }),
+            "FailedPrecondition: fifo_queue_Dequeue (QueueDequeueV2): nothing fills FIFOQueue 'fifo_queue': its queue "
+            "runners were not started; a monitored session starts them, and so does start_queue_runners");
+  session.run(queue.enqueue({constant(graph, Tensor(std::int64_t{7}))}));
+  EXPECT_EQ(session.run(next), Tensor(std::int64_t{7})) << "a value that was put in by hand";
+}
+
+TEST_F(QueueRunnerOnAQueue, OfAnImportedGraphRuns) {
+  fill_from(Dataset::range(0, 50));
+  Graph numbers;
+  const FIFOQueue filled(numbers, 2, {DType::Int64}, {Shape{}}, "numbers");
+  add_queue_runner(filled, {filled.enqueue({constant(numbers, Tensor(std::int64_t{9}))})});
+  const std::string name = filled.dequeue()[0].name();
+  Graph again;
+  import_meta_graph(again, parse_meta_graph(export_meta_graph(numbers)));
+  SingularMonitoredSession<Session> session(again);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(session.run(again.output(name)), Tensor(std::int64_t{9}));
+  session.close();
+
+  Graph bare;
+  const testing::LogLines log;
+  import_graph_def(bare, parse_graph_def(as_graph_def(numbers)), {.name = ""});
+  Session raw(bare);
+  EXPECT_NE(error_of([&] { static_cast<void>(raw.run(bare.output(name))); }).find("has no queue runner for it"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include <trainhook/graph_def/graph_def_reader.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 #include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/graph_def/queue_runners.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
@@ -40,8 +41,9 @@ class MetaGraphImporter {
       prefix_ = options_.import_scope.ends_with('/') ? options_.import_scope
                                                      : graph_.unique_name(options_.import_scope) + "/";
     }
-    import_graph_def(graph_, nodes, {.name = prefix_, .op_defs = options_.op_defs});
+    const std::vector<Operation> imported = import_nodes(graph_, nodes, {.name = prefix_, .op_defs = options_.op_defs});
     for (const CollectionDef& collection : def_.collections) import_collection(collection);
+    note_unfilled_queues(graph_, imported, def_.graph_def.source);
   }
 
  private:
@@ -66,27 +68,16 @@ class MetaGraphImporter {
       }
     }
     if (collection.messages.empty()) return;
-    if (collection.key == graph_keys::kQueueRunners) return say_queue_runners(collection);
+    if (collection.key == graph_keys::kQueueRunners) {
+      import_queue_runners(graph_, collection.messages, prefix_, def_.graph_def.source, options_.op_defs);
+      return;
+    }
     if (!holds_variables(collection)) {
       log_info("{}: collection {} is left out, it holds no variables", def_.graph_def.source, collection.key);
       return;
     }
     for (const std::string& message : collection.messages)
       graph_.add_to_collection(collection.key, variable(collection, message));
-  }
-
-  /// A queue runner is an object of the session that fills a queue; a graph has none.
-  void say_queue_runners(const CollectionDef& collection) const {
-    std::string queues;
-    for (const std::string& message : collection.messages) {
-      WireReader(message, def_.graph_def.source).for_each_field(1, [&](WireReader& field) {
-        queues += fmt::format("{}'{}'", queues.empty() ? "" : ", ", prefix_ + field.get_string());
-      });
-    }
-    log_warning(
-        "{}: its {} queue runners are not imported, so nothing fills the queues {}: run their enqueue operations in a "
-        "QueueRunner of your own, or feed what is dequeued; else a run waits for ever, unless it has a timeout",
-        def_.graph_def.source, collection.messages.size(), queues);
   }
 
   /// Whether the messages of a collection are VariableDefs: in TensorFlow's own ones by their name, in others by what

@@ -14,6 +14,7 @@
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/message_sinks.hpp>
 #include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/graph_def/queue_runners.hpp>
 #include <trainhook/graph_def/saver_nodes.hpp>
 
 namespace trainhook::detail {
@@ -69,17 +70,20 @@ TRAINHOOK_DECL std::vector<NodeDef> missing_nodes(const Graph& graph) {
   return nodes;
 }
 
-/// The names that stand for the nodes of a collection, and the variables of one, in the form in which files hold them.
+/// The names that stand for the nodes of a collection, and the variables and queue runners of one, in the form in which
+/// files hold them.
 struct CollectionItems {
   std::vector<std::string> nodes{};
-  std::vector<std::string> variables{};
+  std::vector<std::string> messages{};
 };
 
 TRAINHOOK_DECL CollectionItems items_in_files(const std::vector<std::any>& items) {
   CollectionItems result;
   for (const std::any& item : items) {
     if (const Variable* variable = std::any_cast<Variable>(&item)) {
-      result.variables.push_back(binary_message([&](auto& sink) { write_variable(sink, *variable); }));
+      result.messages.push_back(binary_message([&](auto& sink) { write_variable(sink, *variable); }));
+    } else if (const QueueRunnerDef* runner = std::any_cast<QueueRunnerDef>(&item)) {
+      if (!runner->enqueue_ops.empty()) result.messages.push_back(export_queue_runner(*runner));
     } else if (const Output* output = std::any_cast<Output>(&item)) {
       result.nodes.push_back(output->name());
     } else if (const Operation* operation = std::any_cast<Operation>(&item)) {
@@ -94,13 +98,13 @@ TRAINHOOK_DECL CollectionItems items_in_files(const std::vector<std::any>& items
 template <class Sink>
 void write_collection(Sink& sink, const std::string& key, const std::vector<std::any>& items) {
   const CollectionItems found = items_in_files(items);
-  if (found.nodes.empty() && found.variables.empty()) return;
+  if (found.nodes.empty() && found.messages.empty()) return;
   sink.message(4, "collection_def", [&](auto& entry) {
     entry.bytes(1, "key", key);
     entry.message(2, "value", [&](auto& collection) {
-      const bool has_variables = !found.variables.empty();
-      collection.message(has_variables ? 2 : 1, has_variables ? "bytes_list" : "node_list", [&](auto& list) {
-        for (const std::string& value : has_variables ? found.variables : found.nodes) list.bytes(1, "value", value);
+      const bool has_messages = !found.messages.empty();
+      collection.message(has_messages ? 2 : 1, has_messages ? "bytes_list" : "node_list", [&](auto& list) {
+        for (const std::string& value : has_messages ? found.messages : found.nodes) list.bytes(1, "value", value);
       });
     });
   });
