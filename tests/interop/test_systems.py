@@ -18,7 +18,7 @@ tf1 = tf.compat.v1
 train = tf1.train
 TEXTS = [  # the same said in other words: TensorFlow's, ours, and what is compared
     (r"Saving checkpoints for (\d+) into (.*)\.", r"Saving checkpoints for (\d+) into (.*)\.", r"log saving \1 into \2"),
-    (r"Restoring parameters from (.*)", r"Restored (?:the input pipeline from )?(\S*)\.", r"log restored \1"),
+    (r"Restoring parameters from (.*)", r"Restored (?:the input pipeline from )?(\S*)\..*", r"log restored \1"),
     (r"An OutOfRangeError or StopIteration exception is raised by the code in FinalOpsHook[^$]*", r"FinalOpsHook: the end of input .*",
      "log end of input in final ops"),
 ]

@@ -174,6 +174,7 @@
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
+#include <trainhook/checkpoint/impl/run_record.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>
 #include <trainhook/checkpoint/impl/slice_key.ipp>
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
@@ -232,6 +233,7 @@
 #include <trainhook/monitored/impl/merged_run.ipp>
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
+#include <trainhook/monitored/impl/on_existing.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>

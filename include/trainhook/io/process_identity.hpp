@@ -26,6 +26,9 @@ struct ProcessIdentity {
 
 [[nodiscard]] TRAINHOOK_DECL ProcessIdentity this_process();
 
+/// Program and arguments of this process, separated by spaces; empty if the system does not tell. At most 4 KiB.
+[[nodiscard]] TRAINHOOK_DECL std::string command_line();
+
 /// Whether the process lives. Nothing if that cannot be seen from here, because it runs on another machine, in another
 /// container, or ran before this machine's last start.
 [[nodiscard]] TRAINHOOK_DECL std::optional<bool> is_alive(const ProcessIdentity& process);

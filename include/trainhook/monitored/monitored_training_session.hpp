@@ -15,6 +15,7 @@
 #include <trainhook/events/event_errors.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
+#include <trainhook/monitored/on_existing.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 
 namespace trainhook {
@@ -28,7 +29,8 @@ struct MonitoredTrainingSessionOptions {
                                           ///< to do with files, and `scaffold` and `chief_only_hooks`
   std::shared_ptr<LocalMaster> master{};  ///< shared by the chief and the workers of this process; null: no workers
   std::string checkpoint_dir{};           ///< restore from here and save to here; empty: neither
-  std::shared_ptr<Scaffold> scaffold{};   ///< null: a new one with all defaults
+  OnExisting on_existing = OnExisting::Resume;          ///< what to do if `checkpoint_dir` holds a run already
+  std::shared_ptr<Scaffold> scaffold{};                 ///< null: a new one with all defaults
   std::optional<Duration> save_checkpoint_secs{};       ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
   std::optional<Duration> save_summaries_secs{};        ///< if no period is given: every 100 steps

@@ -121,6 +121,8 @@ class SessionManager {
 
   TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from);
   TRAINHOOK_DECL void restore_newest(SessionRef session, const RestoreOptions& from);
+  // When it was written, and what this run does otherwise than the one that wrote it.
+  [[nodiscard]] TRAINHOOK_DECL std::string about_the_writer(const Graph& graph, const std::string& prefix) const;
   TRAINHOOK_DECL std::vector<std::string> candidates_of(const Graph& graph, const RestoreOptions& from) const;
   TRAINHOOK_DECL static std::optional<std::string> why_not(const Graph& graph, const std::string& prefix);
   TRAINHOOK_DECL void initialize(SessionRef session, const InitOptions& init) const;

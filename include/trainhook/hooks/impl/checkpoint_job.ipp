@@ -12,6 +12,7 @@
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/event.hpp>
@@ -100,6 +101,9 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
   if (described_) return;
   described_ = true;
   meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
+  try {
+    write_run_record(services_->file_system(), options_.checkpoint_dir, run_record_of(graph));
+  } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
   try {
     if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
   } catch (const Error& error) {

@@ -63,6 +63,13 @@ TRAINHOOK_DECL ProcessIdentity this_process() {
   return process;
 }
 
+TRAINHOOK_DECL std::string command_line() {
+  std::string text = system_file("/proc/self/cmdline");
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  std::ranges::replace(text, '\0', ' ');
+  return text;
+}
+
 TRAINHOOK_DECL std::optional<bool> is_alive(const ProcessIdentity& process) {
   constexpr int kState = 0;
   constexpr int kStart = 19;

@@ -15,6 +15,7 @@
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
@@ -83,6 +84,8 @@ TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
       options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
   std::shared_ptr<SessionCreator> creator;
   if (options.is_chief) {
+    prepare_directory(options.file_system != nullptr ? *options.file_system : posix_file_system(),
+                      options.checkpoint_dir, options.on_existing, options.directory_lock);
     creator = std::make_shared<ChiefSessionCreator>(graph, std::move(open),
                                                     ChiefSessionCreatorOptions{.scaffold = scaffold,
                                                                                .checkpoint_dir = options.checkpoint_dir,

@@ -16,13 +16,16 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
+#include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/duration_text.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_forms.hpp>
@@ -196,7 +199,7 @@ TRAINHOOK_DECL void SessionManager::restore_newest(SessionRef session, const Res
         throw DataLossError("{}: {}", prefix, *reason);
       from.saver->restore(session, prefix);
       report_.prefix = prefix;
-      log_info("Restored {}.", prefix);
+      log_info("Restored {}.{}", prefix, about_the_writer(session.graph(), prefix));
       return;
     } catch (const DataLossError& error) {
       log_warning("checkpoint {} is skipped: {}", prefix, error.what());
@@ -209,6 +212,19 @@ TRAINHOOK_DECL void SessionManager::restore_newest(SessionRef session, const Res
       "{}",
       candidates.size(), directory, report_.skipped.front());
 }
+
+TRAINHOOK_DECL std::string SessionManager::about_the_writer(const Graph& graph, const std::string& prefix) const try {
+  std::string text;
+  const double age = clock().wall_seconds() - file_system().modification_time(prefix + ".index");
+  if (age >= 0)
+    text = fmt::format(" It was written {} ago",
+                       duration_text(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(age))));
+  if (const auto writer = read_run_record(file_system(), parent_path(prefix))) {
+    if (const std::string other = writer->differences(run_record_of(graph)); !other.empty())
+      text += fmt::format("{} by a run that differs: {}", text.empty() ? " It was written" : "", other);
+  }
+  return text.empty() ? text : text + ".";
+} catch (const Error& error) { return fmt::format(" What wrote it cannot be read: {}.", error.what()); }
 
 TRAINHOOK_DECL std::vector<std::string> SessionManager::candidates_of(const Graph& graph,
                                                                       const RestoreOptions& from) const {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of run_record.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/run_record.hpp>
+
+#include <string_view>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/process_identity.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/message_text.hpp>
+
+namespace trainhook::detail {
+
+template <>
+inline constexpr auto kFields<RunRecord> =
+    std::tuple(field(1, "command_line", &RunRecord::command_line), field(2, "graph_digest", &RunRecord::graph_digest),
+               field(3, "random_seed", &RunRecord::random_seed));
+
+inline constexpr std::string_view kRunRecordFile = "run.pbtxt";
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL std::string RunRecord::differences(const RunRecord& now) const {
+  std::string text;
+  const auto add = [&](const std::string& difference) { text += (text.empty() ? "" : ", ") + difference; };
+  if (command_line != now.command_line)
+    add(fmt::format("the command line was '{}' and is '{}'", command_line, now.command_line));
+  if (random_seed != now.random_seed) add(fmt::format("the seed was {} and is {}", random_seed, now.random_seed));
+  if (graph_digest != now.graph_digest) add("the graph is another one");
+  return text;
+}
+
+TRAINHOOK_DECL RunRecord run_record_of(const Graph& graph) {
+  return {.command_line = detail::command_line(),
+          .graph_digest = crc32c::value(as_graph_def(graph)),
+          .random_seed = graph.random_seed()};
+}
+
+TRAINHOOK_DECL void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record) {
+  file_system.make_directories(directory);
+  write_file_atomically(file_system, join_path(directory, detail::kRunRecordFile), detail::message_text(record));
+}
+
+TRAINHOOK_DECL std::optional<RunRecord> read_run_record(FileSystem& file_system, const std::string& directory) {
+  const std::string path = join_path(directory, detail::kRunRecordFile);
+  if (!file_system.exists(path)) return std::nullopt;
+  return detail::parse_message_text<RunRecord>(read_file(file_system, path), path);
+}
+
+}  // namespace trainhook

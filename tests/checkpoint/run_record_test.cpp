@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of what a training directory tells of the run that wrote it last.
+#include <trainhook/checkpoint/run_record.hpp>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook {
+namespace {
+
+class RunRecordTest : public ::testing::Test {
+ protected:
+  testing::MemoryFileSystem disk;
+  const RunRecord record{.command_line = "train \"--rate=0.1\"\n", .graph_digest = 4'000'000'000, .random_seed = -7};
+};
+
+TEST_F(RunRecordTest, ComesBackFromItsDirectoryAsItWas) {
+  EXPECT_FALSE(read_run_record(disk, "run"));
+  write_run_record(disk, "run", record);
+  EXPECT_EQ(read_run_record(disk, "run"), record);
+  EXPECT_EQ(read_file(disk, "run/run.pbtxt"),
+            "command_line: \"train \\\"--rate=0.1\\\"\\n\"\ngraph_digest: 4000000000\nrandom_seed: -7\n");
+}
+
+TEST_F(RunRecordTest, OfALaterVersionIsReadAndADamagedOneIsAnErrorThatNamesIt) {
+  disk.make_directories("run");
+  write_file_atomically(disk, "run/run.pbtxt", "random_seed: 1 of_a_later_version: 2");
+  EXPECT_EQ(read_run_record(disk, "run")->random_seed, 1);
+  write_file_atomically(disk, "run/run.pbtxt", "random_seed: {");
+  try {
+    static_cast<void>(read_run_record(disk, "run"));
+    FAIL();
+  } catch (const DataLossError& error) {
+    EXPECT_NE(std::string(error.what()).find("run/run.pbtxt"), std::string::npos);
+  }
+}
+
+TEST_F(RunRecordTest, SaysWhatDiffers) {
+  RunRecord now = record;
+  EXPECT_EQ(record.differences(now), "");
+  now.random_seed = 3;
+  EXPECT_EQ(record.differences(now), "the seed was -7 and is 3");
+  now.command_line = "train";
+  now.graph_digest = 1;
+  EXPECT_EQ(record.differences(now),
+            "the command line was 'train \"--rate=0.1\"\n' and is 'train', the seed was -7 and is 3, the graph is "
+            "another one");
+}
+
+TEST(RunRecord, OfThisProcessChangesWithTheGraphAndItsSeed) {
+  Graph graph;
+  const RunRecord empty = run_record_of(graph);
+  EXPECT_NE(empty.command_line.find("checkpoint_test"), std::string::npos) << empty.command_line;
+  EXPECT_EQ(run_record_of(graph), empty);
+  static_cast<void>(constant(graph, Tensor(1.0F), "one"));
+  EXPECT_EQ(empty.differences(run_record_of(graph)), "the graph is another one");
+  graph.set_random_seed(3);
+  EXPECT_EQ(run_record_of(graph).random_seed, 3);
+}
+
+}  // namespace
+}  // namespace trainhook
