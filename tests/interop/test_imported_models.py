@@ -303,6 +303,69 @@ def assert_restored(session, variables, results):
         np.testing.assert_array_equal(session.run(variable), results[f"{variable.op.name}:0"], err_msg=variable.op.name)
 
 
+# The order of reads and writes in one run. What no dependency orders is not asked for: TensorFlow promises nothing there.
+
+
+def after(*operations):
+    return tf.control_dependencies(operations)
+
+
+def reads_after_writes(v):
+    """A reference variable is memory: what takes the value of a read sees what was written since. A resource variable is read when its
+    ReadVariableOp runs."""
+    early = v.read_value()
+    with after(early):
+        first = tf1.assign_add(v, [1.0, 2.0])
+    with after(first):
+        late_use, cached, copied = early * 1.0, v * 2.0, tf.identity(v)
+        again = v.read_value()
+    with after(late_use, cached, copied, again):
+        second = tf1.assign(v, v * 10.0)
+    with after(second):
+        third = tf1.scatter_update(v, [0], [7.0])
+    with after(third):
+        last = tf.reduce_sum(v * [1.0, 3.0])
+    return [late_use, cached, copied * 1.0, last]
+
+
+def averages_after_training(v):
+    tf1.disable_control_flow_v2()
+    loss = tf.reduce_sum(v * v)
+    train = tf1.train.GradientDescentOptimizer(0.25).minimize(loss)
+    average = tf.train.ExponentialMovingAverage(0.5)
+    with after(train):
+        apply = average.apply([v])
+    with after(apply):
+        return [average.average(v) + 0.0, v + 0.0]
+
+
+def branches_after_writes(v):
+    tf1.disable_control_flow_v2()
+    with after(tf1.assign_add(v, [1.0, 2.0])):
+        total = tf.reduce_sum(v)
+        return [tf1.cond(total > 3.5, lambda: total * 2.0, lambda: total), total]
+
+
+@pytest.mark.parametrize("build, resources", [(reads_after_writes, False), (reads_after_writes, True), (branches_after_writes, False),
+                                              (branches_after_writes, True), (averages_after_training, False)],
+                         ids=lambda value: {False: "references", True: "resources"}.get(value) or value.__name__)
+def test_reads_come_in_the_order_of_tensorflow(programs, run, tmp_path, build, resources):
+    with tf1.Graph().as_default() as graph, tf1.variable_scope("", use_resource=resources):
+        v = tf1.get_variable("v", initializer=tf.constant([1.0, 1.0]))
+        fetches = build(v)
+        tf1.train.export_meta_graph(str(tmp_path / "order.meta"))
+        expected = set()
+        for _ in range(10):  # in any order that TensorFlow takes
+            with one_thread(graph) as session:
+                session.run(tf1.global_variables_initializer())
+                expected.add(str([np.asarray(value).tolist() for value in session.run(fetches)]))
+    assert len(expected) == 1
+    run(programs / "run_imported", "--meta", tmp_path / "order.meta", "--runs", 1, "--results", tmp_path / "results",
+        *(output.name for output in fetches))
+    results = read_all(tmp_path / "results")
+    assert str([results[output.name].tolist() for output in fetches]) in expected
+
+
 # Queues.
 
 

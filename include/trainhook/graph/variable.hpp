@@ -51,6 +51,14 @@ struct Variable {
   friend bool operator==(const Variable& a, const Variable& b) noexcept { return a.handle == b.handle; }
 };
 
+namespace detail {
+
+/// An attribute of an Identity that keeps the value that its variable has when it runs, as TensorFlow reads resource
+/// variables. Without it, whatever takes the result sees the variable's memory, as with TensorFlow's reference variables.
+inline constexpr std::string_view kReadsOnce = "_reads_once";
+
+}  // namespace detail
+
 /// The variables that a checkpoint holds. Source: `tf.compat.v1.global_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> global_variables(const Graph& graph);
 /// The variables that belong to one session. Source: `tf.compat.v1.local_variables`.
