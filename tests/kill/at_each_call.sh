@@ -32,4 +32,4 @@ for ((n = 1;; n += every)); do
   done
 done
 [ "$n" -gt 20 ] || fail "it has only $n calls that change files"
-echo "kill: $(basename "$1"), killed at $((n / every)) of its $((n - 1)) calls that change files, ends with the same bytes"
+echo "kill: $(basename "$1"), killed at $(((n - 1) / every)) of its $((n - 1)) calls that change files, ends with the same bytes"
