@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// 12: Several threads. Two of them keep a queue filled while the loop takes batches from it, a third one is your own.
+// The session starts them, stops them and waits for them; an error in one of them would end the loop and reach its
+// caller. 12_threads [directory]
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/trainhook.hpp>
+
+namespace th = trainhook;
+
+int main(int argc, char** argv) {
+  const std::string directory = argc > 1 ? argv[1] : "threads-run";
+
+  // Input: numbers go into a queue. Two threads run `enqueue` until there is no more; then the queue is closed.
+  th::Graph graph;
+  const auto [number] = th::make_iterator(graph, th::Dataset::range(1'000)).get_next<1>();
+  const th::FIFOQueue queue(graph, 32, {th::DType::Int64}, {{}});
+  const th::Operation enqueue = queue.enqueue({number});
+  th::add_queue_runner(queue, {enqueue, enqueue});
+
+  // Training: a step takes ten of them, in whatever order the threads brought them.
+  const th::Output batch = queue.dequeue_many(10)[0];
+  const th::Variable sum = th::get_variable(graph, "sum", {}, {.dtype = th::DType::Int64, .trainable = false});
+  const th::Variable step = th::get_or_create_global_step(graph);
+  const th::Operation train =
+      th::group(graph, {th::assign_add(sum, th::reduce_sum(batch)).operation(), th::increment(step).operation()});
+
+  // A thread of your own: the coordinator tells it when to stop, and the session's end waits for it.
+  std::atomic<int> rounds = 0;
+  auto watch = th::LambdaHook({.after_create_session = [&](th::SessionRef, th::Coordinator& coordinator) {
+    th::LooperThread::loop(coordinator, std::chrono::milliseconds(1), [&] { ++rounds; });
+  }});
+
+  const auto totals = std::make_shared<th::FinalOpsHook>(th::FetchRefs{sum, step});
+  auto session = th::monitored_training_session<th::EigenSession>(
+      graph, {.checkpoint_dir = directory, .hooks = {std::move(watch), totals}});
+  th::run_until_stop(session, train);  // the closed queue is the end of the input
+
+  const auto& values = totals->final_ops_values();
+  fmt::print("sum {} in {} steps: {}\n", values[0].scalar<std::int64_t>(), values[1].scalar<std::int64_t>(),
+             session.why_it_ended());
+  fmt::print("my thread has worked: {}\n", rounds > 0 ? "yes" : "no");
+}
