@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   auto best = th::make_hook<th::BestCheckpointHook>({.metric = "eval/loss", .keep = 2});
   auto session = th::monitored_training_session<th::EigenSession>(
       graph, {.checkpoint_dir = directory,
+              .save_checkpoint_steps = 100,
               .hooks = {th::StopAtStepHook({.last_step = 10'000}),
                         th::EvaluationHook({{"loss", loss}}, validation.batch(20), {x, y},
                                            {.every_n_steps = 50, .output_dir = directory}),

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   const th::Operation apply = optimizer.apply_gradients(sums, th::get_or_create_global_step(graph));
 
   auto session = th::monitored_training_session<th::EigenSession>(
-      graph, {.checkpoint_dir = directory, .hooks = {th::CheckpointInputPipelineHook()}});
+      graph, {.checkpoint_dir = directory, .save_checkpoint_steps = 20, .hooks = {th::CheckpointInputPipelineHook()}});
   th::run_until_stop(session, [&] {
     const float mean = session.run_step_fn([&](th::StepContext<th::EigenSession>& step) {
       float sum = 0;

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
 
   auto session = th::monitored_training_session<th::EigenSession>(
       graph, {.checkpoint_dir = directory,
+              .save_checkpoint_steps = 20,
               .hooks = {th::StopAtStepHook({.last_step = 50}),
                         th::ProfilerHook({.save_steps = 20, .output_dir = directory})}});
 

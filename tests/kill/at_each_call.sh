@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Kills a program at its calls that change a file, one after the other, and starts it again: its last checkpoint has the bytes of that of a run that
-# was not killed. at_each_call.sh <each so many calls> <directory that it trains in, below the present one> <program> [argument]...
+# Kills a program at its calls that change a file, one after the other, and starts it again: the last checkpoints, of the model, its input and those
+# kept as best ones, have the bytes of those of a run that was not killed. at_each_call.sh <each so many calls> <directory that it trains in, below the present one> <program> [argument]...
 set -euo pipefail
 every=$1 directory=$2
 shift 2
@@ -19,7 +19,10 @@ run_in() {  # <folder> [variable=value]... <program> [argument]...
 }
 
 run_in whole "$@" || fail "the run that is not killed failed"
-wanted=$(printf '%s\n' "$work/whole/$directory"/model.ckpt-*.index | sort -V | tail -n 1)
+# The newest of each kind, in the directory and below it.
+wanted=$(cd "$work/whole/$directory" && find . -name '*.ckpt-*.index' | sed 's/[.]index$//' | sort -V |
+  awk '{ kind = $0; sub(/-[0-9]+$/, "", kind); newest[kind] = $0 } END { for (kind in newest) print newest[kind] }')
+[ -n "$wanted" ] || fail "there is no checkpoint in $directory"
 for ((n = 1;; n += every)); do
   rm -rf "$work/killed"
   status=0
@@ -27,8 +30,10 @@ for ((n = 1;; n += every)); do
   [ "$status" != 0 ] || break
   [ "$status" = 137 ] || fail "at call $n it ended $status"
   run_in killed "$@" || fail "killed at call $n it does not go on"
-  for suffix in index data-00000-of-00001; do
-    cmp "${wanted%index}$suffix" "$work/killed/$directory/$(basename "${wanted%index}")$suffix" || fail "killed at call $n it ends otherwise"
+  for prefix in $wanted; do
+    for suffix in index data-00000-of-00001; do
+      cmp "$work/whole/$directory/$prefix.$suffix" "$work/killed/$directory/$prefix.$suffix" || fail "killed at call $n it ends otherwise"
+    done
   done
 done
 [ "$n" -gt 20 ] || fail "it has only $n calls that change files"
