@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 01: A loop of your own. The session saves and restores its variables and its random generator where they are, counts
-// the steps and calls hooks. A run in two pieces, as two processes would make it, ends with the same bits as one whole.
-// 01_own_loop [directory]
+// 01 A loop of your own. The session saves and restores its variables and its random generator where they are, counts
+// the steps and calls hooks. A run in two pieces ends with the same bits as a whole one.
+//
+//     build/examples/gallery/01_own_loop [directory]
 
 #include <cstdint>
 #include <random>

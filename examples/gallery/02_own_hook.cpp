@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// 02: A hook of your own. It fetches the loss of each step, reports the best one every 100 steps, and stops the run.
+// 02 A hook of your own. It fetches the loss of each step, reports the best one every 100 steps, and stops the run.
 // Its state and its timer are in the checkpoint: a run that is stopped and started again reports at the same steps.
-// 02_own_hook [directory]
+//
+//     build/examples/gallery/02_own_hook [directory]
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include <fmt/core.h>
@@ -40,7 +42,7 @@ class BestLossHook final : public th::SessionRunHook {
  private:
   th::Output loss_;
   double target_;
-  double best_ = INFINITY;
+  double best_ = std::numeric_limits<double>::infinity();
   th::SecondOrStepTimer timer_{*this, {.every_steps = 100}};  // made with *this: saved with the hook's state
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 03: A graph. The model is described once, gradients and the training operation come from the optimizer, and the
-// engine on Eigen runs it. What a run returns has names: nothing for an operation, a tensor for an output, an array for
-// a list. 03_graph [directory]
+// 03 A graph. The model is described once, gradients and the training operation come from the optimizer, and the
+// engine on Eigen runs it. A run returns nothing for an operation, a tensor for an output, and an array for a list.
+//
+//     build/examples/gallery/03_graph [directory]
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 04: Evaluation and early stopping. A network with more weights than it has samples learns them by heart; it is
-// measured on samples that it is not trained on, the run stops when that gets no better, and the best checkpoint is
-// kept. 04_early_stopping [directory]
+// 04 Evaluation and early stopping. A network with more weights than samples learns them by heart. It is measured on
+// samples that it is not trained on; the run stops when that gets no better, and the best checkpoints are kept.
+//
+//     build/examples/gallery/04_early_stopping [directory]
 
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// 05: Events for TensorBoard without a session. A writer takes numbers, histograms, images and texts from any thread
-// and writes them in a thread of its own; the reader shows what is in the file. tensorboard --logdir event-writer-run
-// 05_event_writer [directory]
+// 05 Events for TensorBoard without a session. A writer takes numbers, histograms, images and texts from any thread
+// and writes them in a thread of its own; the reader shows what is in the file.
+//
+//     build/examples/gallery/05_event_writer [directory]
+//     tensorboard --logdir event-writer-run
 
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 06: A step function. One step of training makes several runs: the gradients of four small batches are added up
-// without hooks, then applied in one run that all hooks see. So a batch can be larger than what fits into memory at
-// once. 06_step_function [directory]
+// 06 A step function. One step of training makes several runs: the gradients of four small batches are added up
+// without hooks, then applied in one run that all hooks see. In this way a batch can be larger than the memory.
+//
+//     build/examples/gallery/06_step_function [directory]
 
 #include <cstdint>
 #include <string>

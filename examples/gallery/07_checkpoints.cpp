@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 07: Checkpoints and warm start. A Saver writes what a session holds, any program can look into the file, and another
+// 07 Checkpoints and warm start. A Saver writes what a session holds, any program can look into the file, and another
 // model begins with a part of it: the encoder is restored under its name, the new head keeps its initial values.
-// 07_checkpoints [directory]
+//
+//     build/examples/gallery/07_checkpoints [directory]
 
 #include <memory>
 #include <string>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 09: An Estimator. One function describes the model for training, evaluation and prediction; the estimator makes
+// 09 An Estimator. One function describes the model for training, evaluation and prediction. The estimator makes
 // graphs and sessions from it, trains and evaluates in turns, and goes on from its directory if it is started again.
-// 09_estimator [directory]
+//
+//     build/examples/gallery/09_estimator [directory]
 
 #include <cmath>
 #include <cstdint>
@@ -17,14 +18,12 @@ namespace th = trainhook;
 
 /// Points of the plane; the label tells whether one lies within the circle of radius 1.
 th::Dataset points(std::int64_t begin, std::int64_t end) {
-  return th::Dataset::range(begin, end)
-      .map(
-          [](const th::Element& element) {
-            const auto i = static_cast<float>(element.at(0).scalar<std::int64_t>());
-            const float x = 2 * std::sin(3.7F * i), y = 2 * std::sin(5.3F * i);
-            return th::Element{th::Tensor::of<float>({x, y}), th::Tensor(std::int64_t{std::hypot(x, y) < 1 ? 1 : 0})};
-          },
-          {.element_spec = th::ElementSpec{{th::DType::Float, {2}}, {th::DType::Int64, th::Shape{}}}});
+  return th::Dataset::from_function(end - begin, [begin](std::int64_t i) {
+    const auto at = static_cast<float>(begin + i);
+    const float x = 2 * std::sin(3.7F * at), y = 2 * std::sin(5.3F * at);
+    const std::int64_t label = std::hypot(x, y) < 1 ? 1 : 0;
+    return th::Element{th::Tensor::of<float>({x, y}), th::Tensor(label)};
+  });
 }
 
 th::EstimatorSpec circle_model(const th::ModelInput& input) {

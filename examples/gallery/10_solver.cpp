@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// 10: A solver that owns the loop. Ceres calls back after each iteration, and the callback is one step of a session: it
-// saves, logs, and can end the solve. Needs Ceres (Debian: libceres-dev). What Ceres keeps for itself, its trust
-// region, is not saved: a solve that goes on starts from the parameters that were saved, and comes to the same
-// solution. 10_solver [directory]
+// 10 A solver that owns the loop. Ceres calls back after each iteration, and the callback is one step of a session: it
+// saves, logs, and can end the solve. Ceres' own state, such as its trust region, is not saved: a solve that goes on
+// starts from the saved parameters and comes to the same solution by other steps. Needs Debian's libceres-dev.
+//
+//     build/examples/gallery/10_solver [directory]
 
 #include <cmath>
 #include <string>

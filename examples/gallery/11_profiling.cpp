@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 11: Profiling. A hook writes a timeline of every 20th step, for ui.perfetto.dev and for TensorBoard's graph; a single
-// run can be measured as well, and its figures be used in the program: here, how long the products of matrices took.
-// 11_profiling [directory]
+// 11 Profiling. A hook writes a timeline of every 20th step, for ui.perfetto.dev and for TensorBoard's graph. A single
+// run can be measured as well, and its figures be used in the program: here, how long the matrix products took.
+//
+//     build/examples/gallery/11_profiling [directory]
 
 #include <cstdint>
 #include <cstdio>

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// 12: Several threads. Two of them keep a queue filled while the loop takes batches from it, a third one is your own.
-// The session starts them, stops them and waits for them; an error in one of them would end the loop and reach its
-// caller. 12_threads [directory]
+// 12 Several threads. Two of them keep a queue filled while the loop takes batches from it, a third one is your own.
+// The session starts and stops them and waits for them. An error in one of them ends the loop and reaches its caller.
+//
+//     build/examples/gallery/12_threads [directory]
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
@@ -15,6 +17,7 @@
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;
+using namespace std::chrono_literals;
 
 int main(int argc, char** argv) {
   const std::string directory = argc > 1 ? argv[1] : "threads-run";
@@ -34,9 +37,14 @@ int main(int argc, char** argv) {
       th::group(graph, {th::assign_add(sum, th::reduce_sum(batch)).operation(), th::increment(step).operation()});
 
   // A thread of your own: the coordinator tells it when to stop, and the session's end waits for it.
-  std::atomic<int> rounds = 0;
+  int rounds = 0;
   auto watch = th::LambdaHook({.after_create_session = [&](th::SessionRef, th::Coordinator& coordinator) {
-    th::LooperThread::loop(coordinator, std::chrono::milliseconds(1), [&] { ++rounds; });
+    coordinator.start_thread([&](const std::stop_token& stop) {
+      do {
+        ++rounds;
+        std::this_thread::sleep_for(1ms);
+      } while (!stop.stop_requested());
+    });
   }});
 
   const auto totals = std::make_shared<th::FinalOpsHook>(th::FetchRefs{sum, step});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 13: Ctrl-C. A signal ends the run after its present step, with a checkpoint; SIGUSR1 saves one and goes on; files
-// called `stop` and `save` do the same for those who cannot send signals. Here the program sends its signals to itself.
-// 13_signals [directory]
+// 13 Ctrl-C. A signal ends the run after its present step, with a checkpoint; SIGUSR1 saves one and goes on; files
+// named `stop` and `save` do the same for those who cannot send signals. Here the program sends its signals to itself.
+//
+//     build/examples/gallery/13_signals [directory]
 
 #include <csignal>
 #include <cstdint>
