@@ -33,10 +33,10 @@ int main(int argc, char** argv) {
   const th::Output x = th::placeholder_with_default(next_x, {th::kUnknownDim, 1}, "x");  // fed by the evaluation
   const th::Output y = th::placeholder_with_default(next_y, {th::kUnknownDim, 1}, "y");
   const th::Output hidden = th::tanh(th::dense(x, 64, "hidden"));
-  const th::Output loss = th::reduce_mean(th::squared_difference(th::dense(hidden, 1, "curve"), y)).named("loss");
+  const th::Output loss = th::reduce_mean(th::squared_difference(th::dense(hidden, 1, "curve"), y));
   const th::Operation train =
       th::AdamOptimizer({.learning_rate = 0.01}).minimize(loss, th::get_or_create_global_step(graph));
-  th::summary::scalar("loss", loss);  // the same tag as the evaluation's: two curves in one chart of TensorBoard
+  th::summary::scalar("loss", loss);  // the tag of the evaluation, too: two curves in one chart of TensorBoard
 
   auto best = th::make_hook<th::BestCheckpointHook>({.metric = "eval/loss", .keep = 2});
   auto session = th::monitored_training_session<th::EigenSession>(
