@@ -53,8 +53,9 @@ void train(const std::string& directory, std::int64_t last_step) {
   const th::Output loss = loop.value("loss", [&] { return 1 + std::cos(time) / (1 + 0.1 * time); });
 
   auto session = th::monitored_training_session(
-      loop,
-      {.checkpoint_dir = directory, .hooks = {th::StopAtStepHook({.last_step = last_step}), BestLossHook(loss, 0.3)}});
+      loop, {.checkpoint_dir = directory,
+             .save_checkpoint_steps = 50,
+             .hooks = {th::StopAtStepHook({.last_step = last_step}), BestLossHook(loss, 0.3)}});
   th::run_until_stop(session, [&] { session.run([&] { time += 0.01; }); });
   fmt::print("stopped at step {}: {}\n", loop.global_step(), session.why_it_ended());
 }

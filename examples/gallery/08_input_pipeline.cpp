@@ -39,6 +39,7 @@ Batches train(const std::string& directory, std::int64_t last_step) {
   th::Iterator& input = th::make_iterator(loop, squares());
   auto session = th::monitored_training_session(
       loop, {.checkpoint_dir = directory,
+             .save_checkpoint_steps = 2,
              .hooks = {th::StopAtStepHook({.last_step = last_step}), th::CheckpointInputPipelineHook()}});
   th::Element batch;
   th::run_until_stop(session, [&] {  // the whole loop; the end of a finite input is a normal end

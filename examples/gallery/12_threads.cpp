@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 int main(int argc, char** argv) {
   const std::string directory = argc > 1 ? argv[1] : "threads-run";
 
-  // Input: numbers go into a queue. Two threads run `enqueue` until there is no more; then the queue is closed.
+  // Input: numbers go into a queue. Two threads run `enqueue` until there is no more; then the queue is closed. What a
+  // queue holds is not part of a checkpoint: for exact resume let the loop read its iterator itself, as in 08.
   th::Graph graph;
   const auto [number] = th::make_iterator(graph, th::Dataset::range(1'000)).get_next<1>();
   const th::FIFOQueue queue(graph, 32, {th::DType::Int64}, {{}});
