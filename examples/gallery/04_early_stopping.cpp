@@ -38,6 +38,8 @@ int main(int argc, char** argv) {
       th::AdamOptimizer({.learning_rate = 0.01}).minimize(loss, th::get_or_create_global_step(graph));
   th::summary::scalar("loss", loss);  // the tag of the evaluation, too: two curves in one chart of TensorBoard
 
+  // Shared, so that they can be asked afterwards.
+  auto stopping = th::make_hook<th::EarlyStoppingHook>({.metric = "eval/loss", .patience = 4});
   auto best = th::make_hook<th::BestCheckpointHook>({.metric = "eval/loss", .keep = 2});
   auto session = th::monitored_training_session<th::EigenSession>(
       graph, {.checkpoint_dir = directory,
@@ -45,9 +47,9 @@ int main(int argc, char** argv) {
               .hooks = {th::StopAtStepHook({.last_step = 10'000}),
                         th::EvaluationHook({{"loss", loss}}, validation.batch(20), {x, y},
                                            {.every_n_steps = 50, .output_dir = directory}),
-                        th::EarlyStoppingHook({.metric = "eval/loss", .patience = 4}), best}});
+                        stopping, best}});
   th::run_until_stop(session, train);
 
-  fmt::print("{}\n", session.why_it_ended());
-  for (const th::BestCheckpoint& each : best->best()) fmt::print("loss {:.4f} in {}\n", each.value, each.prefix);
+  if (stopping->has_stopped()) fmt::print("stopped: not better than at step {}\n", stopping->best_step());
+  for (const th::BestCheckpoint& each : best->best()) fmt::print("loss {:.3f} in {}\n", each.value, each.prefix);
 }
