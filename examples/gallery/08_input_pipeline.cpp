@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 08 An input pipeline. Its position, with the shuffle buffer and what the prefetching thread has ready, is saved with
-// the model. A run that stops amid an epoch goes on with the very next batch: no sample comes twice, none is left out.
+// the model. A run that stops within an epoch goes on with the next batch: no sample comes twice, none is left out.
 //
 //     build/examples/gallery/08_input_pipeline [directory]
 
