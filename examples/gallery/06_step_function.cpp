@@ -32,8 +32,8 @@ int main(int argc, char** argv) {
   for (const auto& [gradient, variable] : optimizer.compute_gradients(loss)) {
     const th::Variable sum =
         th::make_variable(variable.name() + "/sum", th::zeros_like(variable.initial_value), {.trainable = false});
-    add.push_back(th::assign_add(sum, gradient).operation());
-    clear.push_back(th::assign(sum, th::zeros_like(sum)).operation());
+    add.push_back(th::assign_add(sum, gradient));
+    clear.push_back(th::assign(sum, th::zeros_like(sum)));
     sums.push_back({sum / static_cast<float>(kParts), variable});
   }
   const th::Operation accumulate = th::group(graph, add);

@@ -34,8 +34,7 @@ int main(int argc, char** argv) {
   const th::Output batch = queue.dequeue_many(10)[0];
   const th::Variable sum = th::get_variable(graph, "sum", {}, {.dtype = th::DType::Int64, .trainable = false});
   const th::Variable step = th::get_or_create_global_step(graph);
-  const th::Operation train =
-      th::group(graph, {th::assign_add(sum, th::reduce_sum(batch)).operation(), th::increment(step).operation()});
+  const th::Operation train = th::group(graph, {th::assign_add(sum, th::reduce_sum(batch)), th::increment(step)});
 
   // A thread of your own: the coordinator tells it when to stop, and the session's end waits for it.
   int rounds = 0;
