@@ -41,7 +41,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
         ExternalStatePolicy::Fail;  ///< for pipelines with state that no checkpoint can hold
     std::string checkpoint_basename = "input.ckpt";
     std::string latest_filename = "checkpoint_input";  ///< the state file
-    std::optional<Duration> save_secs{};               ///< if no hook saves the model: one of the two periods
+    OptionalDuration save_secs{};                      ///< if no hook saves the model: one of the two periods
     std::optional<std::int64_t> save_steps{};
   };
 
