@@ -66,8 +66,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   /// period and directory of its own.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
-  /// Restores the input at the first run. @throws NotFoundError, which lists what there is, if the file has no position
-  /// of an iterator.
+  /// Restores the input at the first run; `run_step_fn` has it restored before it calls the step function. @throws
+  /// NotFoundError, which lists what there is, if the file has no position of an iterator.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
@@ -84,6 +84,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   [[nodiscard]] bool can_save_alone() const noexcept {
     return !options_.checkpoint_dir.empty() && (options_.save_secs || options_.save_steps);
   }
+
+  TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step);
 
   class Alone;
 
