@@ -114,6 +114,30 @@ TEST(CheckpointInputPipelineHook, I01_ADatasetHandedToALoopGoesOnWhereItWas) {
   }
 }
 
+TEST(CheckpointInputPipelineHook, AStepFunctionFindsTheInputWhereItWasBeforeItsFirstRun) {
+  support::LogLines log;
+  support::Outside outside;
+  std::vector<std::int64_t> trained;
+  for (int life = 1; life <= 2; ++life) {
+    LoopSession loop;
+    Iterator& features = make_iterator(loop, ten_numbers());
+    auto session =
+        monitored_training_session(loop, {.checkpoint_dir = "run",
+                                          .save_checkpoint_steps = 100,
+                                          .hooks = {CheckpointInputPipelineHook(), StopAtStepHook({.num_steps = 2})},
+                                          .file_system = &outside.disk,
+                                          .clock = &outside.clock});
+    run_until_stop(session, [&] {
+      session.run_step_fn([&](StepContext<LoopSession>& step) {
+        Element element;
+        features.get_next(element);  // before hooks hear of the step
+        step.run_with_hooks().run([&] { trained.push_back(element.at(0).scalar<std::int64_t>()); });
+      });
+    });
+  }
+  EXPECT_EQ(trained, (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
 TEST(CheckpointInputPipelineHook, I02_AnIteratorOfTheGraphGoesOnWhereItWas) {
   support::LogLines log;
   support::Outside outside;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/testing/log_lines.hpp>
 #include "training_double.hpp"
 
 namespace trainhook {
@@ -70,6 +71,16 @@ TEST(StopAtStepHook, RunsExactlyTheStepsThatAreMissing) {
   process.start();
   while (!process.should_stop()) process.run();
   EXPECT_EQ(process.step(), 7);
+}
+
+TEST(StopAtStepHook, SaysThatItComesTooLate) {
+  support::LogLines log;
+  Process process;
+  process.add(StopAtStepHook({.last_step = 10}));
+  process.set_step(12);
+  process.start();
+  EXPECT_EQ(
+      log.count("StopAtStepHook: the model is at step 12 already, so the loop makes no step; its last step is 10"), 1U);
 }
 
 TEST(StopAtStepHook, X33_S16_RunsNoStepWhereTheLastIsReachedAlready) {

@@ -20,6 +20,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -392,6 +393,13 @@ TEST_F(MonitoredSessionTest, S1_AFailingAfterCreateSessionClosesWhatWasMade) {
   EXPECT_TRUE(trace->lines().ends_with("b.abort b cannot start\na.abort b cannot start\n"));
   EXPECT_EQ(script.closes, 1);
   EXPECT_FALSE(script.graph().is_finalized());
+}
+
+TEST_F(MonitoredSessionTest, SeveralStopsAtAStepAreSaidOnce) {
+  { Session session(creator(), options({StopAtStepHook({.last_step = 3})})); }
+  EXPECT_EQ(log, "");
+  { Session session(creator(), options({StopAtStepHook({.last_step = 3}), StopAtStepHook({.num_steps = 9})})); }
+  EXPECT_EQ(log, "there are several StopAtStepHooks: the loop ends at the smallest of their last steps\n");
 }
 
 TEST_F(MonitoredSessionTest, M075_S34_CloseOpensTheGraphAgainWhereItWasOpen) {

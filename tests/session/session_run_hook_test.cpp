@@ -121,6 +121,18 @@ TEST(HookEntry, TakesAHookByValueSharedOrHandedOver) {
   EXPECT_EQ(dynamic_cast<const Pinned&>(*hooks[4].get()).depth(), 5);
 }
 
+TEST(HookList, MayBeOneHookWithoutBraces) {
+  const auto shared = std::make_shared<Counting>(Counting::Options{.depth = 1});
+  const HookList of_shared = shared;
+  const HookList of_value = Counting({.depth = 2});
+  const HookList of_unique = std::make_unique<Pinned>(5);
+  EXPECT_EQ(of_shared.size(), 1U);
+  EXPECT_EQ(of_shared[0].get(), shared);
+  EXPECT_EQ(of_value.size(), 1U);
+  EXPECT_EQ(of_unique.size(), 1U);
+  static_assert(!std::constructible_from<HookList, int*>);
+}
+
 TEST(HookEntry, IsMadeFromHooksAndPointersToThem) {
   static_assert(std::constructible_from<HookEntry, Counting>);
   static_assert(std::constructible_from<HookEntry, std::shared_ptr<Counting>&>);

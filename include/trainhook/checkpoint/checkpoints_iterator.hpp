@@ -19,7 +19,7 @@ class FileSystem;
 
 struct WaitForCheckpointOptions {
   Duration seconds_to_sleep = std::chrono::seconds(1);  ///< between two looks
-  std::optional<Duration> timeout{};                    ///< without one it waits for ever
+  OptionalDuration timeout{};                           ///< without one it waits for ever
   FileSystem* file_system = nullptr;                    ///< null: the machine's own
   Clock* clock = nullptr;                               ///< null: the machine's own
 };
@@ -33,7 +33,7 @@ struct WaitForCheckpointOptions {
 
 struct CheckpointsIteratorOptions {
   Duration min_interval_secs = Duration::zero();  ///< from one checkpoint to the next, at least
-  std::optional<Duration> timeout{};              ///< how long to wait for the next one; without one, for ever
+  OptionalDuration timeout{};                     ///< how long to wait for the next one; without one, for ever
   std::function<bool()> timeout_fn{};             ///< called when that is over: false waits on
   FileSystem* file_system = nullptr;              ///< null: the machine's own
   Clock* clock = nullptr;                         ///< null: the machine's own

@@ -4,10 +4,30 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
+#include <optional>
+#include <type_traits>
 
 namespace trainhook {
 
 /// A length of time, in nanoseconds; every `std::chrono` duration converts to it.
 using Duration = std::chrono::nanoseconds;
+
+/// A length of time, or none, as an option. Takes numbers only to say in words what they lack.
+class OptionalDuration : public std::optional<Duration> {
+ public:
+  using std::optional<Duration>::optional;
+  OptionalDuration(std::optional<Duration> duration) noexcept : optional(duration) {}
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  OptionalDuration(Number) {
+    static_assert(!std::is_arithmetic_v<Number>,
+                  "a length of time needs its unit: write std::chrono::seconds(60), or 60s with std::chrono_literals");
+  }
+  template <std::same_as<OptionalDuration> Same>  // not a Duration, which has an operator of its own
+  friend bool operator==(const Same& a, const Same& b) noexcept {
+    return static_cast<const std::optional<Duration>&>(a) == static_cast<const std::optional<Duration>&>(b);
+  }
+};
 
 }  // namespace trainhook

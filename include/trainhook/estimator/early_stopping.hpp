@@ -27,7 +27,7 @@ class Estimator;
 struct StopIfOptions {
   std::string eval_dir{};  ///< empty: the estimator's `eval_dir()`
   std::int64_t min_steps = 0;
-  std::optional<Duration> run_every_secs{};  ///< if neither period is given: every 60 s
+  OptionalDuration run_every_secs{};  ///< if neither period is given: every 60 s
   std::optional<std::int64_t> run_every_steps{};
 };
 

@@ -18,7 +18,7 @@ struct RunConfig {
   std::string model_dir{};          ///< checkpoints and events of training; must be given
   std::int64_t tf_random_seed = 1;  ///< of every graph that the estimator makes
   std::int64_t save_summary_steps = 100;
-  std::optional<Duration> save_checkpoints_secs{};  ///< if neither period is given: every 600 s
+  OptionalDuration save_checkpoints_secs{};  ///< if neither period is given: every 600 s
   std::optional<std::int64_t> save_checkpoints_steps{};
   int keep_checkpoint_max = 5;                    ///< 0 keeps all
   double keep_checkpoint_every_n_hours = 10'000;  ///< of those to be removed, one in this many hours is kept

@@ -41,7 +41,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
         ExternalStatePolicy::Fail;  ///< for pipelines with state that no checkpoint can hold
     std::string checkpoint_basename = "input.ckpt";
     std::string latest_filename = "checkpoint_input";  ///< the state file
-    std::optional<Duration> save_secs{};               ///< if no hook saves the model: one of the two periods
+    OptionalDuration save_secs{};                      ///< if no hook saves the model: one of the two periods
     std::optional<std::int64_t> save_steps{};
   };
 
@@ -66,8 +66,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   /// period and directory of its own.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
-  /// Restores the input at the first run. @throws NotFoundError, which lists what there is, if the file has no position
-  /// of an iterator.
+  /// Restores the input at the first run; `run_step_fn` has it restored before it calls the step function. @throws
+  /// NotFoundError, which lists what there is, if the file has no position of an iterator.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
@@ -84,6 +84,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   [[nodiscard]] bool can_save_alone() const noexcept {
     return !options_.checkpoint_dir.empty() && (options_.save_secs || options_.save_steps);
   }
+
+  TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step);
 
   class Alone;
 

@@ -28,7 +28,7 @@ enum class SaveOverlap {
 /// Exactly one of the two periods must be given.
 struct CheckpointSaverOptions {
   std::string checkpoint_dir{};
-  std::optional<Duration> save_secs{};
+  OptionalDuration save_secs{};
   std::optional<std::int64_t> save_steps{};
   std::shared_ptr<Saver>
       saver{};  ///< null: that of `scaffold`, or else the only one in the graph's collection `savers`

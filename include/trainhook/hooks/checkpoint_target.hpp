@@ -14,7 +14,7 @@ namespace trainhook {
 /// What a hook needs to know of the program that saves the model. An Estimator converts to it.
 struct CheckpointTarget {
   std::string checkpoint_dir{};
-  std::optional<Duration> save_secs{};  ///< at most one of the two periods
+  OptionalDuration save_secs{};  ///< at most one of the two periods
   std::optional<std::int64_t> save_steps{};
   std::string task_type = "worker";
   std::int64_t task_id = 0;

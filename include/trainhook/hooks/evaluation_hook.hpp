@@ -29,7 +29,7 @@ class EvaluationHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> every_n_steps{};  ///< at the multiples of this, wherever the run began
-    std::optional<Duration> every_n_secs{};
+    OptionalDuration every_n_secs{};
     bool at_end = true;         ///< also when the session ends, unless that step was measured
     std::string name = "eval";  ///< of the log line, of published metrics, and of the directory of events
     std::string output_dir{};   ///< events go to `<output_dir>/<name>`; empty: none are written

@@ -21,8 +21,8 @@ namespace trainhook {
 class GlobalStepWaiterHook final : public SessionRunHook {
  public:
   struct Options {
-    std::int64_t wait_until_step = 0;   ///< 0 or less: no wait, and the step is not read
-    std::optional<Duration> timeout{};  ///< none: no limit
+    std::int64_t wait_until_step = 0;  ///< 0 or less: no wait, and the step is not read
+    OptionalDuration timeout{};        ///< none: no limit
   };
 
   /// @throws InvalidArgumentError for a timeout that is not above zero.

@@ -30,7 +30,7 @@ class LoggingTensorHook final : public SessionRunHook {
   struct Options {
     std::optional<std::int64_t> every_n_iter{};   ///< in runs
     std::optional<std::int64_t> every_n_steps{};  ///< in global steps
-    std::optional<Duration> every_n_secs{};
+    OptionalDuration every_n_secs{};
     bool at_end = false;  ///< also when the session ends; without a period, only then
     Formatter formatter{};
   };

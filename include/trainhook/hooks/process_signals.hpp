@@ -26,7 +26,7 @@ class ProcessSignals {
   struct Options {
     std::vector<int> stop{};
     std::vector<int> save{};
-    std::optional<Duration> deadline{};
+    OptionalDuration deadline{};
     friend bool operator==(const Options&, const Options&) = default;
   };
 

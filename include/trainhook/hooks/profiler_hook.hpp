@@ -24,7 +24,7 @@ class ProfilerHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> save_steps{};
-    std::optional<Duration> save_secs{};
+    OptionalDuration save_secs{};
     std::string output_dir{};  ///< for timelines and events; empty: the current directory
   };
 

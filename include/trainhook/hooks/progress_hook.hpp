@@ -34,7 +34,7 @@ class ProgressHook final : public SessionRunHook {
   struct Options {
     std::optional<std::int64_t> last_step{};       ///< when training ends; none: no percentage and no time left
     FetchRefs tensors{};                           ///< shown with their tags, such as `{{"loss", loss}}`
-    std::optional<Duration> every_secs{};          ///< default: 0.2 s on a terminal, 10 s in a file
+    OptionalDuration every_secs{};                 ///< default: 0.2 s on a terminal, 10 s in a file
     std::FILE* file = nullptr;                     ///< default: standard error
     std::function<void(std::string_view)> sink{};  ///< in place of a file: gets text with line ends; must not throw
     std::optional<bool> on_terminal{};             ///< default: true if the file is a terminal

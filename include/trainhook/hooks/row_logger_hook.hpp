@@ -22,7 +22,7 @@ namespace trainhook {
 struct RowLoggerOptions {
   std::string path{};                           ///< of the file; its directory is created
   std::optional<std::int64_t> every_n_steps{};  ///< at the multiples of this, whatever step the run began at
-  std::optional<Duration> every_n_secs{};
+  OptionalDuration every_n_secs{};
   std::vector<std::string> metrics{};  ///< published ones, such as `eval/loss`, which have a column each; a step for
                                        ///< which one is published has a row, whatever the period
 };

@@ -30,7 +30,7 @@ namespace trainhook {
 class SecondOrStepTimer {
  public:
   struct Options {
-    std::optional<Duration> every_secs{};
+    OptionalDuration every_secs{};
     std::optional<std::int64_t> every_steps{};
     bool align = false;  ///< with `every_steps`: due at its multiples, whatever the last step was
   };

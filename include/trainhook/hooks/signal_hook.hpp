@@ -30,8 +30,8 @@ class SignalHook final : public SessionRunHook {
   struct Options {
     std::vector<int> signals{SIGINT, SIGTERM};
     std::vector<int> save_signals{SIGUSR1};
-    std::optional<Duration> deadline = std::chrono::seconds(30);  ///< after which the process ends anyhow, because a
-                                                                  ///< step hangs or a disk is too slow; nothing: never
+    OptionalDuration deadline = std::chrono::seconds(30);  ///< after which the process ends anyhow, because a
+                                                           ///< step hangs or a disk is too slow; nothing: never
     std::string directory{};  ///< a file `stop` or `save` made there does the same as a signal, and is removed; it is
                               ///< looked for once a second. Empty: none is looked for
   };

@@ -25,7 +25,7 @@ class StepCounterHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> every_n_steps{};  ///< default: 100 if no period is given
-    std::optional<Duration> every_n_secs{};
+    OptionalDuration every_n_secs{};
     std::string output_dir{};  ///< for event files; if empty, and without a writer: log only
     std::shared_ptr<FileWriter> summary_writer{};
   };

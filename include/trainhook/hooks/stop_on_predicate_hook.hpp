@@ -25,7 +25,7 @@ using StopPredicate = std::function<bool()>;
 class StopOnPredicateHook final : public SessionRunHook {
  public:
   struct Options {
-    std::optional<Duration> run_every_secs{};  ///< if neither period is given: every 60 s; 0: every run
+    OptionalDuration run_every_secs{};  ///< if neither period is given: every 60 s; 0: every run
     std::optional<std::int64_t> run_every_steps{};
   };
 

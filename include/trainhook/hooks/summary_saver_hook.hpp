@@ -30,7 +30,7 @@ class SummarySaverHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> save_steps{};
-    std::optional<Duration> save_secs{};
+    OptionalDuration save_secs{};
     std::string output_dir{};                      ///< for event files; empty, and no writer: nothing is computed
     std::shared_ptr<FileWriter> summary_writer{};  ///< in place of `output_dir`
     std::shared_ptr<const Scaffold> scaffold{};    ///< its `summary_op` is used

@@ -31,9 +31,9 @@ struct MonitoredTrainingSessionOptions {
   std::string checkpoint_dir{};           ///< restore from here and save to here; empty: neither
   OnExisting on_existing = OnExisting::Resume;          ///< what to do if `checkpoint_dir` holds a run already
   std::shared_ptr<Scaffold> scaffold{};                 ///< null: a new one with all defaults
-  std::optional<Duration> save_checkpoint_secs{};       ///< if no period is given: every 600 s, unless one of the hooks
+  OptionalDuration save_checkpoint_secs{};              ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
-  std::optional<Duration> save_summaries_secs{};        ///< if no period is given: every 100 steps
+  OptionalDuration save_summaries_secs{};               ///< if no period is given: every 100 steps
   std::optional<std::int64_t> save_summaries_steps{};
   std::int64_t log_step_count_steps = 100;             ///< how often the steps per second are logged and written
   std::string summary_dir{};                           ///< for event files; empty: `checkpoint_dir`

@@ -13,6 +13,7 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
@@ -58,7 +59,15 @@ class HookServices {
     restored_metrics_.clear();
     newest_checkpoint_ = restored_from;
     restored_from_ = std::move(restored_from);
+    put_off_.clear();
   }
+
+  /// For a hook, in `after_create_session`, that puts something off until the first `before_run`: `action` does it
+  /// before each step function, which may run the session before hooks hear of a step.
+  void before_step_function(std::function<void(SessionRef session)> action) { put_off_.push_back(std::move(action)); }
+
+  /// For the session's owner, before each step function.
+  TRAINHOOK_DECL void prepare_step_function(SessionRef session) const;
 
   /// Why the loop ends, for `why_it_ended()` of the session; the first reason counts. For a hook that requests a stop
   /// from the coordinator; in a run, give the reason to `SessionRunContext::request_stop`.
@@ -105,6 +114,7 @@ class HookServices {
   PublishedMetrics metrics_;
   PublishedMetrics restored_metrics_;
   std::function<std::optional<std::string>()> save_veto_;
+  std::vector<std::function<void(SessionRef)>> put_off_;  // until the first run
 };
 
 }  // namespace trainhook

@@ -16,10 +16,10 @@ class Coordinator;
 
 /// What a LooperThread calls. Source: the methods of TensorFlow's `LooperThread`.
 struct LooperThreadOptions {
-  std::optional<Duration> timer_interval_secs{};  ///< from the start of one call to the next; none: no pause
-  std::function<void()> target{};                 ///< called in each round
-  std::function<void()> start_loop{};             ///< once before the first round; may be empty
-  std::function<void()> stop_loop{};              ///< once after the last round, unless an error ended it; may be empty
+  OptionalDuration timer_interval_secs{};  ///< from the start of one call to the next; none: no pause
+  std::function<void()> target{};          ///< called in each round
+  std::function<void()> start_loop{};      ///< once before the first round; may be empty
+  std::function<void()> stop_loop{};       ///< once after the last round, unless an error ended it; may be empty
 };
 
 /// Calls its target at once and then at fixed multiples of the interval: late calls catch up, and the schedule does not

@@ -158,17 +158,21 @@ class SessionRunHook {
 };
 
 class HookEntry;
+class HookList;
 
 namespace detail {
 
+template <class T>
+inline constexpr bool is_hook_pointer = false;
+template <class Hook>
+inline constexpr bool is_hook_pointer<std::shared_ptr<Hook>> = true;
+template <class Hook, class Deleter>
+inline constexpr bool is_hook_pointer<std::unique_ptr<Hook, Deleter>> = true;
+
 /// Entries, pointers, lists and iterators of entries: what a list can be made from without a hook in it.
 template <class T>
-inline constexpr bool is_hook_holder =
-    std::same_as<T, HookEntry> || std::same_as<T, std::vector<HookEntry>> || std::input_or_output_iterator<T>;
-template <class Hook>
-inline constexpr bool is_hook_holder<std::shared_ptr<Hook>> = true;
-template <class Hook, class Deleter>
-inline constexpr bool is_hook_holder<std::unique_ptr<Hook, Deleter>> = true;
+inline constexpr bool is_hook_holder = is_hook_pointer<T> || std::same_as<T, HookEntry> || std::same_as<T, HookList> ||
+                                       std::same_as<T, std::vector<HookEntry>> || std::input_or_output_iterator<T>;
 
 }  // namespace detail
 
@@ -204,7 +208,17 @@ class HookEntry {
   std::shared_ptr<SessionRunHook> hook_;
 };
 
-using HookList = std::vector<HookEntry>;
+/// The hooks of a session, `{StopAtStepHook({.last_step = 100}), mine}`, or one alone.
+class HookList : public std::vector<HookEntry> {
+ public:
+  using std::vector<HookEntry>::vector;
+  template <class Hook>
+    requires(std::derived_from<std::remove_cvref_t<Hook>, SessionRunHook> ||
+             detail::is_hook_pointer<std::remove_cvref_t<Hook>>)
+  HookList(Hook&& hook) {
+    emplace_back(std::forward<Hook>(hook));
+  }
+};
 
 /// Creates a hook in place, if its type cannot be moved: `make_hook<PinnedHook>({.depth = 2})`.
 template <std::derived_from<SessionRunHook> Hook, class... Args>

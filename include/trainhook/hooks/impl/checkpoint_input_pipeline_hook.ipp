@@ -51,15 +51,15 @@ class CheckpointInputPipelineHook::Alone {
   }
 
   /// Continues from the newest file; without one, saves where the input begins.
-  void restore(SessionRunContext& context) {
+  void restore(SessionRef session, std::int64_t step) {
     const auto newest = detail::read_from_device([&] {
       return latest_checkpoint(services_->file_system(), options_->checkpoint_dir, options_->latest_filename);
     });
     if (!newest) {
-      timer_.update_last_triggered_step(context.global_step(), context);
-      return save(context.session(), context.global_step());
+      timer_.update_last_triggered_step(step, services_->clock());
+      return save(session, step);
     }
-    saver_.restore(context.session(), *newest);
+    saver_.restore(session, *newest);
     log_info("Restored the input pipeline from {}.", *newest);
   }
 
@@ -134,6 +134,9 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
 TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef session,
                                                                       Coordinator& /*coordinator*/) {
   restore_pending_ = true;
+  services().before_step_function([this](SessionRef live) {
+    if (restore_pending_) restore(live, read_global_step(live, *get_global_step(live.graph())));
+  });
   if (alone_ != nullptr) return;
   if (const auto claim = find_claim(session.graph())) {
     files_->follow(claim);
@@ -143,14 +146,16 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef
 }
 
 TRAINHOOK_DECL SessionRunArgs CheckpointInputPipelineHook::before_run(SessionRunContext& context) {
-  if (restore_pending_) {
-    if (alone_ != nullptr)
-      alone_->restore(context);
-    else
-      files_->restore(context.session(), context.global_step(), services().restored_from());
-    restore_pending_ = false;
-  }
+  if (restore_pending_) restore(context.session(), context.global_step());
   return {};
+}
+
+TRAINHOOK_DECL void CheckpointInputPipelineHook::restore(SessionRef session, std::int64_t step) {
+  if (alone_ != nullptr)
+    alone_->restore(session, step);
+  else
+    files_->restore(session, step, services().restored_from());
+  restore_pending_ = false;
 }
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::after_run(SessionRunContext& context,

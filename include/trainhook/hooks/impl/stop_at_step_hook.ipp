@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -41,6 +42,8 @@ TRAINHOOK_DECL void StopAtStepHook::after_create_session(SessionRef session, Coo
     last_step_ = step > 0 && *options_.num_steps > kLargest - step ? kLargest : step + *options_.num_steps;
   }
   if (step < *last_step_) return;
+  log_info("StopAtStepHook: the model is at step {} already, so the loop makes no step; its last step is {}", step,
+           *last_step_);
   services().set_stop_reason(reason());
   coordinator.request_stop();
 }

@@ -16,6 +16,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/hook_names.hpp>
 
 namespace trainhook::detail {
@@ -30,6 +31,11 @@ TRAINHOOK_DECL Hooks in_phases(const HookList& entries) {
       hooks.push_back(entry.get());
     }
   }
+  const auto stops_at_step = [](const auto& hook) {
+    return dynamic_cast<const StopAtStepHook*>(hook.get()) != nullptr;
+  };
+  if (std::ranges::count_if(hooks, stops_at_step) > 1)
+    log_warning("there are several StopAtStepHooks: the loop ends at the smallest of their last steps");
   return hooks;
 }
 

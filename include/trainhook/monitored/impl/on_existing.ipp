@@ -32,9 +32,7 @@ TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, const std::string
         "StartFresh",
         directory, found.front());
   }
-  if (directory_lock == DirectoryLock::Auto) {
-    const DirectoryHold is_free(file_system, directory);
-  }
+  if (directory_lock == DirectoryLock::Auto) { const DirectoryHold is_free(file_system, directory); }
   const std::string plain = plain_path(directory);
   int number = 1;
   while (file_system.exists(fmt::format("{}.{}", plain, number))) ++number;

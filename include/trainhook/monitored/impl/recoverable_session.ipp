@@ -37,7 +37,12 @@ TRAINHOOK_DECL void RecoverableSession::run(const RunRequest& request, std::span
 }
 
 TRAINHOOK_DECL void RecoverableSession::run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result) {
-  attempt(gives_result, [&] { session_->guarded([&] { body(*session_); }); });
+  attempt(gives_result, [&] {
+    session_->guarded([&] {
+      services_->prepare_step_function(session_->session());
+      body(*session_);
+    });
+  });
 }
 
 TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {

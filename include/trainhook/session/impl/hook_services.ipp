@@ -10,6 +10,10 @@ namespace trainhook {
 TRAINHOOK_DECL HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept
     : file_system_(&file_system), clock_(&clock), writers_(&writers) {}
 
+TRAINHOOK_DECL void HookServices::prepare_step_function(SessionRef session) const {
+  for (const auto& action : put_off_) action(session);
+}
+
 TRAINHOOK_DECL const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
   for (const auto& [known, metric] : metrics_) {
     if (known == name) return &metric;
