@@ -105,7 +105,7 @@
 #include <trainhook/graph_def/impl/graph_def_writer.ipp>
 #include <trainhook/graph_def/impl/import_graph_def.ipp>
 #include <trainhook/graph_def/impl/import_meta_graph.ipp>
-#include <trainhook/graph_def/impl/message_sinks.ipp>
+#include <trainhook/graph_def/impl/message_schema.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/node_def.ipp>
@@ -114,7 +114,6 @@
 #include <trainhook/graph_def/impl/saver_nodes.ipp>
 #include <trainhook/graph_def/impl/tensor_proto.ipp>
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
-#include <trainhook/graph_def/impl/text_to_wire.ipp>
 #include <trainhook/graph_def/impl/unknown_nodes.ipp>
 #include <trainhook/graph_def/impl/utf8.ipp>
 

@@ -14,7 +14,6 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/registry.hpp>
-#include <trainhook/graph_def/message_sinks.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
@@ -103,12 +102,13 @@ TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation
 }
 
 TRAINHOOK_DECL std::string export_queue_runner(const QueueRunnerDef& runner) {
-  return binary_message([&](auto& sink) {
-    sink.bytes(1, "queue_name", runner.queue_name);
-    for (const Operation& operation : runner.enqueue_ops) sink.bytes(2, "enqueue_op_name", operation.name());
-    if (runner.close_op.has_value()) sink.bytes(3, "close_op_name", runner.close_op.name());
-    if (runner.cancel_op.has_value()) sink.bytes(4, "cancel_op_name", runner.cancel_op.name());
-  });
+  std::string bytes;
+  WireWriter writer(bytes);
+  writer.add_bytes(1, runner.queue_name);
+  for (const Operation& operation : runner.enqueue_ops) writer.add_bytes(2, operation.name());
+  if (runner.close_op.has_value()) writer.add_bytes(3, runner.close_op.name());
+  if (runner.cancel_op.has_value()) writer.add_bytes(4, runner.cancel_op.name());
+  return bytes;
 }
 
 }  // namespace trainhook::detail
