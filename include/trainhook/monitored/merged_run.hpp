@@ -24,9 +24,9 @@ class MergedRun {
   /// Starts with what the user asks for.
   TRAINHOOK_DECL void begin(const RunRequest& request);
 
-  /// Adds what the next hook asks for, names looked up in `graph`. @throws FailedPreconditionError if an earlier hook
-  /// feeds the same tensor, NotFoundError or InvalidArgumentError for a name that the graph does not have.
-  TRAINHOOK_DECL void add(SessionRunArgs args, const Graph& graph);
+  /// Adds what the next hook asks for. @throws FailedPreconditionError if an earlier hook feeds the same tensor,
+  /// NotFoundError or InvalidArgumentError for a name that the session's graph does not have.
+  TRAINHOOK_DECL void add(const SessionRunArgs& args, SessionRef session);
 
   /// Adds the user's feeds and makes the run. @throws FailedPreconditionError if a hook feeds the same tensor as the
   /// user, or whatever the engine throws.
@@ -45,14 +45,16 @@ class MergedRun {
   struct Slice {
     std::size_t begin;
     std::size_t count;
-    FetchRefs named;  // the last of them
+    std::size_t named;  // 0, or the place in `named_` of the names of the last of them, counted from 1
   };
 
+  TRAINHOOK_DECL void add_feeds(std::span<const Feed> feeds);
   TRAINHOOK_DECL void add_user_feeds(const RunRequest& request);
 
   std::vector<Fetch> fetches_;
   std::vector<Feed> feeds_;
   std::vector<Slice> slices_;
+  std::vector<FetchRefs> named_;
   std::vector<Tensor> results_;
   std::optional<RunOptions> options_;
   const RunOptions no_options_{};

@@ -135,7 +135,7 @@ class RunForms {
 
   void call(std::span<const Fetch> fetches, const FeedDict& feeds, const RunOptions* options, RunMetadata* metadata,
             std::span<Tensor> results) const {
-    if (detail::has_names(feeds))
+    if (!feeds.empty() && detail::has_names(feeds))
       return call(fetches, detail::without_names(feeds, graph(), "a feed of run"), options, metadata, results);
     derived().run_request({.fetches = fetches, .feed_dict = feeds, .options = options, .metadata = metadata}, results);
   }

@@ -74,7 +74,7 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
     merged.begin(request);
     progress.callback = "before_run";
     for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
-      merged.add(hook->before_run(context), session_.graph());
+      merged.add(hook->before_run(context), session_);
       ++progress.asked;
       if (context.stop_requested() && progress.stopper == nullptr) progress.stopper = hook.get();
     }

@@ -20,30 +20,43 @@ TRAINHOOK_DECL void MergedRun::begin(const RunRequest& request) {
   fetches_.assign(request.fetches.begin(), request.fetches.end());
   feeds_.clear();
   slices_.clear();
+  named_.clear();
   options_.reset();
   if (request.options != nullptr) options_ = *request.options;
 }
 
-TRAINHOOK_DECL void MergedRun::add(SessionRunArgs args, const Graph& graph) {
-  const std::size_t first = fetches_.size();
+TRAINHOOK_DECL void MergedRun::add(const SessionRunArgs& args, SessionRef session) {
+  Slice slice{fetches_.size(), args.fetches.size(), 0};
   fetches_.insert(fetches_.end(), args.fetches.begin(), args.fetches.end());
   if (!args.named_fetches.empty()) {
-    const FetchList named = args.named_fetches.resolve(graph, "named_fetches");
+    const FetchList named = args.named_fetches.resolve(session.graph(), "named_fetches");
     fetches_.insert(fetches_.end(), named.begin(), named.end());
+    slice.count += named.size();
+    named_.push_back(args.named_fetches);
+    slice.named = named_.size();
   }
-  slices_.push_back({first, fetches_.size() - first, std::move(args.named_fetches)});
-  if (has_names(args.feed_dict)) args.feed_dict = without_names(args.feed_dict, graph, "a feed of a hook");
-  for (const Feed& feed : args.feed_dict) {
+  slices_.push_back(slice);
+  if (!args.feed_dict.empty()) {
+    if (has_names(args.feed_dict)) {
+      add_feeds(without_names(args.feed_dict, session.graph(), "a feed of a hook"));
+    } else {
+      add_feeds(args.feed_dict);
+    }
+  }
+  if (args.options) {
+    if (!options_) options_.emplace();
+    options_->merge(*args.options);
+  }
+}
+
+TRAINHOOK_DECL void MergedRun::add_feeds(std::span<const Feed> feeds) {
+  for (const Feed& feed : feeds) {
     for (const Feed& earlier : feeds_) {
       if (earlier.key == feed.key)
         throw FailedPreconditionError("Same tensor is fed by two hooks: '{}'; leave it to one of them",
                                       feed.key.name());
     }
     feeds_.push_back(feed);
-  }
-  if (args.options) {
-    if (!options_) options_.emplace();
-    options_->merge(*args.options);
   }
 }
 
@@ -75,7 +88,8 @@ TRAINHOOK_DECL void MergedRun::execute(SessionRef session, const RunRequest& req
 
 TRAINHOOK_DECL SessionRunValues MergedRun::values_of(std::size_t index) const noexcept {
   const Slice& slice = slices_[index];
-  return {.results = {std::span<const Tensor>(results_).subspan(slice.begin, slice.count), &slice.named},
+  return {.results = {std::span<const Tensor>(results_).subspan(slice.begin, slice.count),
+                      slice.named == 0 ? nullptr : &named_[slice.named - 1]},
           .options = options_ ? &*options_ : &no_options_,
           .run_metadata = used_metadata_};
 }
