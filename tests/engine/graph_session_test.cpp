@@ -503,5 +503,32 @@ TEST_F(GraphSessionTest, IsReachedThroughASessionRef) {
   EXPECT_EQ(result, Tensor::of<float>({1}));
 }
 
+TEST_F(GraphSessionTest, AReadThatIsUsedAfterAWriteGivesWhatWasWritten) {
+  const Variable v = make_variable("v", vector({1, 1}));
+  const Operation init = global_variables_initializer(graph_);
+  const Output before = v + vector({0, 0});
+  Output first = assign_add(v, vector({1, 2}));
+  Output between;
+  Output second;
+  {
+    const Graph::Scope after = graph_.control_dependencies({before.operation(), first.operation()});
+    between = v + vector({0, 0});
+    second = assign(v, between * vector({10, 10}));
+  }
+  Output last;
+  {
+    const Graph::Scope after = graph_.control_dependencies({second.operation()});
+    last = v + vector({0, 0});
+  }
+  GraphSession session(graph_, all_kernels());
+  for (int run = 0; run < 3; ++run) {  // by the same plan
+    session.run(init);
+    const auto [b, m, l] = session.run({before, between, last});
+    EXPECT_EQ(b, Tensor::of<float>({1, 1}));
+    EXPECT_EQ(m, Tensor::of<float>({2, 3}));
+    EXPECT_EQ(l, Tensor::of<float>({20, 30}));
+  }
+}
+
 }  // namespace
 }  // namespace trainhook

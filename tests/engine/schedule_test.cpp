@@ -99,6 +99,29 @@ TEST_F(SchedulerTest, LetsDependenciesPutAReaderAfterTheWriter) {
   EXPECT_EQ(order_of({after}), "v one update after");
 }
 
+TEST_F(SchedulerTest, KnowsWhoReadsAVariableThatWasWrittenBefore) {
+  const Variable v = make_variable("v", constant("zero"));
+  const Output once = graph_
+                          .add({.type = "Identity",
+                                .name = "once",
+                                .inputs = {v.ref()},
+                                .attrs = {{"T", DType::Float}, {std::string(detail::kReadsOnce), true}},
+                                .outputs = {{DType::Float, Shape{}}}})
+                          .output();
+  const Output early = node("early", {v.read});
+  const Output update = write("update", v, constant("one"));
+  const Output late = node("late", {v.read, once, early}, {update.operation()});
+  const std::array<KernelGroup, 2> groups{kPlain, kernels::state()};
+  const KernelTable kernels(groups);
+  const std::vector<Fetch> fetches{late};
+  const Scheduler scheduler(kernels, fetches, {});
+  EXPECT_EQ(scheduler.variable_read_late(v.read, late.node()), &v.handle.node());
+  EXPECT_EQ(scheduler.variable_read_late(v.ref(), late.node()), &v.handle.node());
+  EXPECT_EQ(scheduler.variable_read_late(once, late.node()), nullptr) << "keeps what it has read";
+  EXPECT_EQ(scheduler.variable_read_late(early, late.node()), nullptr);
+  EXPECT_EQ(scheduler.variable_read_late(v.read, early.node()), nullptr);
+}
+
 TEST_F(SchedulerTest, RunsAWriterAsSoonAsNobodyReadsAnyMore) {
   const Variable v = make_variable("v", constant("zero"));
   const Output use = node("use", {v.read});

@@ -5,11 +5,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 #include "line_model.hpp"
@@ -58,6 +65,61 @@ TEST_F(TrainAndEvaluate, GoesOnWhereItWas) {
   train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = 6}, eval);
   EXPECT_EQ(evaluated(), (Steps{2, 3, 5, 6}));
   EXPECT_FALSE(train_and_evaluate(estimator, half, eval).has_value()) << "training was over";
+}
+
+class BestExporterTest : public TrainAndEvaluate {
+ protected:
+  /// Trains; the metric `judged` of step N is `losses_[N]`.
+  std::optional<EvalMetrics> train(std::int64_t max_steps, std::vector<BestExporter> exporters) {
+    const ModelFn model = [this](const ModelInput& input) {
+      EstimatorSpec spec = line_model(input);
+      if (input.mode != ModeKeys::Eval) return spec;
+      const Output losses = constant(input.graph, Tensor::copy_of<float>(losses_, {std::ssize(losses_)}));
+      spec.eval_metric_ops = {{"judged", metrics::mean(gather(losses, get_global_step(input.graph)->read))}};
+      return spec;
+    };
+    Estimator estimator = make(model, {.save_checkpoints_steps = 2});
+    return train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = max_steps},
+                              {.input_fn = line(), .exporters = std::move(exporters), .throttle_secs = 0s});
+  }
+  std::vector<std::string> exported(const std::string& name) {
+    return get_checkpoint_state(disk_, "run/export/" + name).value().all_model_checkpoint_paths;
+  }
+
+  const testing::LogLines log_;
+  std::vector<float> losses_ = {0, 0, 5, 0, 3, 0, 4, 0, 1, 0, 2};
+};
+
+TEST_F(BestExporterTest, KeepsTheBestOfAllEvaluations) {
+  train(10, {{.metric = "judged", .exports_to_keep = 2},
+             {.name = "highest", .metric = "judged", .better = Better::Higher, .exports_to_keep = 1}});
+  EXPECT_EQ(exported("best_exporter"), (std::vector<std::string>{"run/export/best_exporter/model.ckpt-10",
+                                                                 "run/export/best_exporter/model.ckpt-8"}));
+  EXPECT_EQ(exported("highest"), (std::vector<std::string>{"run/export/highest/model.ckpt-2"}));
+  EXPECT_EQ(load_variable(disk_, "run/export/best_exporter", "weight"),
+            load_variable(disk_, "run/model.ckpt-8", "weight"));
+}
+
+TEST_F(BestExporterTest, KeepsThemOverRestarts) {
+  for (const std::int64_t max_steps : {2, 4, 6, 10}) train(max_steps, {{.metric = "judged", .exports_to_keep = 2}});
+  EXPECT_EQ(exported("best_exporter"), (std::vector<std::string>{"run/export/best_exporter/model.ckpt-10",
+                                                                 "run/export/best_exporter/model.ckpt-8"}));
+}
+
+TEST_F(BestExporterTest, WantsNamesAndSomethingToKeep) {
+  EXPECT_THROW(train(2, {{.metric = "judged"}, {.metric = "loss"}}), InvalidArgumentError);
+  EXPECT_THROW(train(2, {{.name = ""}}), InvalidArgumentError);
+  EXPECT_THROW(train(2, {{.exports_to_keep = 0}}), InvalidArgumentError);
+}
+
+TEST_F(TrainAndEvaluate, HooksOfTheTrainingSeeTheMetrics) {
+  const testing::LogLines log;
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
+  const TrainSpec train{.input_fn = line().repeat(),
+                        .max_steps = 100,
+                        .hooks = {EarlyStoppingHook({.metric = "eval/mean x", .patience = 2})}};
+  const auto metrics = train_and_evaluate(estimator, train, {.input_fn = line(), .throttle_secs = 0s});
+  EXPECT_LT(metrics.value().at("global_step").scalar<std::int64_t>(), 100) << "the mean of x never changes";
 }
 
 }  // namespace

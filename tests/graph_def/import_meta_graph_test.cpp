@@ -4,6 +4,9 @@
 #include <trainhook/graph_def/import_meta_graph.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +77,32 @@ TEST_F(ImportMetaGraph, BringsTheCollectionsBack) {
   EXPECT_EQ(again.collection<Output>("losses").at(0).name(), "loss:0");
 }
 
+TEST_F(ImportMetaGraph, KeepsWhichPartOfAPartitionedVariableAVariableIs) {
+  const SaveSliceInfo lower{.full_name = "m", .full_shape = {3, 2}, .var_offset = {2, 0}, .var_shape = {1, 2}};
+  make_variable("m/part_1", zeros(graph, {1, 2}), {.save_slice_info = std::make_shared<const SaveSliceInfo>(lower)});
+  const std::string bytes = export_meta_graph(graph);
+  Graph again;
+  import_meta_graph(again, parse_meta_graph(bytes));
+  EXPECT_EQ(export_meta_graph(again), bytes);
+  const Variable part = global_variables(again).back();
+  ASSERT_NE(part.save_slice_info, nullptr);
+  EXPECT_EQ(part.save_slice_info->full_name, "m");
+  EXPECT_EQ(part.save_slice_info->spec(), "3 2 2,1:0,2");
+}
+
+TEST_F(ImportMetaGraph, RefusesAPartThatIsNotOfItsWhole) {
+  SaveSliceInfo slice{.full_name = "m", .full_shape = {3, 2}, .var_offset = {2, 0}, .var_shape = {1, 2}};
+  EXPECT_NO_THROW(slice.check("v", Shape{1, 2}));
+  EXPECT_THROW(slice.check("v", Shape{2, 2}), InvalidArgumentError);
+  EXPECT_THROW(slice.check("v", PartialShape{}), InvalidArgumentError);
+  slice.var_offset = {3, 0};
+  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
+  slice.var_offset = {std::numeric_limits<std::int64_t>::max(), 0};
+  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
+  slice.var_offset = {0};
+  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
+}
+
 TEST_F(ImportMetaGraph, LeavesTheNodesOfTheSaverOut) {
   const MetaGraphDef def = parse_meta_graph(export_meta_graph(graph, {.max_to_keep = 7}));
   Graph again;
@@ -109,19 +138,6 @@ TEST_F(ImportMetaGraph, SaysWhatACollectionNamesThatIsNotThere) {
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(std::string(error.what()), "model.meta: collection losses names 'gone:0', which is not there");
   }
-}
-
-TEST(ImportMetaGraphFiles, SaysThatQueueRunnersAreNotImported) {
-  std::vector<std::string> lines;
-  const LogSink before = set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
-  Graph graph;
-  import_meta_graph(graph, parse_meta_graph_text(R"(graph_def {} collection_def { key: "queue_runners" value {
-                             bytes_list { value: "\n\005batch" value: "\n\004file" } } })",
-                                                 "model.meta"));
-  set_log_sink(before);
-  EXPECT_THAT(lines,
-              ::testing::ElementsAre(HasSubstr(
-                  "model.meta: its 2 queue runners are not imported, so nothing fills the queues 'batch', 'file'")));
 }
 
 TEST(ImportMetaGraphFiles, OfAFileWithABitFlippedOrCutIsAnErrorOrAGraph) {

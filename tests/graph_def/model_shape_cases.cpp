@@ -5,6 +5,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <span>
 
 namespace shape_cases {
 namespace {
@@ -48,6 +49,15 @@ void add_parts(Cases& cases) {
     }
     cases.push_back({"ReverseV2", {x, in({-1}, DType::Int64)}});
   }
+}
+
+void add_restore(Cases& cases) {
+  const std::vector<std::string> words = {"a", "b"};
+  const In names = constant(th::Tensor::copy_of(std::span(words), th::Shape{2}));
+  const In whole = constant(th::Tensor(DType::String, th::Shape{2}));
+  cases.push_back({"RestoreV2",
+                   {constant(th::Tensor("model")), names, whole},
+                   {{"dtypes", std::vector<DType>{DType::Float, DType::Int64}}}});
 }
 
 void add_products(Cases& cases) {
@@ -197,6 +207,7 @@ void add_model_shapes(Cases& cases) {
   add_functions(cases);
   add_parts(cases);
   add_products(cases);
+  add_restore(cases);
   add_convolutions(cases);
   add_normalization(cases);
   add_indexing(cases);

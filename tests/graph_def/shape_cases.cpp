@@ -248,6 +248,13 @@ void add_array(Cases& cases) {
     cases.push_back({"RandomUniformInt", {dims, number(0), number(9)}});
     cases.push_back({"RandomUniformInt", {dims, ints({0}), number(9)}});
   }
+  const th::Attrs candidates{{"num_true", std::int64_t{2}},
+                             {"num_sampled", std::int64_t{6}},
+                             {"unique", true},
+                             {"range_max", std::int64_t{10}}};
+  for (const In& classes :
+       {in({4, 2}, DType::Int64), in({-1, 2}, DType::Int64), any(DType::Int64), in({2}, DType::Int64)})
+    cases.push_back({"LogUniformCandidateSampler", {classes}, candidates});
   cases.push_back({"BroadcastGradientArgs", {ints({2, 1}), ints({3})}});
   cases.push_back({"StridedSliceGrad", {ints({3, 4}), ints({0, 0}), ints({1, 1}), ints({1, 1}), in({1, 1})}});
   for (const In& other : {ints({2, 5}), ints({2}), in({-1}, DType::Int32)})

@@ -18,7 +18,6 @@
 #include <trainhook/graph_def/graph_def_reader.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
-#include <trainhook/graph_def/message_sinks.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/trainhook.hpp>
 
@@ -112,11 +111,14 @@ inline th::GraphDef graph_def_of(const ShapeCase& of) {
 }
 
 inline std::string bytes_of(const th::GraphDef& def) {
-  return th::detail::binary_message([&](auto& sink) {
-    for (const th::NodeDef& node : def.nodes)
-      sink.message(1, "node", [&](auto& message) { th::detail::write_node(message, node, false); });
-    sink.message(4, "versions", [](auto& message) { message.integer(1, "producer", th::detail::kGraphDefProducer); });
-  });
+  using th::detail::WireWriter;
+  std::string bytes;
+  WireWriter writer(bytes);
+  for (const th::NodeDef& node : def.nodes)
+    th::detail::add_wire_message(writer, 1, [&](WireWriter& message) { th::detail::write_node(message, node, false); });
+  th::detail::add_wire_message(writer, 4,
+                               [](WireWriter& message) { message.add_int64(1, th::detail::kGraphDefProducer); });
+  return bytes;
 }
 
 inline th::Operation import(th::Graph& graph, const ShapeCase& of) {

@@ -10,17 +10,20 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph_def/graph_def_schema.hpp>
+
 namespace trainhook {
 namespace {
 
 using namespace std::string_view_literals;
 
-std::string text_of(const Tensor& tensor) {
-  return detail::text_message([&](auto& sink) { detail::write_tensor(sink, tensor); });
-}
 std::string bytes_of(const Tensor& tensor) {
-  return detail::binary_message([&](auto& sink) { detail::write_tensor(sink, tensor); });
+  std::string bytes;
+  detail::WireWriter writer(bytes);
+  detail::write_tensor(writer, tensor);
+  return bytes;
 }
+std::string text_of(const Tensor& tensor) { return detail::text_from_wire(bytes_of(tensor), detail::kTensorSchema); }
 
 TEST(TensorProto, ScalarIsOneElementOfItsField) {
   EXPECT_EQ(text_of(Tensor(0.5F)), "dtype: DT_FLOAT\ntensor_shape {\n}\nfloat_val: 0.5\n");
@@ -30,6 +33,11 @@ TEST(TensorProto, ScalarIsOneElementOfItsField) {
   EXPECT_EQ(bytes_of(Tensor(false)), "\x08\x0a\x12\x00\x5a\x01\x00"sv) << "a packed zero is written";
   EXPECT_EQ(text_of(Tensor(std::complex<float>(1, 2))),
             "dtype: DT_COMPLEX64\ntensor_shape {\n}\nscomplex_val: 1.0\nscomplex_val: 2.0\n");
+}
+
+TEST(TensorProto, TextHasUnsignedNumbersAsSuch) {
+  EXPECT_EQ(text_of(Tensor(std::uint64_t{0xffffffffffffffff})),
+            "dtype: DT_UINT64\ntensor_shape {\n}\nuint64_val: 18446744073709551615\n");
 }
 
 TEST(TensorProto, HalvesGoAsTheirBits) {
@@ -59,7 +67,10 @@ TEST(TensorProto, StringsGoOneByOneAndNoElementsAsNone) {
 
 TEST(TensorShapeProto, KnowsUnknownDimensionsAndRanks) {
   const auto text = [](const PartialShape& shape) {
-    return detail::text_message([&](auto& sink) { detail::write_shape(sink, shape); });
+    std::string bytes;
+    detail::WireWriter writer(bytes);
+    detail::write_shape(writer, shape);
+    return detail::text_from_wire(bytes, detail::kShapeSchema);
   };
   EXPECT_EQ(text({-1, 0}), "dim {\n  size: -1\n}\ndim {\n}\n");
   EXPECT_EQ(text(PartialShape()), "unknown_rank: true\n");

@@ -422,6 +422,25 @@ void add_random(Cases& cases) {
                      {{"T", DType::Int32}, {"Tout", c.dtype}, {"seed", std::int64_t{1}}, {"seed2", std::int64_t{2}}}));
        },
        Mode::Drawn});
+  cases.push_back(
+      {"LogUniformCandidateSampler",
+       [](Case& c) {
+         const Output classes = th::constant(c.graph, th::Tensor::of<std::int64_t>({0, 5, 2, 99, 31, 7}, {3, 2}));
+         const th::SampledCandidates sampled =
+             th::log_uniform_candidate_sampler(classes, {.num_sampled = 3'000, .range_max = 100, .unique = false});
+         c.out(sampled.sampled_candidates);
+         c.out(sampled.true_expected_count);
+         c.out(sampled.sampled_expected_count);
+       },
+       Mode::Drawn, false});
+  cases.push_back({"LogUniformCandidateSampler",
+                   [](Case& c) {
+                     const Output classes = th::constant(c.graph, th::Tensor::of<std::int64_t>({0, 1, 2}, {3, 1}));
+                     const th::SampledCandidates sampled =
+                         th::log_uniform_candidate_sampler(classes, {.num_sampled = 100, .range_max = 100});
+                     c.out(sampled.sampled_candidates);
+                   },
+                   Mode::Drawn, false});
 }
 
 void add_summaries(Cases& cases) {

@@ -2,6 +2,7 @@
 /// @file
 /// Runs a MetaGraphDef of anybody from a checkpoint of anybody, and writes what it gives.
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -13,18 +14,35 @@
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/import_meta_graph.hpp>
+#include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/trainhook.hpp>
 
+namespace {
+
 namespace th = trainhook;
+
+std::vector<th::Tensor> monitored(th::Graph& graph, const std::vector<std::string>& names, std::int64_t runs) {
+  std::vector<th::Fetch> fetches;
+  for (const std::string& name : names) fetches.emplace_back(graph.output(name));
+  th::SingularMonitoredSession<th::EigenSession> session(graph);
+  std::vector<th::Tensor> values;
+  for (std::int64_t run = 0; run < runs; ++run) values = session.run(fetches);
+  session.close();
+  return values;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::string meta;
   std::string restore;
   std::string feeds;
   std::string results;
+  std::string save;
   std::string train;
   std::int64_t steps = 0;
+  std::int64_t runs = 0;
   std::vector<std::string> fetches;
   CLI::App app("Restores a model, trains it where asked to, and writes the values of outputs.");
   app.add_option("--meta", meta, "the MetaGraphDef, as bytes or, where its name ends in txt, as text")->required();
@@ -32,6 +50,9 @@ int main(int argc, char** argv) {
   app.add_option("--feeds", feeds, "prefix of a bundle that holds, under the names of placeholders, what they are fed");
   app.add_option("--train", train, "operation to run first");
   app.add_option("--steps", steps, "how often");
+  app.add_option("--runs", runs,
+                 "fetch so often, in a monitored session, which starts the queue runners; writes the last values");
+  app.add_option("--save", save, "prefix of the checkpoint to write at the end");
   app.add_option("--results", results, "prefix of the bundle to write, under the names of the outputs")->required();
   app.add_option("fetches", fetches, "outputs, such as loss:0")->required();
   CLI11_PARSE(app, argc, argv);
@@ -39,6 +60,13 @@ int main(int argc, char** argv) {
     th::FileSystem& disk = th::posix_file_system();
     th::Graph graph;
     th::import_meta_graph(graph, th::read_meta_graph(disk, meta));
+    if (runs > 0) {
+      const std::vector<th::Tensor> last = monitored(graph, fetches, runs);
+      th::BundleWriter writer(results);
+      for (std::size_t i = 0; i < fetches.size(); ++i) writer.add(fetches[i], last[i]);
+      writer.finish();
+      return 0;
+    }
     const th::Operation init = th::global_variables_initializer(graph);
     th::EigenSession session(graph);
     if (restore.empty()) {
@@ -58,6 +86,10 @@ int main(int argc, char** argv) {
     th::BundleWriter writer(results);
     for (const std::string& fetch : fetches) writer.add(fetch, session.run(graph.output(fetch), given));
     writer.finish();
+    if (!save.empty()) {
+      const std::string exported = th::export_meta_graph(graph);
+      th::Saver().save(session, {.save_path = save, .meta_graph = exported, .write_state = false});
+    }
   } catch (const std::exception& error) {
     fmt::print(stderr, "run_imported: {}\n", error.what());
     return 1;

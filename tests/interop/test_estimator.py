@@ -144,3 +144,9 @@ def test_train_and_evaluate_is_the_same(ours, tmp_path):
     found = dict(text.split() for text in output.splitlines() if not text.startswith("log "))
     assert {name: pytest.approx(float(value), rel=1e-5) for name, value in metrics.items()} == {
         name: float(value) for name, value in found.items()}
+
+    # The exporter keeps the best two by what TensorFlow measured; TensorFlow evaluates the best one.
+    by_loss = sorted(curves(tmp_path / "theirs/eval")["loss"], key=lambda point: point[1])
+    exported = tf.train.get_checkpoint_state(str(tmp_path / "ours/export/best_exporter")).all_model_checkpoint_paths
+    assert [int(path.rsplit("-", 1)[1]) for path in exported] == [by_loss[1][0], by_loss[0][0]]
+    assert estimator.evaluate(line, checkpoint_path=exported[-1])["loss"] == pytest.approx(by_loss[0][1], rel=1e-5)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models cross over whole: seven of ours run in TensorFlow, twelve of TensorFlow's run here, from the same checkpoint to the same outputs, and
+"""Models cross over whole: seven of ours run in TensorFlow, thirteen of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
+
+import subprocess
 
 import numpy as np
 import pytest
@@ -224,7 +226,17 @@ def stacked(feed):
     return [turned, part, loss], tf1.train.AdagradOptimizer(0.01), loss
 
 
-THEIRS = [linear, layers, embedding, words, clicked, rated, convolution, orthogonal, normalized, batch_normalized, branched, stacked]
+def partitioned(feed):
+    """Two variables in three parts each, by rows and by columns; the slots are in parts, too."""
+    x = feed("x", [None, 5])
+    kernel = tf1.get_variable("kernel", [5, 4], partitioner=lambda shape, dtype: [3, 1])
+    more = tf1.get_variable("more", [4, 7], partitioner=lambda shape, dtype: [1, 3])
+    y = tf.matmul(tf.nn.tanh(tf.matmul(x, kernel)), more)
+    loss = tf.reduce_mean(tf.square(y - 0.5))
+    return [y, loss], tf1.train.AdagradOptimizer(0.1), loss
+
+
+THEIRS = [linear, layers, embedding, words, clicked, rated, convolution, orthogonal, normalized, batch_normalized, branched, stacked, partitioned]
 
 
 @pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])
@@ -269,7 +281,134 @@ def test_we_run_tensorflows(programs, run, assert_close, tmp_path, build, as_tex
     results = read_all(tmp_path / "results")
     for name, value in expected.items():
         assert_close(results[name], value, name)
-    run(*common, "--results", tmp_path / "trained", "--train", "train", "--steps", STEPS, *(f"{name}:0" for name in trained))
+    run(*common, "--results", tmp_path / "trained", "--train", "train", "--steps", STEPS, "--save", tmp_path / "saved",
+        *(f"{name}:0" for name in trained))
     results = read_all(tmp_path / "trained")
     for name, value in trained.items():
         assert_close(results[f"{name}:0"], value, name)
+
+    saved = [(name, shape) for name, shape in tf.train.list_variables(str(tmp_path / "saved")) if not name.startswith("_trainhook/")]
+    assert saved == tf.train.list_variables(str(tmp_path / "model"))
+    with one_thread(graph) as session:  # what we trained goes back to TensorFlow, by its own saver and by the one that we export
+        saver.restore(session, str(tmp_path / "saved"))
+        assert_restored(session, variables, results)
+    with tf1.Graph().as_default() as exported, one_thread(exported) as session:
+        tf1.train.import_meta_graph(str(tmp_path / "saved.meta")).restore(session, str(tmp_path / "saved"))
+        assert_restored(session, tf1.global_variables(), results)
+
+
+def assert_restored(session, variables, results):
+    assert variables
+    for variable in variables:
+        np.testing.assert_array_equal(session.run(variable), results[f"{variable.op.name}:0"], err_msg=variable.op.name)
+
+
+# The order of reads and writes in one run. What no dependency orders is not asked for: TensorFlow promises nothing there.
+
+
+def after(*operations):
+    return tf.control_dependencies(operations)
+
+
+def reads_after_writes(v):
+    """A reference variable is memory: what takes the value of a read sees what was written since. A resource variable is read when its
+    ReadVariableOp runs."""
+    early = v.read_value()
+    with after(early):
+        first = tf1.assign_add(v, [1.0, 2.0])
+    with after(first):
+        late_use, cached, copied = early * 1.0, v * 2.0, tf.identity(v)
+        again = v.read_value()
+    with after(late_use, cached, copied, again):
+        second = tf1.assign(v, v * 10.0)
+    with after(second):
+        third = tf1.scatter_update(v, [0], [7.0])
+    with after(third):
+        last = tf.reduce_sum(v * [1.0, 3.0])
+    return [late_use, cached, copied * 1.0, last]
+
+
+def averages_after_training(v):
+    tf1.disable_control_flow_v2()
+    loss = tf.reduce_sum(v * v)
+    train = tf1.train.GradientDescentOptimizer(0.25).minimize(loss)
+    average = tf.train.ExponentialMovingAverage(0.5)
+    with after(train):
+        apply = average.apply([v])
+    with after(apply):
+        return [average.average(v) + 0.0, v + 0.0]
+
+
+def branches_after_writes(v):
+    tf1.disable_control_flow_v2()
+    with after(tf1.assign_add(v, [1.0, 2.0])):
+        total = tf.reduce_sum(v)
+        return [tf1.cond(total > 3.5, lambda: total * 2.0, lambda: total), total]
+
+
+@pytest.mark.parametrize("build, resources", [(reads_after_writes, False), (reads_after_writes, True), (branches_after_writes, False),
+                                              (branches_after_writes, True), (averages_after_training, False)],
+                         ids=lambda value: {False: "references", True: "resources"}.get(value) or value.__name__)
+def test_reads_come_in_the_order_of_tensorflow(programs, run, tmp_path, build, resources):
+    with tf1.Graph().as_default() as graph, tf1.variable_scope("", use_resource=resources):
+        v = tf1.get_variable("v", initializer=tf.constant([1.0, 1.0]))
+        fetches = build(v)
+        tf1.train.export_meta_graph(str(tmp_path / "order.meta"))
+        expected = set()
+        for _ in range(10):  # in any order that TensorFlow takes
+            with one_thread(graph) as session:
+                session.run(tf1.global_variables_initializer())
+                expected.add(str([np.asarray(value).tolist() for value in session.run(fetches)]))
+    assert len(expected) == 1
+    run(programs / "run_imported", "--meta", tmp_path / "order.meta", "--runs", 1, "--results", tmp_path / "results",
+        *(output.name for output in fetches))
+    results = read_all(tmp_path / "results")
+    assert str([results[output.name].tolist() for output in fetches]) in expected
+
+
+# Queues.
+
+
+def counted_batches():
+    """Batches of the numbers 1, 2, 3, ..., which a queue runner counts."""
+    with tf1.Graph().as_default() as graph, tf1.variable_scope("", use_resource=False):
+        counter = tf1.get_variable("counter", [], tf.int64, tf1.zeros_initializer())
+        batch = tf1.train.batch([tf1.assign_add(counter, 1) + 0, tf.constant("word")], 3, capacity=7, name="batch")
+        summaries = tf1.summary.merge_all()
+    return graph, batch, summaries
+
+
+def test_we_run_the_queue_runners_of_tensorflow(programs, run, tmp_path):
+    graph, batch, summaries = counted_batches()
+    with graph.as_default():
+        tf1.train.export_meta_graph(str(tmp_path / "queue.meta"))
+        with tf1.train.SingularMonitoredSession() as session:
+            expected = [session.run([*batch, summaries]) for _ in range(4)][-1]
+    run(programs / "run_imported", "--meta", tmp_path / "queue.meta", "--runs", 4, "--results", tmp_path / "results",
+        *(output.name for output in batch), summaries.name)
+    results = read_all(tmp_path / "results")
+    for output, value in zip(batch, expected):
+        np.testing.assert_array_equal(results[output.name], value)
+    ours, theirs = [tf1.Summary.FromString(value).value[0].tag for value in (results[summaries.name], expected[-1])]
+    assert ours == theirs
+
+
+def test_a_queue_that_nothing_fills_is_an_error_that_says_so(programs, tmp_path):
+    graph, batch, _ = counted_batches()
+    with graph.as_default():
+        meta = tf1.train.export_meta_graph()
+    for name, remains, said in (("whole", True, b"its queue runners were not started"), ("bare", False, b"has no queue runner for it")):
+        if not remains:
+            meta.collection_def.pop("queue_runners")
+        (tmp_path / f"{name}.meta").write_bytes(meta.SerializeToString())
+        done = subprocess.run([programs / "run_imported", "--meta", tmp_path / f"{name}.meta", "--results", tmp_path / name, batch[0].name],
+                              capture_output=True, timeout=60, check=False)
+        assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
+def test_tensorflow_runs_our_queue_runners(ours):
+    graph, _ = load(ours, "queue", False)
+    (batch,) = graph.get_collection("outputs")
+    with graph.as_default(), tf1.train.SingularMonitoredSession() as session:
+        np.testing.assert_array_equal(session.run(batch), [1, 2, 3])
+        np.testing.assert_array_equal(session.run(batch), [4, 5, 6])

@@ -251,6 +251,17 @@ void write_optimizers(const std::string& directory) {
   results.finish();
 }
 
+/// Batches of the numbers 1, 2, 3, ..., which a queue runner counts.
+void write_queue(const std::string& directory) {
+  th::Graph graph;
+  const th::Variable counter = th::make_variable("counter", th::zeros(graph, {}, DType::Int64), {.trainable = false});
+  const th::FIFOQueue queue(graph, 7, {DType::Int64}, {Shape{}});
+  th::add_queue_runner(queue, {queue.enqueue({th::assign_add(counter, 1) + 0})});
+  graph.add_to_collection("outputs", queue.dequeue_many(3)[0]);
+  th::write_file_atomically(th::posix_file_system(), th::join_path(directory, "queue.meta"),
+                            th::export_meta_graph(graph));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -268,6 +279,7 @@ int main(int argc, char** argv) {
       write(argv[1], name, build);
     }
     write_optimizers(argv[1]);
+    write_queue(argv[1]);
   } catch (const std::exception& error) {
     fmt::print(stderr, "write_models: {}\n", error.what());
     return 1;

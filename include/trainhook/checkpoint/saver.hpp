@@ -18,6 +18,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/checkpoint/retention.hpp>
+#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -35,6 +36,7 @@ class BundleWriter;
 /// again.
 struct Snapshot {
   std::vector<NamedTensor> entries{};  ///< names as in the checkpoint, sorted
+  detail::VariableSlices slices{};     ///< which of them are parts of partitioned variables
 };
 
 /// Asks a saver to keep one piece of a session's `Input` state in the model's own checkpoint: an item of the collection
@@ -100,8 +102,8 @@ class Saver {
   TRAINHOOK_DECL void tidy(const std::string& save_path, const std::string& latest_filename = kLatestFilename);
 
   /// Reads and verifies the whole checkpoint, gives the saveables their state, then the session its own: if anything
-  /// is wrong, no variable changes. A partitioned variable is joined; variables of an object-based checkpoint are
-  /// found by their full names.
+  /// is wrong, no variable changes. A partitioned variable is joined, or cut as the graph's parts are; variables of an
+  /// object-based checkpoint are found by their full names.
   /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
   /// differs, NotFoundError if a variable is missing.
   TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix) const;
@@ -143,6 +145,7 @@ class Saver {
 
   // Writes one checkpoint, whose tensors `add_entries` gives; about `expected_bytes`, strings not counted.
   TRAINHOOK_DECL std::string commit(const SaveRequest& request, std::uint64_t expected_bytes,
+                                    const detail::VariableSlices& slices,
                                     FunctionRef<void(const AddTensor&)> add_entries);
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
   TRAINHOOK_DECL static void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix);

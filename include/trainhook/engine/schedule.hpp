@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,6 +31,11 @@ class Scheduler {
   [[nodiscard]] bool has(const Node& node) const noexcept { return place_of(node) != kAbsent; }
 
   [[nodiscard]] detail::InitialValues& initial_values() noexcept { return initial_values_; }
+
+  /// The variable whose value `input` gives on, if `reader` must run after a node that writes it; null otherwise. As in
+  /// TensorFlow, where a value that is read of a reference variable is the variable's memory, such a reader takes the
+  /// value that the variable has when it runs itself, however early the node runs that reads the variable for it.
+  [[nodiscard]] TRAINHOOK_DECL const Node* variable_read_late(Output input, const Node& reader) const;
 
  private:
   static constexpr std::uint32_t kAbsent = 0xffffffff;
@@ -87,6 +93,7 @@ class Scheduler {
   std::vector<std::uint32_t> places_;  // by node id
   std::vector<Place> nodes_;           // as created
   std::vector<Node*> order_;
+  std::set<std::pair<const Node*, const Node*>> late_reads_;  // variable and reader
 };
 
 }  // namespace trainhook

@@ -21,6 +21,7 @@
 namespace trainhook {
 
 class FileWriter;
+class HookServices;
 
 /// The value of each metric by its name, of `loss` (float32), and of `global_step` (int64).
 using EvalMetrics = std::map<std::string, Tensor, std::less<>>;
@@ -52,6 +53,9 @@ class EvaluationGraph {
 /// Logs the metrics and writes them as scalars of the step that they have. What is no number is left out, with a line
 /// in the log. @param checkpoint_path is written as a text; empty: none
 TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path);
+
+/// Makes the metrics that are numbers known to hooks, as `<name>/<metric>`. @param name empty: `eval`
+TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics);
 
 /// Where the events of evaluations of that name are.
 [[nodiscard]] TRAINHOOK_DECL std::string eval_dir_of(const RunConfig& config, std::string_view name);

@@ -13,6 +13,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/estimator/estimator.hpp>
+#include <trainhook/hooks/better.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
@@ -26,18 +27,31 @@ struct TrainSpec {
   std::vector<std::shared_ptr<CheckpointSaverListener>> saving_listeners{};
 };
 
+/// Keeps the best checkpoints of all evaluations in `<model_dir>/export/<name>`, as a BestCheckpointHook does: whole
+/// checkpoints, of which the newest in the state file is the best one. Source: TensorFlow's `BestExporter`, which
+/// exports SavedModels. The latest ones are in `model_dir`: see `RunConfig::keep_checkpoint_max`.
+struct BestExporter {
+  std::string name = "best_exporter";
+  std::string metric = "loss";  ///< one that the evaluation returns
+  Better better = Better::Lower;
+  int exports_to_keep = 5;
+};
+
 /// Source: TensorFlow's `EvalSpec`.
 struct EvalSpec {
   InputFn input_fn;
   std::optional<std::int64_t> steps = 100;  ///< batches; without a value, until the input ends
   std::string name{};                       ///< events go to `eval_<name>`, or to `eval`
   HookList hooks{};
+  std::vector<BestExporter> exporters{};
   Duration throttle_secs = std::chrono::seconds(600);  ///< the time between two evaluations, at least
 };
 
 /// Trains, and evaluates each checkpoint as it is saved, but those of step 0 and those within `throttle_secs` of the
 /// last evaluation; the last checkpoint always. Training waits meanwhile. Returns the metrics of the last evaluation;
-/// nothing if training was over already. Source: TensorFlow's `train_and_evaluate` on one machine.
+/// nothing if training was over already. Hooks of the training, such as an EarlyStoppingHook, see the metrics of each
+/// evaluation as `eval/loss` and so on, or `<name>/loss`. Source: TensorFlow's `train_and_evaluate` on one machine.
+/// @throws InvalidArgumentError for a negative throttle_secs, or exporters that have no name of their own or keep none.
 TRAINHOOK_DECL std::optional<EvalMetrics> train_and_evaluate(Estimator& estimator, const TrainSpec& train_spec,
                                                              const EvalSpec& eval_spec);
 

@@ -89,6 +89,16 @@ class Graph {
       });
     }
   }
+
+  /// Puts `item` in the place of each item that equals it, in all collections.
+  template <class T>
+  void replace_in_collections(const T& item) {
+    for (auto& [key, items] : collections_) {
+      for (std::any& other : items) {
+        if (const T* typed = std::any_cast<T>(&other); typed != nullptr && *typed == item) other = item;
+      }
+    }
+  }
   [[nodiscard]] const std::map<std::string, std::vector<std::any>, std::less<>>& collections() const noexcept {
     return collections_;
   }

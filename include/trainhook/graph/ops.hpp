@@ -17,6 +17,7 @@
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/ops/resize.hpp>
+#include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/special.hpp>
 #include <trainhook/graph/ops/split.hpp>

@@ -3,6 +3,8 @@
 /// Variable: a handle of state that a session holds and a checkpoint keeps. ops/state.hpp makes and changes them.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,21 @@
 
 namespace trainhook {
 
+/// Which region of a partitioned variable a variable is: `var_shape` elements from `var_offset` on. Checkpoints hold
+/// the whole as `full_name`. Source: `tf.Variable.SaveSliceInfo`.
+struct SaveSliceInfo {
+  std::string full_name{};
+  std::vector<std::int64_t> full_shape{};
+  std::vector<std::int64_t> var_offset{};
+  std::vector<std::int64_t> var_shape{};
+
+  /// As SaveV2 and RestoreV2 take it: `4 2 0,2:0,2` is the upper half of a matrix of 4 rows.
+  [[nodiscard]] TRAINHOOK_DECL std::string spec() const;
+
+  /// @throws InvalidArgumentError unless it is a region of `full_shape` and `variable`, of that shape, fills it.
+  TRAINHOOK_DECL void check(std::string_view variable, const PartialShape& shape) const;
+};
+
 /// TensorFlow 1's reference variable: the `VariableV2` node called `name`, its `name/Assign` and its `name/read`.
 /// It converts to its value if an `Output` is wanted. A small value type: copies name the same variable.
 struct Variable {
@@ -24,6 +41,7 @@ struct Variable {
   Output initial_value{};   ///< without value in the same case
   Output read{};            ///< the value as an Identity
   bool trainable = false;
+  std::shared_ptr<const SaveSliceInfo> save_slice_info{};  ///< null: it is no part of a partitioned variable
 
   operator Output() const noexcept { return read; }
   [[nodiscard]] const std::string& name() const { return handle.name(); }
@@ -32,6 +50,14 @@ struct Variable {
   [[nodiscard]] const PartialShape& shape() const { return ref().shape(); }
   friend bool operator==(const Variable& a, const Variable& b) noexcept { return a.handle == b.handle; }
 };
+
+namespace detail {
+
+/// An attribute of an Identity that keeps the value that its variable has when it runs, as TensorFlow reads resource
+/// variables. Without it, whatever takes the result sees the variable's memory, as with TensorFlow's reference variables.
+inline constexpr std::string_view kReadsOnce = "_reads_once";
+
+}  // namespace detail
 
 /// The variables that a checkpoint holds. Source: `tf.compat.v1.global_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> global_variables(const Graph& graph);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The fields of GraphDef and MetaGraphDef that are read, by their names in text and their numbers in bytes.
+/// The fields of GraphDef and MetaGraphDef that are read and written, by their names in text and their numbers in
+/// bytes.
 #pragma once
 
-#include <trainhook/graph_def/text_to_wire.hpp>
+#include <trainhook/graph_def/message_schema.hpp>
 
 namespace trainhook::detail {
 
@@ -17,7 +18,7 @@ inline constexpr FieldSchema kTensorSchema[] = {
     {"string_val", 8, FieldKind::Bytes},     {"scomplex_val", 9, FieldKind::Float},
     {"int64_val", 10, FieldKind::Integer},   {"bool_val", 11, FieldKind::Boolean},
     {"dcomplex_val", 12, FieldKind::Double}, {"half_val", 13, FieldKind::Integer},
-    {"uint32_val", 16, FieldKind::Integer},  {"uint64_val", 17, FieldKind::Integer},
+    {"uint32_val", 16, FieldKind::Unsigned}, {"uint64_val", 17, FieldKind::Unsigned},
 };
 
 inline constexpr FieldSchema kListSchema[] = {

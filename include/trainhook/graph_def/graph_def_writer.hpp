@@ -13,6 +13,7 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/io/file_system.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 
@@ -26,17 +27,8 @@ namespace detail {
 inline constexpr std::int64_t kGraphDefProducer = 1645;
 
 /// GraphDef: node=1, versions=4 {producer=1}. `extra` follows the graph's own nodes.
-template <class Sink>
-void write_graph_def(Sink& sink, const Graph& graph, const std::vector<NodeDef>& extra,
-                     const GraphDefOptions& options) {
-  for (const Node& node : graph.nodes()) {
-    sink.message(1, "node", [&](auto& message) { write_node(message, node_def_of(node), options.add_shapes); });
-  }
-  for (const NodeDef& node : extra) {
-    sink.message(1, "node", [&](auto& message) { write_node(message, node, options.add_shapes); });
-  }
-  sink.message(4, "versions", [](auto& message) { message.integer(1, "producer", kGraphDefProducer); });
-}
+TRAINHOOK_DECL void write_graph_def(WireWriter& writer, const Graph& graph, const std::vector<NodeDef>& extra,
+                                    const GraphDefOptions& options);
 
 }  // namespace detail
 

@@ -34,6 +34,13 @@ struct ImportGraphDefOptions {
 TRAINHOOK_DECL std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def,
                                                        const ImportGraphDefOptions& options = {});
 
+namespace detail {
+
+/// The same, without a look at queues.
+TRAINHOOK_DECL std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def,
+                                                   const ImportGraphDefOptions& options);
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -54,7 +54,7 @@ inline constexpr std::array kResourceOps{
 
 /// Puts reference variables in the place of resource variables, and their ops in the place of those on resources, under
 /// the same names. Reading, in order with whatever control inputs say, gives the same values: a value that was read
-/// here does not change either. What a node needs besides comes behind all others.
+/// does not change, which the attribute `kReadsOnce` says. What a node needs besides comes behind all others.
 class ResourceVariables {
  public:
   explicit ResourceVariables(GraphDef def) : def_(std::move(def)) {}

@@ -16,7 +16,7 @@ namespace trainhook {
 /// Requests a stop when the global step reaches `last_step`, or `num_steps` more than at the start of the session. A
 /// session that starts at the last step or after it makes no step. A recovery does not move the target. Source:
 /// TensorFlow's `StopAtStepHook`, which always runs one step.
-class StopAtStepHook final : public SessionRunHook {
+class StopAtStepHook : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> num_steps{};  ///< steps to make in this session
@@ -32,6 +32,9 @@ class StopAtStepHook final : public SessionRunHook {
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+
+ protected:
+  [[nodiscard]] const Variable& global_step() const noexcept { return global_step_; }
 
  private:
   [[nodiscard]] TRAINHOOK_DECL std::string reason() const;

@@ -91,6 +91,7 @@
 #include <trainhook/graph/ops/impl/random.ipp>
 #include <trainhook/graph/ops/impl/registry.ipp>
 #include <trainhook/graph/ops/impl/resize.ipp>
+#include <trainhook/graph/ops/impl/restore.ipp>
 #include <trainhook/graph/ops/impl/shape_rules.ipp>
 #include <trainhook/graph/ops/impl/slice.ipp>
 #include <trainhook/graph/ops/impl/special.ipp>
@@ -104,15 +105,15 @@
 #include <trainhook/graph_def/impl/graph_def_writer.ipp>
 #include <trainhook/graph_def/impl/import_graph_def.ipp>
 #include <trainhook/graph_def/impl/import_meta_graph.ipp>
-#include <trainhook/graph_def/impl/message_sinks.ipp>
+#include <trainhook/graph_def/impl/message_schema.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/node_def.ipp>
+#include <trainhook/graph_def/impl/queue_runners.ipp>
 #include <trainhook/graph_def/impl/resource_variables.ipp>
 #include <trainhook/graph_def/impl/saver_nodes.ipp>
 #include <trainhook/graph_def/impl/tensor_proto.ipp>
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
-#include <trainhook/graph_def/impl/text_to_wire.ipp>
 #include <trainhook/graph_def/impl/unknown_nodes.ipp>
 #include <trainhook/graph_def/impl/utf8.ipp>
 
@@ -158,14 +159,17 @@
 #include <trainhook/checkpoint/impl/bundle_writer.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
 #include <trainhook/checkpoint/impl/checkpoints_iterator.ipp>
 #include <trainhook/checkpoint/impl/device_read.ipp>
 #include <trainhook/checkpoint/impl/directory_hold.ipp>
+#include <trainhook/checkpoint/impl/init_from_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
+#include <trainhook/checkpoint/impl/non_finite.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
@@ -174,6 +178,7 @@
 #include <trainhook/checkpoint/impl/slice_key.ipp>
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>
+#include <trainhook/checkpoint/impl/variable_slices.ipp>
 
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/best_checkpoint_hook.ipp>
@@ -195,6 +200,7 @@
 #include <trainhook/hooks/impl/lambda_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/metric_watch.ipp>
+#include <trainhook/hooks/impl/multi_step_stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
 #include <trainhook/hooks/impl/process_signals.ipp>
 #include <trainhook/hooks/impl/profiler_hook.ipp>

@@ -10,6 +10,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/queue_runner_def.hpp>
 #include <trainhook/session/clean_stop.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -45,19 +46,32 @@ class QueueRunner {
 /// Adds a runner to the graph's collection. Source: `tf.compat.v1.train.add_queue_runner`.
 TRAINHOOK_DECL void add_queue_runner(Graph& graph, QueueRunnerOptions options);
 
-/// As TensorFlow's `QueueRunner(queue, enqueue_ops)`: the queue is closed when all of them have ended, and a stop wakes
-/// everything that waits for the queue.
+namespace detail {
+
+/// Adds a runner that goes into exported files, too. @throws as QueueRunner.
+TRAINHOOK_DECL void add_queue_runner_def(Graph& graph, QueueRunnerDef runner);
+
+/// For a session whose queues another one of the same graph fills, perhaps a moment later.
+TRAINHOOK_DECL void expect_queue_runners(const Graph& graph);
+
+}  // namespace detail
+
+/// As TensorFlow's `QueueRunner(queue, enqueue_ops)`, and in exported files, too: the queue is closed when all of them
+/// have ended, and a stop wakes everything that waits for the queue.
 /// @param queue a FIFOQueue
 template <class Queue>
   requires requires(const Queue& queue) { Operation(queue.close(true)).graph(); }
 void add_queue_runner(const Queue& queue, std::vector<Operation> enqueue_ops) {
   const Operation close = queue.close();
-  add_queue_runner(close.graph(),
-                   {.enqueue_ops = std::move(enqueue_ops), .close_op = close, .cancel_op = queue.close(true)});
+  detail::add_queue_runner_def(close.graph(), {.queue_name = queue.name(),
+                                               .enqueue_ops = std::move(enqueue_ops),
+                                               .close_op = close,
+                                               .cancel_op = queue.close(true)});
 }
 
-/// Starts the threads of all runners of the session's graph. A monitored session does so itself, unless it is a
-/// worker's: its chief's threads fill the queues for both. Source: `tf.compat.v1.train.start_queue_runners`.
+/// Starts the threads of all runners of the session's graph, also of those that came with an imported graph. A
+/// monitored session does so itself, unless it is a worker's: its chief's threads fill the queues for both. Source:
+/// `tf.compat.v1.train.start_queue_runners`.
 TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordinator,
                                         const std::shared_ptr<void>& keep_alive = nullptr);
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,9 +17,8 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/data.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/queue.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
-#include <trainhook/session/queue_runner.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 
 namespace trainhook {
@@ -46,18 +44,19 @@ class Background {
   std::thread thread_;
 };
 
+template <class Act>
+std::string error_of(Act&& act) {
+  try {
+    act();
+    return "no error";
+  } catch (...) { return describe(std::current_exception()); }
+}
+
 class QueueKernels : public ::testing::Test {
  protected:
   void put(std::int64_t value) { session.run(enqueue, {{in, Tensor(value)}}); }
   std::int64_t take() { return session.run(dequeue).scalar<std::int64_t>(); }
   std::int32_t count() { return session.run(size).scalar<std::int32_t>(); }
-  template <class Act>
-  static std::string error_of(Act&& act) {
-    try {
-      act();
-      return "no error";
-    } catch (...) { return describe(std::current_exception()); }
-  }
 
   Graph graph;
   FIFOQueue queue{graph, 1, {DType::Int64}, {Shape{}}};
@@ -284,54 +283,6 @@ TEST_F(QueueKernels, RefuseAQueueThatSeveralNodesShare) {
   const Operation one = shared("both");
   shared("both");
   EXPECT_THROW(size_of(one), UnimplementedError);
-}
-
-/// A pipeline whose elements go through a queue that a runner fills.
-class QueueRunnerOnAQueue : public ::testing::Test {
- protected:
-  struct Session final : GraphSession {
-    explicit Session(Graph& graph) : GraphSession(graph, {.kernels = {kernels::data(), kernels::queue()}}) {}
-  };
-  void fill_from(const Dataset& dataset) {
-    const Output source = make_iterator(graph, dataset).get_next<1>()[0];
-    const Operation enqueue = queue.enqueue({source});
-    add_queue_runner(queue, {enqueue, enqueue});
-  }
-
-  Graph graph;
-  FIFOQueue queue{graph, 2, {DType::Int64}, {Shape{}}};
-  Output next = queue.dequeue()[0];
-};
-
-TEST_F(QueueRunnerOnAQueue, FeedsAMonitoredSessionUntilTheInputEnds) {
-  fill_from(Dataset::range(0, 50));
-  SingularMonitoredSession<Session> session(graph);
-  std::set<std::int64_t> seen;
-  run_until_stop(session, [&] { seen.insert(session.run(next).scalar<std::int64_t>()); });
-  EXPECT_EQ(seen.size(), 50U);
-  EXPECT_EQ(*seen.rbegin(), 49);
-}
-
-TEST_F(QueueRunnerOnAQueue, EndsWithTheSessionThoughItsThreadsWait) {
-  fill_from(Dataset::range(0, 50).repeat());
-  SingularMonitoredSession<Session> session(graph);
-  EXPECT_LT(session.run(next).scalar<std::int64_t>(), 50);
-  session.close();
-  EXPECT_TRUE(session.errors().empty());
-}
-
-TEST_F(QueueRunnerOnAQueue, AnErrorOfTheInputReachesTheLoopThatWaits) {
-  fill_from(Dataset::range(0, 50).map([](Element element) {
-    if (element[0].scalar<std::int64_t>() == 5) throw DataLossError("the file is torn");
-    return element;
-  }));
-  SingularMonitoredSession<Session> session(graph);
-  try {
-    run_until_stop(session, [&] { session.run(next); });
-    FAIL() << "no error";
-  } catch (const DataLossError& error) {
-    EXPECT_NE(std::string(error.what()).find("the file is torn"), std::string::npos);
-  }
 }
 
 }  // namespace

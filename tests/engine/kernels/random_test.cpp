@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,81 @@ TEST_F(RandomKernelsTest, DrawIntegersFromARange) {
   const auto [low, high] = std::ranges::minmax(drawn.data<std::int32_t>());
   EXPECT_EQ(low, -2);
   EXPECT_EQ(high, 2);
+}
+
+class CandidateSampler : public RandomKernelsTest {
+ protected:
+  SampledCandidates sampler(const CandidateSamplerOptions& options) {
+    return log_uniform_candidate_sampler(constant(graph_, Tensor::of<std::int64_t>({0, 5, 2, 9}, {2, 2})), options);
+  }
+};
+
+double probability(std::int64_t value) { return std::log1p(1 / static_cast<double>(value + 1)) / std::log1p(10.0); }
+
+TEST_F(CandidateSampler, FollowsItsDistribution) {
+  constexpr std::int64_t kDrawn = 20'000;
+  const SampledCandidates candidates = sampler({.num_sampled = kDrawn, .range_max = 10, .unique = false, .seed = 1});
+  GraphSession session(graph_, {.kernels = {kernels::random()}});
+  const auto [drawn, of_true, of_drawn] =
+      session.run({candidates.sampled_candidates, candidates.true_expected_count, candidates.sampled_expected_count});
+  for (std::int64_t value = 0; value < 10; ++value) {
+    const double expected = kDrawn * probability(value);
+    EXPECT_NEAR(static_cast<double>(std::ranges::count(drawn.data<std::int64_t>(), value)), expected,
+                5 * std::sqrt(expected));
+  }
+  ASSERT_EQ(of_true.shape(), (Shape{2, 2}));
+  EXPECT_NEAR(of_true.data<float>()[1], kDrawn * probability(5), 0.01);
+  for (std::size_t i = 0; i < 100; ++i)
+    EXPECT_NEAR(of_drawn.data<float>()[i], kDrawn * probability(drawn.data<std::int64_t>()[i]), 0.01);
+}
+
+TEST_F(CandidateSampler, ExpectsWhatTensorFlowExpects) {
+  const SampledCandidates candidates = sampler({.num_sampled = 6, .range_max = 10, .unique = false});
+  GraphSession session(graph_, {.kernels = {kernels::random()}});
+  const Tensor counts = session.run(candidates.true_expected_count);  // of the classes 0, 5, 2, 9
+  const std::vector<float> expected = {1.734389F, 0.38571498F, 0.7198365F, 0.23848459F};
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_FLOAT_EQ(counts.data<float>()[i], expected[i]);
+}
+
+TEST_F(CandidateSampler, DrawsNoClassTwiceAndCountsItsTries) {
+  const SampledCandidates candidates = sampler({.num_sampled = 6, .range_max = 10, .seed = 1});
+  GraphSession session(graph_, {.kernels = {kernels::random()}});
+  for (int run = 0; run < 20; ++run) {
+    const auto [drawn, of_true, of_drawn] =
+        session.run({candidates.sampled_candidates, candidates.true_expected_count, candidates.sampled_expected_count});
+    const auto values = drawn.data<std::int64_t>();
+    EXPECT_EQ(std::set(values.begin(), values.end()).size(), 6U);
+    // 1 - (1 - p)^tries, or 6 p if each of the 6 tries gave another class.
+    const double first = of_true.data<float>()[0];
+    const double tries = first == static_cast<double>(static_cast<float>(6 * probability(0)))
+                             ? 6
+                             : std::round(std::log1p(-first) / std::log1p(-probability(0)));
+    EXPECT_GE(tries, 6);
+    if (tries == 6) continue;
+    EXPECT_NEAR(of_true.data<float>()[3], 1 - std::pow(1 - probability(9), tries), 1e-6);
+    EXPECT_NEAR(of_drawn.data<float>()[2], 1 - std::pow(1 - probability(values[2]), tries), 1e-6);
+  }
+}
+
+TEST_F(CandidateSampler, GoesOnWhereItWas) {
+  const SampledCandidates candidates = sampler({.num_sampled = 4, .range_max = 10, .seed = 1});
+  GraphSession session(graph_, {.kernels = {kernels::random()}});
+  static_cast<void>(session.run(candidates.sampled_candidates));
+  const std::vector<std::string> names{"_trainhook/random/LogUniformCandidateSampler"};
+  const std::vector<NamedTensor> saved = session.snapshot(names);
+  const Tensor next = session.run(candidates.sampled_candidates);
+  GraphSession resumed(graph_, {.kernels = {kernels::random()}});
+  resumed.load(saved);
+  EXPECT_EQ(resumed.run(candidates.sampled_candidates), next);
+}
+
+TEST_F(CandidateSampler, RefusesWhatCannotBe) {
+  EXPECT_THROW(sampler({.num_sampled = 0, .range_max = 10}), InvalidArgumentError);
+  const SampledCandidates many = sampler({.num_sampled = 11, .range_max = 10});
+  const SampledCandidates small = sampler({.num_sampled = 2, .range_max = 5});
+  GraphSession session(graph_, {.kernels = {kernels::random()}});
+  EXPECT_THROW(session.run(many.sampled_candidates), InvalidArgumentError);
+  EXPECT_THROW(session.run(small.sampled_candidates), InvalidArgumentError) << "9 is no class of 5";
 }
 
 }  // namespace

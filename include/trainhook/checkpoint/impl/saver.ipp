@@ -6,14 +6,13 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
-#include <cstring>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/non_finite.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -24,37 +23,6 @@
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-
-namespace trainhook::detail {
-
-/// The first of these numbers whose exponent has all bits set, which NaN and infinity have.
-template <class Bits>
-std::optional<std::size_t> first_with_exponent(std::span<const std::byte> bytes, Bits exponent) {
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Bits)) {
-    Bits bits;
-    std::memcpy(&bits, bytes.data() + at, sizeof bits);
-    if ((bits & exponent) == exponent) return at / sizeof bits;
-  }
-  return std::nullopt;
-}
-
-/// The first element that is NaN or infinite.
-TRAINHOOK_DECL std::optional<std::size_t> first_non_finite(const Tensor& tensor) {
-  constexpr std::uint32_t kFloat = 0x7f800000;
-  constexpr std::uint64_t kDouble = 0x7ff0000000000000;
-  const auto half = [](std::optional<std::size_t> place) { return place ? std::optional(*place / 2) : place; };
-  switch (tensor.dtype()) {
-    case DType::Half: return first_with_exponent(tensor.bytes(), std::uint16_t{0x7c00});
-    case DType::BFloat16: return first_with_exponent(tensor.bytes(), std::uint16_t{0x7f80});
-    case DType::Float: return first_with_exponent(tensor.bytes(), kFloat);
-    case DType::Double: return first_with_exponent(tensor.bytes(), kDouble);
-    case DType::Complex64: return half(first_with_exponent(tensor.bytes(), kFloat));
-    case DType::Complex128: return half(first_with_exponent(tensor.bytes(), kDouble));
-    default: return std::nullopt;
-  }
-}
-
-}  // namespace trainhook::detail
 
 namespace trainhook {
 
@@ -79,7 +47,7 @@ TRAINHOOK_DECL void Saver::use(FileSystem& file_system, Clock& clock) {
 TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session) const {
   std::vector<std::string> names;
   for (const StateSpec& spec : chosen_state(session)) names.push_back(spec.name);
-  Snapshot snapshot{session.snapshot(names)};
+  Snapshot snapshot{session.snapshot(names), detail::VariableSlices(session.graph())};
   add_saveables(session.graph(), snapshot.entries);
   std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
   expect_entries(snapshot.entries.size());
@@ -101,7 +69,7 @@ TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& re
   std::vector<const NamedTensor*> in_order;
   for (const NamedTensor& entry : entries) in_order.push_back(&entry);
   std::ranges::sort(in_order, {}, [](const NamedTensor* entry) -> std::string_view { return entry->name; });
-  return commit(request, bytes, [&](const AddTensor& add) {
+  return commit(request, bytes, detail::VariableSlices(session.graph()), [&](const AddTensor& add) {
     for (const NamedTensor* entry : in_order)
       add(entry->name, entry->tensor.has_value() ? entry->tensor : session.saved_value(entry->name));
   });
@@ -124,12 +92,13 @@ TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequ
   if (snapshot.entries.empty()) return {};
   std::uint64_t bytes = 0;
   for (const NamedTensor& entry : snapshot.entries) bytes += entry.tensor.byte_size();
-  return commit(request, bytes, [&](const AddTensor& add) {
+  return commit(request, bytes, snapshot.slices, [&](const AddTensor& add) {
     for (const NamedTensor& entry : snapshot.entries) add(entry.name, entry.tensor);
   });
 }
 
 TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_bytes,
+                                         const detail::VariableSlices& slices,
                                          FunctionRef<void(const AddTensor&)> add_entries) {
   check(request);
   const std::scoped_lock lock(mutex_);
@@ -142,7 +111,7 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
                                  .expected_bytes = expected_bytes});
     const auto check_and_add = [&](const std::string& name, const Tensor& tensor) {
       if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
-      writer.add(name, tensor);
+      slices.add(writer, name, tensor);
     };
     const AddTensor add = check_and_add;
     add_entries(add);
@@ -173,8 +142,12 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
   std::vector<NamedTensor> staged;
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
+  const detail::VariableSlices slices(session.graph());
   for (const StateSpec& spec : chosen) {
-    if (const auto key = find_entry(reader, full_names, spec)) staged.push_back({spec.name, reader.get_tensor(*key)});
+    if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !reader.has_tensor(spec.name)) {
+      staged.push_back({spec.name, detail::VariableSlices::read(reader, *slice, spec)});
+    } else if (const auto key = find_entry(reader, full_names, spec))
+      staged.push_back({spec.name, reader.get_tensor(*key)});
   }
   if (const std::optional<Variable> step = get_global_step(session.graph()))
     expect_possible(step->name(), staged, prefix);

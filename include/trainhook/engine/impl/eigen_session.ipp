@@ -24,6 +24,7 @@
 #include <trainhook/engine/kernels/ranking.hpp>
 #include <trainhook/engine/kernels/reduction.hpp>
 #include <trainhook/engine/kernels/resize.hpp>
+#include <trainhook/engine/kernels/restore.hpp>
 #include <trainhook/engine/kernels/selection.hpp>
 #include <trainhook/engine/kernels/sparse_training.hpp>
 #include <trainhook/engine/kernels/state.hpp>
@@ -46,7 +47,8 @@ TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
                                  queue(),        random(),
                                  reduction(),    selection(),
                                  state(),        strided_slice(),
-                                 summary(),      training()};
+                                 summary(),      training(),
+                                 restore()};
   return groups;
 }
 

@@ -12,6 +12,13 @@
 
 namespace trainhook::detail {
 
+/// True for what `init_from_checkpoint` makes of an initial value.
+TRAINHOOK_DECL bool is_restored(const Node& node) {
+  return node.type() == "RestoreV2" && std::ranges::all_of(node.inputs(), [](const Output& input) {
+           return input.node().type() == "Const" && input.node().inputs().empty();
+         });
+}
+
 TRAINHOOK_DECL bool InitialValues::concerns(const Node& node) {
   if (node.type() != "Assign" || node.inputs().size() < 2) return false;
   if (!has_variables_) find_variables(node.graph());
@@ -60,8 +67,9 @@ TRAINHOOK_DECL void InitialValues::find_variables(const Graph& graph) {
     for (const Variable& variable : variables) {
       if (!variable.initializer.has_value() || !variable.initial_value.has_value()) continue;
       initializers_.insert(&variable.initializer.node());
-      // Each node then depends on older ones only, in graphs from files, too.
-      if (variable.initial_value.node().id() < variable.handle.node().id())
+      // Each node then depends on older ones only, in graphs from files, too, or on no variable.
+      const Node& value = variable.initial_value.node();
+      if (value.id() < variable.handle.node().id() || is_restored(value))
         variables_.emplace(&variable.handle.node(), Initialized{variable.initializer, variable.initial_value});
     }
   }

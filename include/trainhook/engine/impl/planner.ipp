@@ -121,7 +121,8 @@ TRAINHOOK_DECL void Planner::define(Output output, Value value) {
 }
 
 TRAINHOOK_DECL std::uint32_t Planner::take_value(Output input, Node& reader) {
-  const std::uint32_t value = value_of(input);
+  const Node* const late = scheduler_->variable_read_late(input, reader);
+  const std::uint32_t value = value_of(late != nullptr ? Output(const_cast<Node*>(late), 0) : input);
   if (values_[value].kind != Kind::Named || !values_[value].is_variable) return value;
   const std::uint32_t handle = add_value({.kind = Kind::Borrowed, .spec = values_[value].spec, .defined = position()});
   PlanStep step;

@@ -14,6 +14,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
 
 namespace trainhook::detail {
 
@@ -116,21 +117,37 @@ TRAINHOOK_DECL void Scheduler::protect_reads() {
   for (std::uint32_t writer = 0; writer < nodes_.size(); ++writer) {
     if (!nodes_[writer].writes) continue;
     const Node& node = *nodes_[writer].node;
-    readers.clear();
-    read.clear();
     for (std::size_t i = 0; i < kernels_.at(node).variables; ++i) {
       const Node* variable = detail::variable_named_by(kernels_, fed_, node.inputs()[i]);
-      if (variable != nullptr) add_readers(place_of(*variable), read, readers);
-    }
-    if (readers.empty()) continue;
-    depends.clear();
-    mark_dependents(writer, std::ranges::max(readers), depends);
-    for (const std::uint32_t reader : readers) {
-      if (reader == writer || depends.has(reader)) continue;
-      nodes_[reader].next_soft.push_back(writer);
-      ++nodes_[writer].waits_soft;
+      if (variable == nullptr) continue;
+      readers.clear();
+      read.clear();
+      add_readers(place_of(*variable), read, readers);
+      if (readers.empty()) continue;
+      depends.clear();
+      mark_dependents(writer, std::ranges::max(readers), depends);
+      for (const std::uint32_t reader : readers) {
+        if (depends.has(reader)) {
+          late_reads_.emplace(variable, nodes_[reader].node);
+        } else if (reader != writer) {
+          nodes_[reader].next_soft.push_back(writer);
+          ++nodes_[writer].waits_soft;
+        }
+      }
     }
   }
+}
+
+TRAINHOOK_DECL const Node* Scheduler::variable_read_late(Output input, const Node& reader) const {
+  if (late_reads_.empty()) return nullptr;
+  while (!detail::is_fed(fed_, input) && detail::forwards(input.node())) {
+    if (input.node().has_attr(detail::kReadsOnce)) return nullptr;
+    input = input.node().inputs()[0];
+  }
+  const Node& variable = input.node();
+  const bool is_late =
+      detail::is_variable(variable) && !detail::is_fed(fed_, input) && late_reads_.contains({&variable, &reader});
+  return is_late ? &variable : nullptr;
 }
 
 TRAINHOOK_DECL void Scheduler::mark_dependents(std::uint32_t start, std::uint32_t last, Marks& marks) const {

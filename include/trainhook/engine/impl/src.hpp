@@ -36,6 +36,7 @@
 #include <trainhook/engine/kernels/impl/ranking.ipp>
 #include <trainhook/engine/kernels/impl/reduction.ipp>
 #include <trainhook/engine/kernels/impl/resize.ipp>
+#include <trainhook/engine/kernels/impl/restore.ipp>
 #include <trainhook/engine/kernels/impl/selection.ipp>
 #include <trainhook/engine/kernels/impl/sparse_training.ipp>
 #include <trainhook/engine/kernels/impl/state.ipp>

@@ -17,6 +17,7 @@
 #include <trainhook/graph/metrics.hpp>
 #include <trainhook/hooks/stop_after_n_evals_hook.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/monitored/evaluate_once.hpp>
 
@@ -73,6 +74,14 @@ TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics
       log_info("Skipping summary for {}: it is {} {}, not a number.", name, value.dtype(), value.shape());
   }
   if (!checkpoint_path.empty()) writer.add_text("checkpoint_path", checkpoint_path, step);
+}
+
+TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics) {
+  const auto step = metrics.at("global_step").scalar<std::int64_t>();
+  for (const auto& [metric, value] : metrics) {
+    if (const std::optional<double> number = tensor_number(value))
+      services.publish(fmt::format("{}/{}", name.empty() ? "eval" : name, metric), {.step = step, .value = *number});
+  }
 }
 
 TRAINHOOK_DECL std::string eval_dir_of(const RunConfig& config, std::string_view name) {

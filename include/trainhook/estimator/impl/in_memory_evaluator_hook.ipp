@@ -8,15 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/scaffold.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
@@ -75,12 +72,7 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session) {
                       .copy_from_scaffold = model.spec.scaffold});
   const EvalMetrics metrics = evaluation_->run({}, scaffold);
   detail::write_metrics(services().writers().at(estimator_->eval_dir(options_.name)), metrics, {});
-  const std::string prefix = options_.name.empty() ? "eval" : options_.name;
-  const auto step = metrics.at("global_step").scalar<std::int64_t>();
-  for (const auto& [name, value] : metrics) {
-    if (const auto number = detail::tensor_number(value))
-      services().publish(fmt::format("{}/{}", prefix, name), {.step = step, .value = *number});
-  }
+  detail::publish_metrics(services(), options_.name, metrics);
   evaluated_ = iterations_;
 }
 

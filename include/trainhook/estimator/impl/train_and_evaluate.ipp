@@ -5,16 +5,30 @@
 
 #include <trainhook/estimator/train_and_evaluate.hpp>
 
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/core.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/estimator/evaluation_graph.hpp>
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
 
 namespace trainhook::detail {
+
+/// Makes metrics known to the hooks of its session.
+class EvaluationPublisher final : public SessionRunHook {
+ public:
+  void publish(std::string_view name, const EvalMetrics& metrics) { publish_metrics(services(), name, metrics); }
+};
 
 /// Evaluates the checkpoints that a saver has committed.
 class EvaluatingListener final : public CheckpointSaverListener {
  public:
   EvaluatingListener(const Estimator& estimator, const EvalSpec& spec) : estimator_(&estimator), spec_(&spec) {}
 
+  [[nodiscard]] const std::shared_ptr<EvaluationPublisher>& publisher() const noexcept { return publisher_; }
   [[nodiscard]] std::optional<EvalMetrics> metrics() const { return metrics_; }
 
   bool after_save(SessionRef /*session*/, std::int64_t global_step) override {
@@ -41,16 +55,34 @@ class EvaluatingListener final : public CheckpointSaverListener {
   void evaluate(std::int64_t global_step) {
     metrics_ =
         estimator_->evaluate(spec_->input_fn, {.steps = spec_->steps, .hooks = spec_->hooks, .name = spec_->name});
+    publisher_->publish(spec_->name, *metrics_);
     step_ = global_step;
     evaluated_at_ = clock().monotonic_now();
   }
 
   const Estimator* estimator_;
   const EvalSpec* spec_;
+  std::shared_ptr<EvaluationPublisher> publisher_ = std::make_shared<EvaluationPublisher>();
   std::optional<EvalMetrics> metrics_;
   std::optional<std::int64_t> step_;  // that was evaluated last
   std::optional<Duration> evaluated_at_;
 };
+
+/// The hook that does what an exporter says.
+TRAINHOOK_DECL BestCheckpointHook exporting_hook(const Estimator& estimator, const EvalSpec& spec,
+                                                 const BestExporter& exporter) {
+  const auto same = [&](const BestExporter& other) { return other.name == exporter.name; };
+  if (exporter.name.empty() || std::ranges::count_if(spec.exporters, same) > 1)
+    throw InvalidArgumentError("BestExporter: name is '{}'; each exporter needs one of its own", exporter.name);
+  if (exporter.exports_to_keep <= 0) {
+    throw InvalidArgumentError("BestExporter '{}': exports_to_keep is {}; it must be a positive number", exporter.name,
+                               exporter.exports_to_keep);
+  }
+  return BestCheckpointHook({.metric = fmt::format("{}/{}", spec.name.empty() ? "eval" : spec.name, exporter.metric),
+                             .better = exporter.better,
+                             .keep = exporter.exports_to_keep,
+                             .directory = fmt::format("{}/export/{}", estimator.model_dir(), exporter.name)});
+}
 
 }  // namespace trainhook::detail
 
@@ -64,6 +96,9 @@ TRAINHOOK_DECL std::optional<EvalMetrics> train_and_evaluate(Estimator& estimato
   TrainOptions options{
       .hooks = train_spec.hooks, .max_steps = train_spec.max_steps, .saving_listeners = train_spec.saving_listeners};
   options.saving_listeners.push_back(evaluating);
+  options.hooks.emplace_back(evaluating->publisher());
+  for (const BestExporter& exporter : eval_spec.exporters)
+    options.hooks.emplace_back(detail::exporting_hook(estimator, eval_spec, exporter));
   estimator.train(train_spec.input_fn, options);
   return evaluating->metrics();
 }

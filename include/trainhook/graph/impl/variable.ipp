@@ -5,7 +5,37 @@
 
 #include <trainhook/graph/variable.hpp>
 
+#include <cstddef>
+#include <span>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
+
+TRAINHOOK_DECL std::string SaveSliceInfo::spec() const {
+  std::string text;
+  for (const std::int64_t extent : full_shape) text += fmt::format("{} ", extent);
+  for (std::size_t i = 0; i < var_offset.size() && i < var_shape.size(); ++i)
+    text += fmt::format("{}{},{}", i == 0 ? "" : ":", var_offset[i], var_shape[i]);
+  return text;
+}
+
+TRAINHOOK_DECL void SaveSliceInfo::check(std::string_view variable, const PartialShape& shape) const {
+  bool fits = !full_name.empty() && var_offset.size() == full_shape.size() && shape.is_fully_known() &&
+              shape.rank() == full_shape.size() && var_shape.size() == full_shape.size();
+  for (std::size_t i = 0; fits && i < full_shape.size(); ++i) {
+    fits = var_shape[i] == shape[i] && var_shape[i] > 0 && var_offset[i] >= 0 && var_shape[i] <= full_shape[i] &&
+           var_offset[i] <= full_shape[i] - var_shape[i];
+  }
+  if (fits) {
+    static_cast<void>(Shape(std::span<const std::int64_t>(full_shape)));  // throws if it is too large
+  } else {
+    throw InvalidArgumentError("variable '{}' of shape {} cannot be the region '{}' of a partitioned variable '{}'",
+                               variable, shape, spec(), full_name);
+  }
+}
 
 TRAINHOOK_DECL Output Variable::ref() const { return Output(&handle.node(), 0); }
 

@@ -29,7 +29,7 @@ TRAINHOOK_DECL OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_see
 
 namespace detail {
 
-/// RandomStandardNormal, RandomUniform, RandomUniformInt, TruncatedNormal.
+/// LogUniformCandidateSampler, RandomStandardNormal, RandomUniform, RandomUniformInt, TruncatedNormal.
 [[nodiscard]] TRAINHOOK_DECL OpFamily random_ops() noexcept;
 
 }  // namespace detail
@@ -64,6 +64,27 @@ TRAINHOOK_DECL Output truncated_normal(Graph& graph, const Shape& shape, const R
 /// @throws InvalidArgumentError for a number outside [0, 1), or a tensor that is no scalar of the dtype of `x`.
 TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed = std::nullopt,
                               std::string_view name = "dropout");
+
+struct CandidateSamplerOptions {
+  std::int64_t num_sampled = 1;
+  std::int64_t range_max = 1;  ///< classes are 0 to range_max - 1
+  bool unique = true;          ///< no class twice; draws again until there are enough
+  std::optional<std::int64_t> seed{};
+};
+
+struct SampledCandidates {
+  Output sampled_candidates{};      ///< int64 [num_sampled]
+  Output true_expected_count{};     ///< float32, of the shape of the true classes
+  Output sampled_expected_count{};  ///< float32 [num_sampled]
+};
+
+/// Classes drawn for sampled softmax or noise-contrastive estimation, new ones each run. They follow a log-uniform
+/// (Zipfian) distribution: class k has the probability log((k + 2) / (k + 1)) / log(range_max + 1). With them come the
+/// numbers of times that these and the true classes are expected among them. `true_classes` is int64 [batch, num_true].
+/// Source: `tf.random.log_uniform_candidate_sampler`.
+TRAINHOOK_DECL SampledCandidates log_uniform_candidate_sampler(Output true_classes,
+                                                               const CandidateSamplerOptions& options,
+                                                               std::string_view name = "LogUniformCandidateSampler");
 
 }  // namespace trainhook
 

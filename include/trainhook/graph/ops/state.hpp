@@ -3,6 +3,7 @@
 /// Ops that make variables and change them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,13 @@ namespace detail {
 struct VariableOptions {
   bool trainable = true;
   std::vector<std::string> collections = {std::string(graph_keys::kGlobalVariables)};
+  std::shared_ptr<const SaveSliceInfo> save_slice_info{};  ///< for a part of a partitioned variable
 };
 
 /// Adds a variable with an initial value, under the current name scope. The initial value may depend on other variables
 /// of the graph's collections: an initializer takes such a variable's value if it has one, or else its initial value.
-/// @throws InvalidArgumentError if the initial value is empty or its shape is not fully known. Source:
+/// @throws InvalidArgumentError if the initial value is empty, its shape is not fully known or not that of the
+/// `save_slice_info`. Source:
 /// `tf.compat.v1.Variable` with `use_resource=False`.
 TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_value, const VariableOptions& options = {});
 

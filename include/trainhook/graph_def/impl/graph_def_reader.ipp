@@ -14,7 +14,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph_def/graph_def_schema.hpp>
-#include <trainhook/graph_def/text_to_wire.hpp>
+#include <trainhook/graph_def/message_schema.hpp>
 #include <trainhook/graph_def/utf8.hpp>
 #include <trainhook/io/whole_file.hpp>
 

@@ -19,6 +19,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/graph_def/queue_runners.hpp>
 #include <trainhook/graph_def/resource_variables.hpp>
 #include <trainhook/graph_def/unknown_nodes.hpp>
 
@@ -185,20 +186,27 @@ class GraphDefImporter {
   std::string prefix_;
 };
 
+TRAINHOOK_DECL std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def,
+                                                   const ImportGraphDefOptions& options) {
+  const bool has_resources =
+      std::ranges::any_of(def.nodes, [](const NodeDef& node) { return find_resource_op(node.op) != nullptr; });
+  if (!has_resources || find_op_def("VarHandleOp", options.op_defs) != nullptr) {
+    return GraphDefImporter(graph, def, options).import();
+  }
+  const GraphDef replaced = ResourceVariables(def).replaced();
+  std::vector<Operation> operations = GraphDefImporter(graph, replaced, options).import();
+  operations.resize(def.nodes.size());
+  return operations;
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
 TRAINHOOK_DECL std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def,
                                                        const ImportGraphDefOptions& options) {
-  const bool has_resources =
-      std::ranges::any_of(def.nodes, [](const NodeDef& node) { return detail::find_resource_op(node.op) != nullptr; });
-  if (!has_resources || find_op_def("VarHandleOp", options.op_defs) != nullptr) {
-    return detail::GraphDefImporter(graph, def, options).import();
-  }
-  const GraphDef replaced = detail::ResourceVariables(def).replaced();
-  std::vector<Operation> operations = detail::GraphDefImporter(graph, replaced, options).import();
-  operations.resize(def.nodes.size());
+  std::vector<Operation> operations = detail::import_nodes(graph, def, options);
+  detail::note_unfilled_queues(graph, operations, def.source);
   return operations;
 }
 

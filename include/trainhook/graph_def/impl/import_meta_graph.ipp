@@ -6,7 +6,12 @@
 #include <trainhook/graph_def/import_meta_graph.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -18,6 +23,7 @@
 #include <trainhook/graph_def/graph_def_reader.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 #include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/graph_def/queue_runners.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
@@ -35,8 +41,9 @@ class MetaGraphImporter {
       prefix_ = options_.import_scope.ends_with('/') ? options_.import_scope
                                                      : graph_.unique_name(options_.import_scope) + "/";
     }
-    import_graph_def(graph_, nodes, {.name = prefix_, .op_defs = options_.op_defs});
+    const std::vector<Operation> imported = import_nodes(graph_, nodes, {.name = prefix_, .op_defs = options_.op_defs});
     for (const CollectionDef& collection : def_.collections) import_collection(collection);
+    note_unfilled_queues(graph_, imported, def_.graph_def.source);
   }
 
  private:
@@ -61,27 +68,16 @@ class MetaGraphImporter {
       }
     }
     if (collection.messages.empty()) return;
-    if (collection.key == graph_keys::kQueueRunners) return say_queue_runners(collection);
+    if (collection.key == graph_keys::kQueueRunners) {
+      import_queue_runners(graph_, collection.messages, prefix_, def_.graph_def.source, options_.op_defs);
+      return;
+    }
     if (!holds_variables(collection)) {
       log_info("{}: collection {} is left out, it holds no variables", def_.graph_def.source, collection.key);
       return;
     }
     for (const std::string& message : collection.messages)
       graph_.add_to_collection(collection.key, variable(collection, message));
-  }
-
-  /// A queue runner is an object of the session that fills a queue; a graph has none.
-  void say_queue_runners(const CollectionDef& collection) const {
-    std::string queues;
-    for (const std::string& message : collection.messages) {
-      WireReader(message, def_.graph_def.source).for_each_field(1, [&](WireReader& field) {
-        queues += fmt::format("{}'{}'", queues.empty() ? "" : ", ", prefix_ + field.get_string());
-      });
-    }
-    log_warning(
-        "{}: its {} queue runners are not imported, so nothing fills the queues {}: run their enqueue operations in a "
-        "QueueRunner of your own, or feed what is dequeued; else a run waits for ever, unless it has a timeout",
-        def_.graph_def.source, collection.messages.size(), queues);
   }
 
   /// Whether the messages of a collection are VariableDefs: in TensorFlow's own ones by their name, in others by what
@@ -105,6 +101,7 @@ class MetaGraphImporter {
     std::string snapshot{};
     std::string initial_value{};
     bool trainable = false;
+    std::shared_ptr<const SaveSliceInfo> slice{};
   };
 
   [[nodiscard]] VariableNames read_names(std::string_view message) const {
@@ -115,12 +112,30 @@ class MetaGraphImporter {
         case 1: names.handle = reader.get_string(); break;
         case 2: names.initializer = reader.get_string(); break;
         case 3: names.snapshot = reader.get_string(); break;
+        case 4: names.slice = read_slice(reader.get_message()); break;
         case 6: names.initial_value = reader.get_string(); break;
         case 7: names.trainable = reader.get_bool(); break;
         default: reader.skip();
       }
     }
     return names;
+  }
+
+  [[nodiscard]] std::shared_ptr<const SaveSliceInfo> read_slice(WireReader reader) const {
+    SaveSliceInfo info;
+    const auto add_to = [&](std::vector<std::int64_t>& into) {
+      reader.for_each<std::int64_t>([&](std::int64_t value) { into.push_back(value); });
+    };
+    while (reader.next()) {
+      switch (reader.tag()) {
+        case 1: info.full_name = prefix_ + reader.get_string(); break;
+        case 2: add_to(info.full_shape); break;
+        case 3: add_to(info.var_offset); break;
+        case 4: add_to(info.var_shape); break;
+        default: reader.skip();
+      }
+    }
+    return std::make_shared<const SaveSliceInfo>(std::move(info));
   }
 
   [[nodiscard]] Operation operation(const CollectionDef& collection, const std::string& name) const {
@@ -141,6 +156,10 @@ class MetaGraphImporter {
     result.handle = operation(collection, names.handle);
     if (result.handle.type() != "VariableV2")
       fail(collection, fmt::format("holds '{}', which is no VariableV2", names.handle));
+    if (names.slice != nullptr) {
+      names.slice->check(names.handle, result.shape());
+      result.save_slice_info = names.slice;
+    }
     result.read = output(collection, names.snapshot);
     if (!names.initial_value.empty()) result.initial_value = output(collection, names.initial_value);
     result.initializer = operation(collection, names.initializer);

@@ -11,23 +11,35 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph_def/graph_def_schema.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/message_sinks.hpp>
 #include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/graph_def/queue_runners.hpp>
 #include <trainhook/graph_def/saver_nodes.hpp>
 
 namespace trainhook::detail {
 
-/// VariableDef: variable_name=1, initializer_name=2, snapshot_name=3, initial_value_name=6, trainable=7.
-template <class Sink>
-void write_variable(Sink& sink, const Variable& variable) {
+/// VariableDef: variable_name=1, initializer_name=2, snapshot_name=3, save_slice_info_def=4 {full_name=1, full_shape=2,
+/// var_offset=3, var_shape=4}, initial_value_name=6, trainable=7.
+TRAINHOOK_DECL std::string variable_message(const Variable& variable) {
   const std::string& name = variable.name();
-  sink.bytes(1, "variable_name", variable.ref().name());
-  sink.bytes(2, "initializer_name", variable.initializer.has_value() ? variable.initializer.name() : name + "/Assign");
-  sink.bytes(3, "snapshot_name", variable.read.has_value() ? variable.read.name() : name + "/read:0");
-  sink.bytes(6, "initial_value_name",
-             variable.initial_value.has_value() ? variable.initial_value.name() : name + "/Initializer/zeros:0");
-  if (variable.trainable) sink.boolean(7, "trainable", true);
+  std::string bytes;
+  WireWriter writer(bytes);
+  writer.add_bytes(1, variable.ref().name());
+  writer.add_bytes(2, variable.initializer.has_value() ? variable.initializer.name() : name + "/Assign");
+  writer.add_bytes(3, variable.read.has_value() ? variable.read.name() : name + "/read:0");
+  if (const SaveSliceInfo* slice = variable.save_slice_info.get()) {
+    add_wire_message(writer, 4, [&](WireWriter& info) {
+      info.add_bytes(1, slice->full_name);
+      info.add_packed_int64(2, slice->full_shape.begin(), slice->full_shape.end());
+      info.add_packed_int64(3, slice->var_offset.begin(), slice->var_offset.end());
+      info.add_packed_int64(4, slice->var_shape.begin(), slice->var_shape.end());
+    });
+  }
+  writer.add_bytes(6,
+                   variable.initial_value.has_value() ? variable.initial_value.name() : name + "/Initializer/zeros:0");
+  if (variable.trainable) writer.add_bool(7, true);
+  return bytes;
 }
 
 /// The nodes that TensorFlow expects of a variable and that one lacks whose memory is the user's: an initial value and
@@ -60,17 +72,20 @@ TRAINHOOK_DECL std::vector<NodeDef> missing_nodes(const Graph& graph) {
   return nodes;
 }
 
-/// The names that stand for the nodes of a collection, and the variables of one, in the form in which files hold them.
+/// The names that stand for the nodes of a collection, and the variables and queue runners of one, in the form in which
+/// files hold them.
 struct CollectionItems {
   std::vector<std::string> nodes{};
-  std::vector<std::string> variables{};
+  std::vector<std::string> messages{};
 };
 
 TRAINHOOK_DECL CollectionItems items_in_files(const std::vector<std::any>& items) {
   CollectionItems result;
   for (const std::any& item : items) {
     if (const Variable* variable = std::any_cast<Variable>(&item)) {
-      result.variables.push_back(binary_message([&](auto& sink) { write_variable(sink, *variable); }));
+      result.messages.push_back(variable_message(*variable));
+    } else if (const QueueRunnerDef* runner = std::any_cast<QueueRunnerDef>(&item)) {
+      if (!runner->enqueue_ops.empty()) result.messages.push_back(export_queue_runner(*runner));
     } else if (const Output* output = std::any_cast<Output>(&item)) {
       result.nodes.push_back(output->name());
     } else if (const Operation* operation = std::any_cast<Operation>(&item)) {
@@ -82,16 +97,15 @@ TRAINHOOK_DECL CollectionItems items_in_files(const std::vector<std::any>& items
 
 /// An entry of map<string, CollectionDef>: node_list=1 {value=1} or bytes_list=2 {value=1}. Collections of other things
 /// are left out.
-template <class Sink>
-void write_collection(Sink& sink, const std::string& key, const std::vector<std::any>& items) {
+TRAINHOOK_DECL void write_collection(WireWriter& writer, const std::string& key, const std::vector<std::any>& items) {
   const CollectionItems found = items_in_files(items);
-  if (found.nodes.empty() && found.variables.empty()) return;
-  sink.message(4, "collection_def", [&](auto& entry) {
-    entry.bytes(1, "key", key);
-    entry.message(2, "value", [&](auto& collection) {
-      const bool has_variables = !found.variables.empty();
-      collection.message(has_variables ? 2 : 1, has_variables ? "bytes_list" : "node_list", [&](auto& list) {
-        for (const std::string& value : has_variables ? found.variables : found.nodes) list.bytes(1, "value", value);
+  if (found.nodes.empty() && found.messages.empty()) return;
+  add_wire_message(writer, 4, [&](WireWriter& entry) {
+    entry.add_bytes(1, key);
+    add_wire_message(entry, 2, [&](WireWriter& collection) {
+      const bool has_messages = !found.messages.empty();
+      add_wire_message(collection, has_messages ? 2 : 1, [&](WireWriter& list) {
+        for (const std::string& value : has_messages ? found.messages : found.nodes) list.add_bytes(1, value);
       });
     });
   });
@@ -99,30 +113,29 @@ void write_collection(Sink& sink, const std::string& key, const std::vector<std:
 
 /// SaverDef: filename_tensor_name=1, save_tensor_name=2, restore_op_name=3, max_to_keep=4, sharded=5,
 /// keep_checkpoint_every_n_hours=6, version=7.
-template <class Sink>
-void write_saver_def(Sink& sink, const SaverNodes& saver, const MetaGraphOptions& options) {
-  sink.bytes(1, "filename_tensor_name", saver.filename_tensor_name);
-  sink.bytes(2, "save_tensor_name", saver.save_tensor_name);
-  sink.bytes(3, "restore_op_name", saver.restore_op_name);
-  if (options.max_to_keep != 0) sink.integer(4, "max_to_keep", options.max_to_keep);
-  if (options.sharded) sink.boolean(5, "sharded", true);
-  sink.real(6, "keep_checkpoint_every_n_hours", options.keep_checkpoint_every_n_hours);
-  sink.enumerator(7, "version", 2, "V2");
+TRAINHOOK_DECL void write_saver_def(WireWriter& writer, const SaverNodes& saver, const MetaGraphOptions& options) {
+  constexpr std::int32_t kV2 = 2;
+  writer.add_bytes(1, saver.filename_tensor_name);
+  writer.add_bytes(2, saver.save_tensor_name);
+  writer.add_bytes(3, saver.restore_op_name);
+  if (options.max_to_keep != 0) writer.add_int64(4, options.max_to_keep);
+  if (options.sharded) writer.add_bool(5, true);
+  writer.add_float(6, options.keep_checkpoint_every_n_hours);
+  writer.add_enum(7, kV2);
 }
 
 /// MetaGraphDef: meta_info_def=1 {tensorflow_version=5}, graph_def=2, saver_def=3, collection_def=4.
-template <class Sink>
-void write_meta_graph(Sink& sink, const Graph& graph, const MetaGraphOptions& options) {
+TRAINHOOK_DECL void write_meta_graph(WireWriter& writer, const Graph& graph, const MetaGraphOptions& options) {
   const std::vector<Variable> saved = options.variables ? *options.variables : global_variables(graph);
   const bool add_saver = options.add_saver && !saved.empty();
   const SaverNodes saver = add_saver ? saver_nodes(graph, saved) : SaverNodes();
   std::vector<NodeDef> extra = missing_nodes(graph);
   extra.insert(extra.end(), saver.nodes.begin(), saver.nodes.end());
-  sink.message(1, "meta_info_def", [](auto& info) { info.bytes(5, "tensorflow_version", "2.15.0"); });
-  sink.message(2, "graph_def",
-               [&](auto& def) { write_graph_def(def, graph, extra, {.add_shapes = options.add_shapes}); });
-  if (add_saver) sink.message(3, "saver_def", [&](auto& def) { write_saver_def(def, saver, options); });
-  for (const auto& [key, items] : graph.collections()) write_collection(sink, key, items);
+  add_wire_message(writer, 1, [](WireWriter& info) { info.add_string(5, "2.15.0"); });
+  add_wire_message(writer, 2,
+                   [&](WireWriter& def) { write_graph_def(def, graph, extra, {.add_shapes = options.add_shapes}); });
+  if (add_saver) add_wire_message(writer, 3, [&](WireWriter& def) { write_saver_def(def, saver, options); });
+  for (const auto& [key, items] : graph.collections()) write_collection(writer, key, items);
 }
 
 }  // namespace trainhook::detail
@@ -130,11 +143,14 @@ void write_meta_graph(Sink& sink, const Graph& graph, const MetaGraphOptions& op
 namespace trainhook {
 
 TRAINHOOK_DECL std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& options) {
-  return detail::binary_message([&](auto& sink) { detail::write_meta_graph(sink, graph, options); });
+  std::string bytes;
+  detail::WireWriter writer(bytes);
+  detail::write_meta_graph(writer, graph, options);
+  return bytes;
 }
 
 TRAINHOOK_DECL std::string export_meta_graph_text(const Graph& graph, const MetaGraphOptions& options) {
-  return detail::text_message([&](auto& sink) { detail::write_meta_graph(sink, graph, options); });
+  return detail::text_from_wire(export_meta_graph(graph, options), detail::kMetaGraphSchema);
 }
 
 }  // namespace trainhook

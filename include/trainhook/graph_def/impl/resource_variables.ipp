@@ -11,6 +11,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/variable.hpp>
 
 namespace trainhook::detail {
 
@@ -45,6 +46,7 @@ TRAINHOOK_DECL void ResourceVariables::replace(NodeDef& node, const ResourceOp& 
     if (const auto variable = dtypes_.find(node.inputs[0]); variable != dtypes_.end())
       node.attrs.emplace(op.taken, variable->second);
   }
+  if (op.type == "ReadVariableOp") node.attrs.insert_or_assign(std::string(kReadsOnce), true);
   if (op.reference == "Assign") {  // the variable's shape is a promise, whether or not TensorFlow checks it
     node.attrs.insert_or_assign("validate_shape", true);
   } else if (op.reference == "GatherV2") {

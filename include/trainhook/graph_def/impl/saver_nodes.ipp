@@ -53,17 +53,19 @@ TRAINHOOK_DECL SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> 
   std::ranges::sort(variables, {}, [](const Variable& variable) -> const std::string& { return variable.name(); });
   const std::string prefix = unused_prefix(graph, "save");
   const std::string filename = prefix + "/Const";
-  std::vector<std::string> names;
+  std::vector<std::string> names;  // in the checkpoint
+  std::vector<std::string> slices;
   std::vector<DType> dtypes;
   std::vector<PartialShape> shapes;
   std::vector<std::string> save_inputs{filename, prefix + "/SaveV2/tensor_names", prefix + "/SaveV2/shape_and_slices"};
   for (const Variable& variable : variables) {
-    names.push_back(variable.name());
+    const SaveSliceInfo* const slice = variable.save_slice_info.get();
+    names.push_back(slice != nullptr ? slice->full_name : variable.name());
+    slices.push_back(slice != nullptr ? slice->spec() : "");
     dtypes.push_back(variable.dtype());
     shapes.push_back(variable.shape());
     save_inputs.push_back(variable.name());
   }
-  const Tensor whole = string_vector(std::vector<std::string>(names.size()));
 
   SaverNodes result{.filename_tensor_name = filename + ":0",
                     .save_tensor_name = prefix + "/control_dependency:0",
@@ -73,7 +75,7 @@ TRAINHOOK_DECL SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> 
   nodes.push_back(default_placeholder(prefix + "/filename", prefix + "/filename/input"));
   nodes.push_back(default_placeholder(filename, prefix + "/filename"));
   nodes.push_back(const_node(save_inputs[1], string_vector(names)));
-  nodes.push_back(const_node(save_inputs[2], whole));
+  nodes.push_back(const_node(save_inputs[2], string_vector(slices)));
   nodes.push_back({.name = prefix + "/SaveV2", .op = "SaveV2", .inputs = save_inputs, .attrs = {{"dtypes", dtypes}}});
   nodes.push_back({.name = prefix + "/control_dependency",
                    .op = "Identity",
@@ -82,7 +84,7 @@ TRAINHOOK_DECL SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> 
                    .output_shapes = {Shape{}}});
   const std::string restore = prefix + "/RestoreV2";
   nodes.push_back(const_node(restore + "/tensor_names", string_vector(names)));
-  nodes.push_back(const_node(restore + "/shape_and_slices", whole));
+  nodes.push_back(const_node(restore + "/shape_and_slices", string_vector(slices)));
   nodes.push_back({.name = restore,
                    .op = "RestoreV2",
                    .inputs = {filename, restore + "/tensor_names", restore + "/shape_and_slices"},
@@ -93,7 +95,7 @@ TRAINHOOK_DECL SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> 
     const std::string name = i == 0 ? prefix + "/Assign" : fmt::format("{}/Assign_{}", prefix, i);
     nodes.push_back({.name = name,
                      .op = "Assign",
-                     .inputs = {names[i], i == 0 ? restore : fmt::format("{}:{}", restore, i)},
+                     .inputs = {variables[i].name(), i == 0 ? restore : fmt::format("{}:{}", restore, i)},
                      .attrs = {{"T", dtypes[i]}, {"use_locking", true}, {"validate_shape", true}},
                      .output_shapes = {shapes[i]}});
     restore_all.inputs.push_back("^" + name);

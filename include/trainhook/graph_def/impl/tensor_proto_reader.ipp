@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph_def/text_to_wire.hpp>
+#include <trainhook/graph_def/message_schema.hpp>
 #include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {

@@ -34,6 +34,8 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
     if (is_chief_) {
       if (is_shared()) owned_.chief->set_threads(coordinator_);
       start_queue_runners(owned_.session, *coordinator_, owned_.owner);
+    } else {
+      detail::expect_queue_runners(owned_.session.graph());
     }
     for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
       call_hook(*hook, "after_create_session", [&] { hook->after_create_session(owned_.session, *coordinator_); });

@@ -78,24 +78,9 @@ TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& op
   return hooks;
 }
 
-TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
-                                               const MonitoredTrainingSessionOptions& options) {
-  const std::shared_ptr<Scaffold> scaffold =
-      options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
-  std::shared_ptr<SessionCreator> creator;
-  if (options.is_chief) {
-    prepare_directory(options.file_system != nullptr ? *options.file_system : posix_file_system(),
-                      options.checkpoint_dir, options.on_existing, options.directory_lock);
-    creator = std::make_shared<ChiefSessionCreator>(graph, std::move(open),
-                                                    ChiefSessionCreatorOptions{.scaffold = scaffold,
-                                                                               .checkpoint_dir = options.checkpoint_dir,
-                                                                               .master = options.master,
-                                                                               .file_system = options.file_system,
-                                                                               .clock = options.clock});
-  } else {
-    creator = std::make_shared<WorkerSessionCreator>(
-        WorkerSessionCreatorOptions{.master = options.master, .max_wait_secs = options.max_wait_secs});
-  }
+TRAINHOOK_DECL SessionLifecycle start_with(std::shared_ptr<SessionCreator> creator,
+                                           const MonitoredTrainingSessionOptions& options,
+                                           const std::shared_ptr<Scaffold>& scaffold) {
   return {std::move(creator),
           {.hooks = training_hooks(options, scaffold),
            .stop_grace_period_secs = options.stop_grace_period_secs,
@@ -103,6 +88,30 @@ TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
            .event_errors = options.event_errors,
            .file_system = options.file_system,
            .clock = options.clock}};
+}
+
+TRAINHOOK_DECL SessionLifecycle start_chief(Graph& graph, SessionOpener open,
+                                            const MonitoredTrainingSessionOptions& options) {
+  prepare_directory(options.file_system != nullptr ? *options.file_system : posix_file_system(), options.checkpoint_dir,
+                    options.on_existing, options.directory_lock);
+  const std::shared_ptr<Scaffold> scaffold =
+      options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
+  return start_with(
+      std::make_shared<ChiefSessionCreator>(graph, std::move(open),
+                                            ChiefSessionCreatorOptions{.scaffold = scaffold,
+                                                                       .checkpoint_dir = options.checkpoint_dir,
+                                                                       .master = options.master,
+                                                                       .file_system = options.file_system,
+                                                                       .clock = options.clock}),
+      options, scaffold);
+}
+
+TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
+                                               const MonitoredTrainingSessionOptions& options) {
+  if (options.is_chief) return start_chief(graph, std::move(open), options);
+  return start_with(std::make_shared<WorkerSessionCreator>(
+                        WorkerSessionCreatorOptions{.master = options.master, .max_wait_secs = options.max_wait_secs}),
+                    options, nullptr);
 }
 
 }  // namespace trainhook::detail
@@ -114,7 +123,7 @@ TRAINHOOK_DECL MonitoredSession<LoopSession> monitored_training_session(
   if (!options.is_chief || options.master != nullptr)
     throw UnimplementedError(
         "monitored_training_session: chief and workers cannot share a LoopSession; leave is_chief and master alone");
-  return MonitoredSession<LoopSession>(detail::start_training(
+  return MonitoredSession<LoopSession>(detail::start_chief(
       loop.graph(),
       [&loop] {
         loop.open();

@@ -5,6 +5,7 @@
 
 #include <trainhook/session/queue_runner.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -16,6 +17,14 @@
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_forms.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL QueueRunner runner_of(const QueueRunnerDef& def) {
+  return QueueRunner({.enqueue_ops = def.enqueue_ops, .close_op = def.close_op, .cancel_op = def.cancel_op});
+}
+
+}  // namespace trainhook::detail
 
 namespace trainhook {
 
@@ -30,6 +39,14 @@ TRAINHOOK_DECL QueueRunner::QueueRunner(QueueRunnerOptions options) : options_(s
 
 TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator& coordinator,
                                                 const std::shared_ptr<void>& keep_alive) const {
+  for (const QueueRunnerDef& def : session.graph().collection<QueueRunnerDef>(graph_keys::kQueueRunners)) {
+    const auto fills = [&](const Operation& op) {
+      const auto inputs = op.node().inputs();
+      return std::ranges::find(def.enqueue_ops, op) != def.enqueue_ops.end() ||
+             (!inputs.empty() && inputs[0].node().name() == def.queue_name);
+    };
+    if (std::ranges::any_of(options_.enqueue_ops, fills)) *def.started = true;
+  }
   const auto running = std::make_shared<std::atomic<std::size_t>>(options_.enqueue_ops.size());
   for (const Operation& op : options_.enqueue_ops) {
     coordinator.start_thread(
@@ -63,10 +80,24 @@ TRAINHOOK_DECL void add_queue_runner(Graph& graph, QueueRunnerOptions options) {
   graph.add_to_collection(graph_keys::kQueueRunners, std::make_shared<QueueRunner>(std::move(options)));
 }
 
+TRAINHOOK_DECL void detail::add_queue_runner_def(Graph& graph, QueueRunnerDef runner) {
+  static_cast<void>(runner_of(runner));
+  graph.add_to_collection(graph_keys::kQueueRunners, std::move(runner));
+}
+
+TRAINHOOK_DECL void detail::expect_queue_runners(const Graph& graph) {
+  for (const QueueRunnerDef& def : graph.collection<QueueRunnerDef>(graph_keys::kQueueRunners)) {
+    if (!def.enqueue_ops.empty()) *def.started = true;
+  }
+}
+
 TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordinator,
                                         const std::shared_ptr<void>& keep_alive) {
   for (const auto& runner : session.graph().collection<std::shared_ptr<QueueRunner>>(graph_keys::kQueueRunners))
     runner->create_threads(session, coordinator, keep_alive);
+  for (const QueueRunnerDef& def : session.graph().collection<QueueRunnerDef>(graph_keys::kQueueRunners)) {
+    if (!def.enqueue_ops.empty()) detail::runner_of(def).create_threads(session, coordinator, keep_alive);
+  }
 }
 
 }  // namespace trainhook

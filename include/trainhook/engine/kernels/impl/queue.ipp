@@ -26,6 +26,8 @@
 #include <trainhook/data/element.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/queue_runner_def.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -44,6 +46,9 @@ class FIFOQueueState final : public NodeState {
     if (components_.empty()) throw InvalidArgumentError("FIFOQueue '{}' has no component_types", name_);
     take_shapes(node);
     expect_not_shared(node);
+    for (QueueRunnerDef& runner : node.graph().collection<QueueRunnerDef>(graph_keys::kQueueRunners)) {
+      if (runner.queue_name == name_) runners_.push_back(std::move(runner));
+    }
   }
 
   [[nodiscard]] const ElementSpec& components() const noexcept { return components_; }
@@ -58,6 +63,7 @@ class FIFOQueueState final : public NodeState {
                                  spec_to_string(spec_of(element)));
     }
     std::unique_lock lock(mutex_);
+    was_filled_ = true;
     if (closed_) throw CancelledError("FIFOQueue '{}' is closed", name_);
     const Place place(enqueuing_, changed_);
     for (Element& element : elements) {
@@ -75,6 +81,7 @@ class FIFOQueueState final : public NodeState {
   [[nodiscard]] std::vector<Element> dequeue(const KernelContext& context, std::size_t count) {
     std::vector<Element> taken;
     std::unique_lock lock(mutex_);
+    if (count > 0) expect_filler();
     const Place place(dequeuing_, changed_);
     try {
       while (taken.size() < count) take_one(context, lock, place, taken, count);
@@ -137,6 +144,21 @@ class FIFOQueueState final : public NodeState {
     changed_.notify_all();
   }
 
+  /// @throws FailedPreconditionError if a dequeue would wait for ever.
+  void expect_filler() const {
+    const auto is_started = [](const QueueRunnerDef& runner) { return runner.started->load(); };
+    if (runners_.empty() || was_filled_ || closed_ || session_closed_ || std::ranges::any_of(runners_, is_started))
+      return;
+    const auto has_ops = [](const QueueRunnerDef& runner) { return !runner.enqueue_ops.empty(); };
+    throw FailedPreconditionError(
+        "nothing fills FIFOQueue '{}': {}", name_,
+        std::ranges::any_of(runners_, has_ops)
+            ? "its queue runners were not started; a monitored session starts them, and so does start_queue_runners"
+            : "the imported graph has no queue runner for it that can run here; run its enqueue operations, or feed "
+              "what "
+              "is dequeued");
+  }
+
   /// Enqueues that waited when it was closed still come.
   [[nodiscard]] bool has_ended() const noexcept { return closed_ && enqueuing_.empty(); }
 
@@ -168,12 +190,14 @@ class FIFOQueueState final : public NodeState {
   std::string name_;
   std::size_t capacity_ = 0;
   ElementSpec components_;
+  std::vector<QueueRunnerDef> runners_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Element> elements_;
   std::list<char> enqueuing_;
   std::list<char> dequeuing_;
+  bool was_filled_ = false;  // or an enqueue waits to do so
   bool closed_ = false;
   bool refuses_ = false;  // also those that wait to enqueue
   bool session_closed_ = false;

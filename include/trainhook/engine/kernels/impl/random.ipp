@@ -5,7 +5,9 @@
 
 #include <trainhook/engine/kernels/random.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,6 +15,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <unordered_set>
 
 #include <trainhook/core/random.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
@@ -121,7 +124,75 @@ inline Kernel make_random_uniform_int(const Node& node) {
   });
 }
 
+/// The log-uniform distribution over [0, range). Source: TensorFlow's `LogUniformSampler`.
+class LogUniform {
+ public:
+  explicit LogUniform(std::int64_t range) : range_(range), log_range_(std::log1p(static_cast<double>(range))) {}
+
+  [[nodiscard]] std::int64_t draw(PhiloxGenerator& generator) const {
+    const auto value = static_cast<std::int64_t>(std::exp(generator.uniform_double() * log_range_)) - 1;
+    return value % range_;  // rounding may give the range itself
+  }
+  [[nodiscard]] double probability(std::int64_t value) const {
+    const auto x = static_cast<double>(value);
+    return std::log((x + 2) / (x + 1)) / log_range_;
+  }
+
+ private:
+  std::int64_t range_;
+  double log_range_;
+};
+
+/// Draws until all are filled, each value once if they are to be unique. Returns the number of draws.
+inline std::int64_t draw_candidates(const LogUniform& distribution, bool unique, PhiloxGenerator& generator,
+                                    std::span<std::int64_t> values) {
+  std::unordered_set<std::int64_t> seen;
+  std::int64_t draws = 0;
+  for (std::int64_t& value : values) {
+    do {
+      value = distribution.draw(generator);
+      ++draws;
+    } while (unique && !seen.insert(value).second);
+  }
+  return draws;
+}
+
+inline Kernel make_log_uniform_candidate_sampler(const Node& node) {
+  const auto range = node.attr<std::int64_t>("range_max");
+  const auto num_true = node.attr<std::int64_t>("num_true");
+  const auto num_sampled = node.attr<std::int64_t>("num_sampled");
+  const bool unique = node.attr<bool>("unique");
+  if (unique && num_sampled > range) {
+    throw InvalidArgumentError("{}: Sampler's range is too small: {} different candidates of {}", node.name(),
+                               num_sampled, range);
+  }
+  return [=, distribution = LogUniform(range)](KernelContext& context) {
+    const std::span<const std::int64_t> classes = context.data<std::int64_t>(0);
+    if (context.shape(0).rank() != 2 || context.shape(0)[1] != num_true)
+      throw InvalidArgumentError("true_classes is {}; it must have {} columns", context.shape(0), num_true);
+    for (const std::int64_t value : classes) {
+      if (value < 0 || value >= range) throw InvalidArgumentError("true class {} is not in [0, {})", value, range);
+    }
+    const std::span<std::int64_t> sampled = context.output<std::int64_t>(0, Shape{num_sampled});
+    std::int64_t draws = 0;
+    context.state<GeneratorState>().draw(
+        [&](PhiloxGenerator& generator) { draws = draw_candidates(distribution, unique, generator, sampled); });
+    const auto expected_count = [&](std::int64_t value) {
+      const double p = distribution.probability(value);
+      const double count = draws == num_sampled ? p * static_cast<double>(num_sampled)
+                                                : -std::expm1(static_cast<double>(draws) * std::log1p(-p));
+      return static_cast<float>(count);
+    };
+    std::ranges::transform(classes, context.output<float>(1, context.shape(0)).begin(), expected_count);
+    std::ranges::transform(sampled, context.output<float>(2, Shape{num_sampled}).begin(), expected_count);
+  };
+}
+
 inline constexpr std::array kRandom{
+    KernelDef{.type = "LogUniformCandidateSampler",
+              .make = make_log_uniform_candidate_sampler,
+              .stateful = true,
+              .make_state = make_generator},
     KernelDef{.type = "RandomUniform", .make = make_random<Uniform>, .stateful = true, .make_state = make_generator},
     KernelDef{
         .type = "RandomStandardNormal", .make = make_random<Normal>, .stateful = true, .make_state = make_generator},

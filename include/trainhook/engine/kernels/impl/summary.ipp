@@ -92,13 +92,14 @@ inline Kernel make_tensor_summary(const Node&) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
       if (context.input(i).num_elements() != 1) throw InvalidArgumentError("tag and metadata must be single strings");
     }
-    give_summary(context, binary_message([&](auto& summary) {
-                   summary.message(1, "value", [&](auto& value) {
-                     value.bytes(1, "tag", context.data<std::string>(0)[0]);
-                     value.message(8, "tensor", [&](auto& tensor) { write_tensor(tensor, context.input(1)); });
-                     value.bytes(9, "metadata", context.data<std::string>(2)[0]);
-                   });
-                 }));
+    std::string bytes;
+    WireWriter summary(bytes);
+    add_wire_message(summary, 1, [&](WireWriter& value) {
+      value.add_bytes(1, context.data<std::string>(0)[0]);
+      add_wire_message(value, 8, [&](WireWriter& tensor) { write_tensor(tensor, context.input(1)); });
+      value.add_bytes(9, context.data<std::string>(2)[0]);
+    });
+    give_summary(context, std::move(bytes));
   };
 }
 

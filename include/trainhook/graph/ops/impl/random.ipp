@@ -33,9 +33,27 @@ TRAINHOOK_DECL PartialShape random_uniform_int_shape(const NodeSpec& node, std::
   return shape_rules::dims_in<0>(node, 0);
 }
 
+/// Samples and their counts are vectors; the true classes, and their counts, are rows of `num_true`.
+TRAINHOOK_DECL PartialShape candidate_shape(const NodeSpec& node, std::size_t index) {
+  const auto num_true = attr_of<std::int64_t>(node, "num_true");
+  const auto num_sampled = attr_of<std::int64_t>(node, "num_sampled");
+  const auto range_max = attr_of<std::int64_t>(node, "range_max");
+  if (num_true < 1 || num_sampled < 1 || range_max < 1) {
+    throw InvalidArgumentError("{}: num_true is {}, num_sampled {}, range_max {}; each must be at least 1", label(node),
+                               num_true, num_sampled, range_max);
+  }
+  const Output& classes = node.inputs[0];
+  require_rank(label(node), classes, 2);
+  const std::int64_t batch = classes.shape().has_rank() ? classes.shape()[0] : kUnknownDim;
+  return index == 1 ? PartialShape{batch, num_true} : PartialShape{num_sampled};
+}
+
 inline constexpr std::string_view kFloatingRandom = "T:{int32,int64} dtype:floating seed:int=0 seed2:int=0";
 inline constexpr std::string_view kIntegerRandom = "T:{int32,int64} Tout:{int32,int64} seed:int=0 seed2:int=0";
 
+inline constexpr OpDef kLogUniformCandidateSamplerOp{
+    "LogUniformCandidateSampler", "int64 -> int64 float32 float32",
+    "num_true:int num_sampled:int unique:bool range_max:int seed:int=0 seed2:int=0", candidate_shape};
 inline constexpr OpDef kRandomStandardNormalOp{"RandomStandardNormal", "T -> dtype", kFloatingRandom,
                                                shape_rules::dims_in<0>};
 inline constexpr OpDef kRandomUniformOp{"RandomUniform", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>};
@@ -43,8 +61,8 @@ inline constexpr OpDef kRandomUniformIntOp{"RandomUniformInt", "T Tout Tout -> T
                                            random_uniform_int_shape};
 inline constexpr OpDef kTruncatedNormalOp{"TruncatedNormal", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>};
 
-inline constexpr std::array kRandomOps{&kRandomStandardNormalOp, &kRandomUniformOp, &kRandomUniformIntOp,
-                                       &kTruncatedNormalOp};
+inline constexpr std::array kRandomOps{&kLogUniformCandidateSamplerOp, &kRandomStandardNormalOp, &kRandomUniformOp,
+                                       &kRandomUniformIntOp, &kTruncatedNormalOp};
 
 TRAINHOOK_DECL OpFamily random_ops() noexcept { return kRandomOps; }
 
@@ -125,6 +143,28 @@ TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::
   const Output kept = cast(greater_equal(drawn, rate.beside(x, "rate")), x.dtype());
   const Output scale = rate.is_number() ? Operand(1 / (1 - rate.number())).beside(x, "scale") : 1 / (1 - rate.output());
   return multiply(multiply(x, scale), kept);
+}
+
+TRAINHOOK_DECL SampledCandidates log_uniform_candidate_sampler(Output true_classes,
+                                                               const CandidateSamplerOptions& options,
+                                                               std::string_view name) {
+  Graph& graph = detail::graph_of("LogUniformCandidateSampler", true_classes);
+  const PartialShape& shape = true_classes.shape();
+  if (!shape.has_rank() || shape.rank() != 2 || shape[1] == kUnknownDim) {
+    throw InvalidArgumentError("{}: true_classes is {}; it must be a matrix of a known number of columns", name,
+                               true_classes);
+  }
+  const OpSeeds seeds = get_seed(graph, options.seed);
+  const Operation op = detail::add_node(graph, detail::kLogUniformCandidateSamplerOp,
+                                        {.name = std::string(name),
+                                         .inputs = {true_classes},
+                                         .attrs = {{"num_true", shape[1]},
+                                                   {"num_sampled", options.num_sampled},
+                                                   {"unique", options.unique},
+                                                   {"range_max", options.range_max},
+                                                   {"seed", seeds.seed},
+                                                   {"seed2", seeds.seed2}}});
+  return {op.output(0), op.output(1), op.output(2)};
 }
 
 }  // namespace trainhook

@@ -22,6 +22,7 @@
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/ops/resize.hpp>
+#include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/special.hpp>
 #include <trainhook/graph/ops/split.hpp>
@@ -39,7 +40,7 @@ TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept {
       math_ops(),          matrix_ops(),       resize_ops(),        indexing_ops(),
       normalization_ops(), nn_ops(),           queue_ops(),         random_ops(),
       slice_ops(),         state_ops(),        strided_slice_ops(), summary::detail::summary_ops(),
-      training_ops()};
+      training_ops(),      restore_ops()};
   return families;
 }
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of text_to_wire.hpp.
+/// The bodies of message_schema.hpp.
 #pragma once
 
-#include <trainhook/graph_def/text_to_wire.hpp>
+#include <trainhook/graph_def/message_schema.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/proto/text_proto_parser.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
@@ -46,7 +48,8 @@ class TextToWire {
                                              : Kind::Bare);
     switch (schema.kind) {
       case FieldKind::Bytes: return writer.add_bytes(schema.number, field.text);
-      case FieldKind::Integer: return writer.add_uint64(schema.number, integer(field));
+      case FieldKind::Integer:
+      case FieldKind::Unsigned: return writer.add_uint64(schema.number, integer(field));
       case FieldKind::Boolean: return writer.add_bool(schema.number, boolean(field));
       case FieldKind::Float: return writer.add_float(schema.number, static_cast<float>(real(field)));
       case FieldKind::Double: return writer.add_double(schema.number, real(field));
@@ -117,6 +120,49 @@ TRAINHOOK_DECL std::string wire_from_text(std::string_view text, std::string_vie
   WireWriter writer(bytes);
   TextToWire(what).write(writer, parse_text_proto(text, what), schema);
   return bytes;
+}
+
+TRAINHOOK_DECL void print_data_type(TextProtoPrinter& printer, std::string_view name, std::uint64_t number) {
+  const auto known = std::ranges::find(kDTypes, static_cast<DType>(number), &DTypeInfo::dtype);
+  if (known != kDTypes.end()) return printer.enumerator(name, known->proto);
+  printer.number(name, number);
+}
+
+TRAINHOOK_DECL void print_fields(TextProtoPrinter& printer, WireReader reader, std::span<const FieldSchema> schema) {
+  while (reader.next()) {
+    const auto field = std::ranges::find(schema, reader.tag(), &FieldSchema::number);
+    if (field == schema.end()) throw InternalError("a message has a field {}, which its schema lacks", reader.tag());
+    const auto print = [&](auto value) { printer.number(field->name, value); };
+    switch (field->kind) {
+      case FieldKind::Bytes: printer.string(field->name, reader.get_bytes()); break;
+      case FieldKind::Integer: reader.for_each<std::int64_t>(print); break;
+      case FieldKind::Unsigned: reader.for_each<std::uint64_t>(print); break;
+      case FieldKind::Float: reader.for_each<float>(print); break;
+      case FieldKind::Double: reader.for_each<double>(print); break;
+      case FieldKind::Boolean:
+        reader.for_each<std::uint64_t>([&](std::uint64_t value) { printer.boolean(field->name, value != 0); });
+        break;
+      case FieldKind::DataType:
+        reader.for_each<std::uint64_t>([&](std::uint64_t value) { print_data_type(printer, field->name, value); });
+        break;
+      case FieldKind::CheckpointVersion:
+        reader.for_each<std::uint64_t>([&](std::uint64_t value) {
+          printer.enumerator(field->name, value == 2 ? "V2" : value == 1 ? "V1" : "LEGACY");
+        });
+        break;
+      case FieldKind::Message:
+        printer.message(field->name, [&] {
+          print_fields(printer, reader.get_message(), {field->fields, field->num_fields});
+        });
+        break;
+    }
+  }
+}
+
+TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<const FieldSchema> schema) {
+  TextProtoPrinter printer;
+  print_fields(printer, WireReader(bytes, "a message of this library"), schema);
+  return std::move(printer).text();
 }
 
 }  // namespace trainhook::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Protobuf's text format into its wire format, for messages whose fields are described: one reader then serves both.
+/// Descriptions of messages, by which their text becomes bytes and their bytes text: one reader and one writer then
+/// serve both forms.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace trainhook::detail {
 
-enum class FieldKind { Bytes, Integer, Boolean, Float, Double, DataType, CheckpointVersion, Message };
+enum class FieldKind { Bytes, Integer, Unsigned, Boolean, Float, Double, DataType, CheckpointVersion, Message };
 
 /// A field of a message: its name in text, its number in bytes, and how its value is written.
 struct FieldSchema {
@@ -31,7 +32,7 @@ template <std::size_t N>
   return {name, number, FieldKind::Message, fields, N};
 }
 
-/// A nested message of which nothing is read.
+/// A nested message of which nothing is read or written.
 [[nodiscard]] constexpr FieldSchema unread(std::string_view name, std::uint32_t number) {
   return {name, number, FieldKind::Message};
 }
@@ -53,8 +54,11 @@ inline constexpr std::array kOtherDTypes{
 [[nodiscard]] TRAINHOOK_DECL std::string wire_from_text(std::string_view text, std::string_view what,
                                                         std::span<const FieldSchema> schema);
 
+/// The message `bytes`, which this library has written, as text.
+[[nodiscard]] TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<const FieldSchema> schema);
+
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/graph_def/impl/text_to_wire.ipp>
+#include <trainhook/graph_def/impl/message_schema.ipp>
 #endif

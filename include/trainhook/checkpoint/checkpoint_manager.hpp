@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// CheckpointManager: the checkpoints of one directory, for loops that have no MonitoredSession.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+
+struct CheckpointManagerOptions {
+  std::optional<double> keep_checkpoint_every_n_hours{};  ///< of those to be removed, one in so many hours stays
+  std::string checkpoint_name = "ckpt";
+  std::string step_counter{};                         ///< the variable that counts steps, such as `global_step`
+  std::optional<std::int64_t> checkpoint_interval{};  ///< the fewest steps from one checkpoint to the next
+  std::function<void(SessionRef)> init_fn{};          ///< called by `restore_or_initialize` if there is no checkpoint
+  std::vector<std::string> var_list{};                ///< as in SaverOptions
+  FileSystem* file_system = nullptr;                  ///< null: the machine's own
+  Clock* clock = nullptr;                             ///< null: the machine's own
+};
+
+/// Saves into a directory, numbers the checkpoints, and keeps the newest of them. A manager that is created again goes
+/// on with what the last one left. It never removes what it has not written: checkpoints of another name, and those
+/// that `keep_checkpoint_every_n_hours` kept. Only one manager may use a directory at a time. Source:
+/// `tf.train.CheckpointManager`.
+class CheckpointManager {
+ public:
+  /// `max_to_keep` checkpoints are kept; without a number, all.
+  /// @throws InvalidArgumentError for a `max_to_keep` below 1, or a `checkpoint_interval` without `step_counter`.
+  TRAINHOOK_DECL CheckpointManager(std::string directory, std::optional<int> max_to_keep,
+                                   CheckpointManagerOptions options = {});
+
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
+  [[nodiscard]] std::optional<std::int64_t> checkpoint_interval() const noexcept {
+    return options_.checkpoint_interval;
+  }
+
+  /// Saves as `<directory>/<checkpoint_name>-<checkpoint_number>`; without a number, as one more than the highest in
+  /// the directory. Returns the prefix, or nothing if this step is saved already or, with `check_interval`, if the last
+  /// save is less than `checkpoint_interval` steps ago.
+  /// @throws NotFoundError if the session has no variable `step_counter`; otherwise as `Saver::save`.
+  TRAINHOOK_DECL std::optional<std::string> save(SessionRef session, std::optional<std::int64_t> checkpoint_number = {},
+                                                 bool check_interval = true);
+
+  /// The newest checkpoint of the directory, also one that something else wrote.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint() const;
+
+  /// The checkpoints that are managed here, oldest first.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints() const;
+
+  /// Restores the newest checkpoint that is not damaged, and returns its prefix. If there is no checkpoint, calls
+  /// `init_fn` and returns nothing.
+  /// @throws DataLossError if all are damaged; otherwise as `Saver::restore`.
+  TRAINHOOK_DECL std::optional<std::string> restore_or_initialize(SessionRef session);
+
+ private:
+  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t step_of(SessionRef session) const;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t next_number() const;
+  [[nodiscard]] TRAINHOOK_DECL std::string save_path() const;
+
+  std::string directory_;
+  CheckpointManagerOptions options_;
+  Saver saver_;
+  std::optional<std::int64_t> last_checkpoint_step_;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of non_finite.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/non_finite.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include <trainhook/core/dtype.hpp>
+
+namespace trainhook::detail {
+
+/// The first of these numbers whose exponent has all bits set, which NaN and infinity have.
+template <class Bits>
+std::optional<std::size_t> first_with_exponent(std::span<const std::byte> bytes, Bits exponent) {
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + at, sizeof bits);
+    if ((bits & exponent) == exponent) return at / sizeof bits;
+  }
+  return std::nullopt;
+}
+
+TRAINHOOK_DECL std::optional<std::size_t> first_non_finite(const Tensor& tensor) {
+  constexpr std::uint32_t kFloat = 0x7f800000;
+  constexpr std::uint64_t kDouble = 0x7ff0000000000000;
+  const auto half = [](std::optional<std::size_t> place) { return place ? std::optional(*place / 2) : place; };
+  switch (tensor.dtype()) {
+    case DType::Half: return first_with_exponent(tensor.bytes(), std::uint16_t{0x7c00});
+    case DType::BFloat16: return first_with_exponent(tensor.bytes(), std::uint16_t{0x7f80});
+    case DType::Float: return first_with_exponent(tensor.bytes(), kFloat);
+    case DType::Double: return first_with_exponent(tensor.bytes(), kDouble);
+    case DType::Complex64: return half(first_with_exponent(tensor.bytes(), kFloat));
+    case DType::Complex128: return half(first_with_exponent(tensor.bytes(), kDouble));
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace trainhook::detail

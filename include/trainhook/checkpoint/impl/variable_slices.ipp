@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of variable_slices.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/variable_slices.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL TensorSlice region_of(const SaveSliceInfo& slice) {
+  std::vector<TensorSlice::Extent> extents;
+  for (std::size_t i = 0; i < slice.var_offset.size(); ++i)
+    extents.push_back({.start = slice.var_offset[i], .length = slice.var_shape[i]});
+  return TensorSlice(extents);
+}
+
+TRAINHOOK_DECL Shape full_shape_of(const SaveSliceInfo& slice) {
+  return Shape(std::span<const std::int64_t>(slice.full_shape));
+}
+
+TRAINHOOK_DECL VariableSlices::VariableSlices(const Graph& graph) {
+  for (const Variable& variable : global_variables(graph)) {
+    if (variable.save_slice_info != nullptr) slices_.emplace(variable.name(), variable.save_slice_info);
+  }
+}
+
+TRAINHOOK_DECL const SaveSliceInfo* VariableSlices::find(std::string_view name) const noexcept {
+  const auto found = slices_.find(name);
+  return found == slices_.end() ? nullptr : found->second.get();
+}
+
+TRAINHOOK_DECL void VariableSlices::add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const {
+  if (const SaveSliceInfo* slice = find(name)) {
+    writer.add_slice(slice->full_name, full_shape_of(*slice), region_of(*slice), tensor);
+  } else {
+    writer.add(name, tensor);
+  }
+}
+
+TRAINHOOK_DECL Tensor VariableSlices::read(const BundleReader& reader, const SaveSliceInfo& slice,
+                                           const StateSpec& variable) {
+  const BundleEntry& entry = reader.entry(slice.full_name);
+  const Shape full = full_shape_of(slice);
+  if (entry.dtype != variable.dtype || entry.shape != full) {
+    throw InvalidArgumentError(
+        "variable '{}' is a part of '{}', which is {}{} in the model and {}{} in checkpoint {}; restore it into the "
+        "model that wrote it",
+        variable.name, slice.full_name, variable.dtype, full, entry.dtype, entry.shape, reader.prefix());
+  }
+  return reader.get_tensor(slice.full_name, region_of(slice));
+}
+
+}  // namespace trainhook::detail

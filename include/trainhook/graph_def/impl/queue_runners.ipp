@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of queue_runners.hpp. QueueRunnerDef: queue_name=1, enqueue_op_name=2, close_op_name=3, cancel_op_name=4,
+/// queue_closed_exception_types=5, which is left out: the end of input.
+#pragma once
+
+#include <trainhook/graph_def/queue_runners.hpp>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/core.h>
+
+#include <trainhook/core/log.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/ops/registry.hpp>
+#include <trainhook/proto/wire.hpp>
+
+namespace trainhook::detail {
+
+struct QueueRunnerNames {
+  std::string queue{};
+  std::vector<std::string> enqueue_ops{};
+  std::string close_op{};
+  std::string cancel_op{};
+};
+
+TRAINHOOK_DECL QueueRunnerNames read_queue_runner(std::string_view message, std::string_view source) {
+  QueueRunnerNames names;
+  WireReader reader(message, source);
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case 1: names.queue = reader.get_string(); break;
+      case 2: names.enqueue_ops.push_back(reader.get_string()); break;
+      case 3: names.close_op = reader.get_string(); break;
+      case 4: names.cancel_op = reader.get_string(); break;
+      default: reader.skip();
+    }
+  }
+  return names;
+}
+
+/// Of the nodes that `root` needs, one that cannot run; an empty handle if all can.
+TRAINHOOK_DECL Operation find_unknown(const Operation& root, std::span<const OpDef> op_defs) {
+  std::vector<Operation> open{root};
+  std::unordered_set<const Node*> seen{&root.node()};
+  while (!open.empty()) {
+    const Operation operation = open.back();
+    open.pop_back();
+    if (find_op_def(operation.type(), op_defs) == nullptr) return operation;
+    const auto reach = [&](Operation input) {
+      if (seen.insert(&input.node()).second) open.push_back(input);
+    };
+    for (const Output& input : operation.node().inputs()) reach(input.operation());
+    for (const Operation& input : operation.node().control_inputs()) reach(input);
+  }
+  return {};
+}
+
+TRAINHOOK_DECL void import_queue_runners(Graph& graph, const std::vector<std::string>& messages,
+                                         const std::string& prefix, std::string_view source,
+                                         std::span<const OpDef> op_defs) {
+  for (const std::string& message : messages) {
+    const QueueRunnerNames names = read_queue_runner(message, source);
+    const auto find = [&](const std::string& name) {
+      return name.empty() ? Operation() : graph.find_operation(prefix + name);
+    };
+    QueueRunnerDef runner{.queue_name = prefix + names.queue};
+    runner.close_op = find(names.close_op);
+    runner.cancel_op = find(names.cancel_op);
+    std::string problem = names.enqueue_ops.empty() ? "it has no enqueue operation" : "";
+    for (const std::string& name : names.enqueue_ops) {
+      const Operation operation = find(name);
+      const Operation unknown = operation.has_value() ? find_unknown(operation, op_defs) : Operation();
+      if (!operation.has_value()) problem = fmt::format("'{}' is not in the graph", name);
+      if (unknown.has_value()) problem = fmt::format("'{}' ({}) cannot run here", unknown.name(), unknown.type());
+      runner.enqueue_ops.push_back(operation);
+    }
+    if (problem.empty()) {
+      graph.add_to_collection(graph_keys::kQueueRunners, std::move(runner));
+    } else {
+      log_warning("{}: the queue runner of '{}' is left out: {}", source, runner.queue_name, problem);
+    }
+  }
+}
+
+TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation> imported, std::string_view source) {
+  const auto runners = graph.collection<QueueRunnerDef>(graph_keys::kQueueRunners);
+  std::string names;
+  for (const Operation& operation : imported) {
+    if (!operation.has_value() || operation.type() != "FIFOQueueV2") continue;
+    if (std::ranges::find(runners, operation.name(), &QueueRunnerDef::queue_name) != runners.end()) continue;
+    graph.add_to_collection(graph_keys::kQueueRunners, QueueRunnerDef{.queue_name = operation.name()});
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", operation.name());
+  }
+  if (names.empty()) return;
+  log_warning(
+      "{}: no queue runner fills the queues {}: run their enqueue operations in a QueueRunner of your own, or feed "
+      "what "
+      "is dequeued; until something is enqueued, a dequeue is an error",
+      source, names);
+}
+
+TRAINHOOK_DECL std::string export_queue_runner(const QueueRunnerDef& runner) {
+  std::string bytes;
+  WireWriter writer(bytes);
+  writer.add_bytes(1, runner.queue_name);
+  for (const Operation& operation : runner.enqueue_ops) writer.add_bytes(2, operation.name());
+  if (runner.close_op.has_value()) writer.add_bytes(3, runner.close_op.name());
+  if (runner.cancel_op.has_value()) writer.add_bytes(4, runner.cancel_op.name());
+  return bytes;
+}
+
+}  // namespace trainhook::detail

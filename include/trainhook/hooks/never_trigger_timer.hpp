@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// NeverTriggerTimer: in the place of a SecondOrStepTimer, for what is only due at the end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <trainhook/core/clock.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/run_context.hpp>
+
+namespace trainhook {
+
+/// Never due, and notes nothing. Source: TensorFlow's `NeverTriggerTimer`.
+class NeverTriggerTimer {
+ public:
+  [[nodiscard]] static constexpr bool should_trigger_for_step(std::int64_t /*step*/, Duration /*now*/) noexcept {
+    return false;
+  }
+  [[nodiscard]] static bool should_trigger_for_step(std::int64_t /*step*/, SessionRunContext& /*context*/) noexcept {
+    return false;
+  }
+  static std::optional<SecondOrStepTimer::Elapsed> update_last_triggered_step(std::int64_t /*step*/,
+                                                                              Duration /*now*/) noexcept {
+    return std::nullopt;
+  }
+  [[nodiscard]] static constexpr std::optional<std::int64_t> last_triggered_step() noexcept { return std::nullopt; }
+  static constexpr void reset() noexcept {}
+};
+
+}  // namespace trainhook

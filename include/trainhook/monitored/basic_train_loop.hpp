@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// basic_train_loop: a training loop that begins again with a new session if it is aborted.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/monitored/monitored_session.hpp>
+
+namespace trainhook {
+
+/// Calls `train_step_fn(session)` until the session should stop, then closes it. If an AbortedError leaves the loop, it
+/// goes on with the next session that `managed_session()` returns, without end; any other error is thrown. Source:
+/// `tf.compat.v1.train.basic_train_loop`, whose `supervisor.managed_session` is the first argument here.
+template <std::invocable ManagedSession, class TrainStep>
+  requires std::invocable<TrainStep&, std::invoke_result_t<ManagedSession&>&>
+void basic_train_loop(ManagedSession managed_session, TrainStep train_step_fn) {
+  for (bool should_retry = true; std::exchange(should_retry, false);) {
+    try {
+      auto session = managed_session();
+      run_until_stop(session, [&] { train_step_fn(session); });
+    } catch (const AbortedError& error) {
+      log_info("The training loop was aborted and goes on with a new session: {}", error.what());
+      should_retry = true;
+    }
+  }
+}
+
+}  // namespace trainhook
