@@ -21,10 +21,19 @@ TEST(Summary, MergesByConcatenation) {
   EXPECT_EQ(merge_summaries(summaries), summaries[0] + summaries[2]);
 }
 
+TEST(Summary, SaysOfAudioHowItIsEncoded) {
+  const std::string summary =
+      audio_summary("tone", {.sample_rate = 8000, .channels = 2, .frames = 3, .bytes = "data", .content_type = "x/y"});
+  EXPECT_EQ(summary, std::string_view("\n\x1c\n\x04tone2\x14\r\0\0\xfa\x45\x10\x02\x18\x03\"\x04"
+                                      "data*\x03x/y",
+                                      30));
+}
+
 TEST(Summary, RefusesAValueWithoutTag) {
   EXPECT_THROW(static_cast<void>(scalar_summary("", 1.0F)), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(text_summary("", "x")), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(image_summary("", {})), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(audio_summary("", {})), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(histogram_summary("", Histogram{})), InvalidArgumentError);
 }
 

@@ -123,7 +123,7 @@ def python_provider(folder, _):
 
 
 def server_provider(folder, data_server):
-    return data_server(folder, {}, lambda shown: len(shown.list_runs(CTX, experiment_id="")) == 6)
+    return data_server(folder, {}, lambda shown: len(shown.list_runs(CTX, experiment_id="")) == 7)
 
 
 @pytest.fixture(scope="module", params=[python_provider, server_provider])
@@ -207,6 +207,44 @@ def test_dashboards_show_what_was_written(views):
     events = views("ours/events")
     assert events["scalars"]["loss"] == [(1, 1), (2, 2), (3, 3), (4, 40), (5, 50), (6, 60)]
     assert "MatMul" in events["graph"][""][0] and "step_stats" in events["run metadata"]["step_2"][1][0]
+
+
+# A loop's own memory.
+
+
+def loop_memory(step):
+    """The arrays of write_summaries.cpp."""
+    floats = np.arange(24, dtype=np.float32) * np.float32(0.25)
+    floats[12:] -= step
+    samples = np.arange(20, dtype=np.float32) * np.float32(0.125) - np.float32(1) / np.float32(step)
+    return {"bytes": (np.arange(36) * 7 + step).astype(np.uint8).reshape(2, 2, 3, 3), "floats": floats.reshape(4, 3, 2, 1), "samples": samples}
+
+
+def parts(value):
+    """A value with its image as pixels, for no two encoders of PNG write the same bytes."""
+    image = value.image
+    pixels = tf.io.decode_png(image.encoded_image_string).numpy().tolist() if value.HasField("image") else None
+    return value.tag, image.height, image.width, image.colorspace, pixels, value.audio, value.tensor.string_val, value.metadata.plugin_data.plugin_name
+
+
+def test_images_and_audio_of_a_loop_are_what_tensorflows_ops_write(folder, measured):
+    with tf1.Graph().as_default():
+        inputs = {"bytes": tf1.placeholder(tf.uint8), "floats": tf1.placeholder(tf.float32), "samples": tf1.placeholder(tf.float32)}
+        note = tf1.placeholder(tf.string, [])
+        merged = tf1.summary.merge([
+            tf1.summary.image("bytes", inputs["bytes"]), tf1.summary.image("floats", inputs["floats"]),
+            tf1.summary.image("one", inputs["floats"], max_outputs=1), tf1.summary.audio("mono", tf.reshape(inputs["samples"], [1, -1]), 8000.0),
+            tf1.summary.audio("stereo", tf.reshape(inputs["samples"], [2, 5, 2]), 44100.5, max_outputs=1), tf1.summary.text("notes", note)])
+        with tf1.Session() as session:
+            expected = []
+            for step in STEPS:
+                feeds = {inputs[name]: array for name, array in loop_memory(step).items()}
+                summary = tf1.Summary.FromString(session.run(merged, {note: f"step *{step}*", **feeds}))
+                expected += [(step, value) for value in summary.value]
+    (path,) = (folder / "ours/loop").glob("events.out.tfevents.*")
+    ours = [(event.step, parts(value)) for event in tf1.train.summary_iterator(str(path)) for value in event.summary.value]
+    assert ours == [(step, parts(value)) for step, value in expected]
+    measured(f"summaries of a loop's own memory: {len(ours)} images, pieces of audio and texts are those of TensorFlow's ops")
 
 
 # Our reader.

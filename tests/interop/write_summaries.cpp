@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Writes every kind of summary and event for test_summaries.py, into `ours/old` as TensorFlow 1 encodes them and into
-/// `ours/new` as TensorFlow 2; prints what it reads in the event files that TensorFlow wrote, under `theirs`.
+/// `ours/new` as TensorFlow 2; into `ours/loop` images, audio and text of a loop's own memory; prints what it reads in
+/// the event files that TensorFlow wrote, under `theirs`.
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +19,16 @@
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/tensor_summary.hpp>
+#include <trainhook/graph/ops/summary.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/hooks/summary_saver_hook.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/media/loop_summaries.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
 
 namespace {
 
@@ -100,6 +108,41 @@ void write_events(const std::string& directory) {
   writer.close();
 }
 
+/// The pictures and samples of test_summaries.py, through the hook.
+void write_loop(const std::string& directory) {
+  std::vector<std::uint8_t> bytes(2UL * 2 * 3 * 3);
+  std::vector<float> floats(4UL * 3 * 2);
+  std::vector<float> samples(2UL * 5 * 2);
+  std::string note;
+  std::int64_t step = 0;
+  th::LoopSession loop;
+  th::summary::image(loop, "bytes", bytes, {.height = 2, .width = 3, .channels = 3});
+  th::summary::image(loop, "floats", floats, {.height = 3, .width = 2});
+  th::summary::image(loop, "one", std::span(floats), {.height = 3, .width = 2, .max_outputs = 1});
+  th::summary::audio(loop, "mono", samples, {.sample_rate = 8000});
+  th::summary::audio(loop, "stereo", samples, {.sample_rate = 44100.5F, .channels = 2, .frames = 5, .max_outputs = 1});
+  th::summary::text("notes", loop.value("note", [&] { return note; }));
+  auto session = th::monitored_training_session(
+      loop, {.save_summaries_steps = std::nullopt,
+             .hooks = {th::SummarySaverHook({.save_steps = 1,
+                                             .output_dir = th::join_path(directory, "ours/loop"),
+                                             .summary_op = *th::summary::merge_all(loop.graph())}),
+                       th::StopAtStepHook({.last_step = kSteps})}});
+  while (!session.should_stop()) {
+    session.run([&] {
+      ++step;
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::uint8_t>(i * 7 + static_cast<std::size_t>(step));
+      for (std::size_t i = 0; i < floats.size(); ++i)
+        floats[i] = 0.25F * static_cast<float>(i) - (i < 12 ? 0.0F : static_cast<float>(step));
+      for (std::size_t i = 0; i < samples.size(); ++i)
+        samples[i] = 0.125F * static_cast<float>(i) - 1.0F / static_cast<float>(step);
+      note = fmt::format("step *{}*", step);
+    });
+  }
+  session.close();
+}
+
 void print_value(std::int64_t step, const th::SummaryValue& value) {
   fmt::print("{}\t{}\t{}", step, value.tag, value.plugin);
   if (value.scalar) fmt::print("\tscalar {:a}", *value.scalar);
@@ -153,6 +196,7 @@ int main(int argc, char** argv) {
     write_old(directory, pictures);
     write_new(directory, pictures);
     write_events(directory);
+    write_loop(directory);
     for (const char* part : {"theirs/old", "theirs/new", "theirs/events"}) print_events(th::join_path(directory, part));
   } catch (const std::exception& error) {
     fmt::print(stderr, "write_summaries: {}\n", error.what());

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/events/summary.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/summary.hpp>
@@ -143,6 +144,35 @@ TEST(LoopSession, GivesValuesOfManyTypes) {
   EXPECT_EQ(loop.run("tensor"), Tensor::of<float>({1, 2, 3, 4}, {2, 2}));
   EXPECT_EQ(loop.run("flag"), Tensor(true));
   EXPECT_EQ(loop.graph().output("list").shape(), PartialShape{-1});
+}
+
+TEST(LoopSession, GivesASummaryThatAFunctionEncodes) {
+  LoopSession loop;
+  loop.value("note", [] { return 1.0F; });
+  std::string note;
+  int calls = 0;
+  const Output notes = loop.summary("note", [&](std::string_view tag) {
+    ++calls;
+    return text_summary(tag, note);
+  });
+  loop.run([&] { note = "*first*"; });
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(loop.run(*summary::merge_all(loop.graph())), Tensor(text_summary("note_1", "*first*")));
+  loop.run([&] { note = "second"; });
+  EXPECT_EQ(loop.run(notes), Tensor(text_summary("note_1", "second")));
+  EXPECT_EQ(calls, 2);
+  EXPECT_THROW(loop.summary("none", nullptr), InvalidArgumentError);
+  loop.open();
+  EXPECT_THROW(loop.summary("late", [](std::string_view) { return std::string(); }), FailedPreconditionError);
+}
+
+TEST(LoopSession, ShowsAStringOfTheUserAsText) {
+  LoopSession loop;
+  std::string note = "*first*";
+  const Output notes = summary::text("notes", loop.value("note", [&]() -> const std::string& { return note; }));
+  EXPECT_EQ(loop.run(notes), Tensor(text_summary("notes", "*first*")));
+  loop.run([&] { note = "second"; });
+  EXPECT_EQ(loop.run(notes), Tensor(text_summary("notes", "second")));
 }
 
 TEST(LoopSession, TakesAFedValueInPlaceOfItsFunctionForOneRun) {

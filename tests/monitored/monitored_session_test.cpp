@@ -678,7 +678,26 @@ TEST_F(MonitoredSessionTest, ShowsTheGlobalStepOfTheSession) {
   EXPECT_EQ(seen.global_step(), 1);
   EXPECT_EQ(trace->lines(), "");
   session.close();
-  EXPECT_EQ(what_of([&] { (void)seen.global_step(); }),
+  EXPECT_EQ(what_of([&] { (void)session.raw_session(); }),
+            "FailedPrecondition: Session is already closed; make a new one to go on");
+}
+
+TEST_F(MonitoredSessionTest, TellsTheLastStepAfterANormalEnd) {
+  Session session(creator(), options({hook("a")}));
+  session.run(script.train());
+  session.run(script.train());
+  session.close();
+  EXPECT_EQ(script.executes, 2);
+  EXPECT_EQ(session.global_step(), 2);
+  session.close();
+  EXPECT_EQ(session.global_step(), 2);
+}
+
+TEST_F(MonitoredSessionTest, TellsNoStepAfterAnAbort) {
+  Session session(creator(), options({hook("a")}));
+  session.run(script.train());
+  session.abort(std::make_exception_ptr(std::runtime_error("enough")));
+  EXPECT_EQ(what_of([&] { (void)session.global_step(); }),
             "FailedPrecondition: Session is already closed; make a new one to go on");
 }
 

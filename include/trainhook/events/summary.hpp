@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Summary messages as bytes: scalars, histograms, images and texts for TensorBoard.
+/// Summary messages as bytes: scalars, histograms, images, audio and texts for TensorBoard.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,15 @@ struct EncodedImage {
   std::string_view bytes{};  ///< PNG, or any other format that browsers show
 };
 
+/// A piece of audio that is already encoded.
+struct EncodedAudio {
+  float sample_rate{};        ///< frames a second
+  std::int64_t channels = 1;  ///< samples a frame
+  std::int64_t frames{};      ///< how many
+  std::string_view bytes{};   ///< WAV, or what `content_type` says
+  std::string_view content_type = "audio/wav";
+};
+
 // A `Summary` is handled as its serialized message; to join two of them, concatenate the bytes.
 
 /// One number, for the Scalars dashboard.
@@ -38,6 +47,10 @@ template <HistogramElement T>
 /// One image, for the Images dashboard. TensorFlow names the tag `<tag>/image` for a single one and `<tag>/image/<i>`
 /// for the i-th of several.
 [[nodiscard]] TRAINHOOK_DECL std::string image_summary(std::string_view tag, const EncodedImage& image);
+
+/// One piece of audio, for the Audio dashboard. TensorFlow names the tag `<tag>/audio` for a single one and
+/// `<tag>/audio/<i>` for the i-th of several.
+[[nodiscard]] TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudio& audio);
 
 /// A text in Markdown, for the Text dashboard.
 [[nodiscard]] TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown);

@@ -36,6 +36,21 @@ inline constexpr auto kFields<SummaryImageMessage> =
                field(3, "colorspace", &SummaryImageMessage::colorspace),
                field(4, "encoded_image_string", &SummaryImageMessage::encoded_image_string));
 
+struct SummaryAudioMessage {
+  float sample_rate = 0;  // frames a second
+  std::int64_t num_channels = 0;
+  std::int64_t length_frames = 0;
+  std::string_view encoded_audio_string{};
+  std::string_view content_type{};
+};
+template <>
+inline constexpr auto kFields<SummaryAudioMessage> =
+    std::tuple(field(1, "sample_rate", &SummaryAudioMessage::sample_rate),
+               field(2, "num_channels", &SummaryAudioMessage::num_channels),
+               field(3, "length_frames", &SummaryAudioMessage::length_frames),
+               field(4, "encoded_audio_string", &SummaryAudioMessage::encoded_audio_string),
+               field(5, "content_type", &SummaryAudioMessage::content_type));
+
 /// A TensorProto, as far as summaries use it.
 struct SummaryTensorMessage {
   std::uint64_t dtype = 0;  // a DType's number, or another one
@@ -68,12 +83,13 @@ template <>
 inline constexpr auto kFields<SummaryMetadataMessage> =
     std::tuple(field(1, "plugin_data", &SummaryMetadataMessage::plugin_data));
 
-/// One of `simple_value`, `image`, `histo` and `tensor`.
+/// One of `simple_value`, `image`, `histo`, `audio` and `tensor`.
 struct SummaryValueMessage {
   std::string_view tag{};
   std::optional<float> simple_value{};
   std::optional<SummaryImageMessage> image{};
   std::optional<Histogram> histo{};
+  std::optional<SummaryAudioMessage> audio{};
   std::string_view node_name{};  // the tag in very old files
   std::optional<SummaryTensorMessage> tensor{};
   std::optional<SummaryMetadataMessage> metadata{};
@@ -82,8 +98,8 @@ template <>
 inline constexpr auto kFields<SummaryValueMessage> =
     std::tuple(field(1, "tag", &SummaryValueMessage::tag), field(2, "simple_value", &SummaryValueMessage::simple_value),
                field(4, "image", &SummaryValueMessage::image), field(5, "histo", &SummaryValueMessage::histo),
-               field(7, "node_name", &SummaryValueMessage::node_name), field(8, "tensor", &SummaryValueMessage::tensor),
-               field(9, "metadata", &SummaryValueMessage::metadata));
+               field(6, "audio", &SummaryValueMessage::audio), field(7, "node_name", &SummaryValueMessage::node_name),
+               field(8, "tensor", &SummaryValueMessage::tensor), field(9, "metadata", &SummaryValueMessage::metadata));
 
 struct SummaryMessage {
   InlineVector<SummaryValueMessage, 1> value{};

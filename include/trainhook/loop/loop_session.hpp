@@ -131,6 +131,11 @@ class LoopSession : public RunForms<LoopSession, true> {
     return add_value(name, spec, std::move(function));
   }
 
+  /// Adds a summary that `encode` makes: it gets the tag and returns a serialized Summary, which `events/summary.hpp`
+  /// and `events/tensor_summary.hpp` make. It is called after the step, in runs that fetch the summary. The tag is
+  /// `name`, made unique as that of `summary::scalar`. Images and audio: `media/loop_summaries.hpp`.
+  TRAINHOOK_DECL Output summary(std::string_view name, std::function<std::string(std::string_view tag)> encode);
+
   /// Sets the function that gives everything its initial values, called if a new session finds no checkpoint. Without
   /// it, the first session takes the memory as it is, and a session that is lost before its first checkpoint cannot be
   /// recovered.

@@ -3,8 +3,10 @@
 /// CoordinatedSession: a hooked session with background threads, whose errors and stop requests end it.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,6 +54,9 @@ class CoordinatedSession {
   /// is thrown, because it is the cause, and the other one is kept behind it; the threads of a worker's chief count as
   /// its own. A shared session that was given up counts as lost.
   TRAINHOOK_DECL void guarded(FunctionRef<void()> body);
+
+  /// The global step, read without a run; nothing if it cannot be read so.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> step() const noexcept;
 
   /// What the threads reported, oldest first.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::exception_ptr> errors();

@@ -131,8 +131,8 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
     }
   }
 
-  /// The session's global step, read without hooks. @throws FailedPreconditionError if the graph has none, or if the
-  /// session is lost or closed.
+  /// The session's global step, read without hooks; after a normal `close()`, the last one. @throws
+  /// FailedPreconditionError if the graph has none, or if the session is lost or was closed by an error.
   [[nodiscard]] std::int64_t global_step() const { return lifecycle_.global_step(); }
 
   [[nodiscard]] Graph& graph() { return lifecycle_.graph(); }

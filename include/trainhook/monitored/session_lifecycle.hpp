@@ -58,7 +58,8 @@ class SessionLifecycle {
   /// The engine's current session. @throws FailedPreconditionError if it is closed or lost.
   [[nodiscard]] TRAINHOOK_DECL SessionRef session() const;
 
-  /// @throws FailedPreconditionError if the graph has no global step, or as `session`.
+  /// After a normal `close`, the last step. @throws FailedPreconditionError if the graph has no global step, or as
+  /// `session`.
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step() const;
 
   /// Ends normally: every hook's `end`, then threads, session and writers. Throws the first error when all of it is

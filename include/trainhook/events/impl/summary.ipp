@@ -33,6 +33,15 @@ TRAINHOOK_DECL std::string image_summary(std::string_view tag, const EncodedImag
                                                                   .encoded_image_string = image.bytes}});
 }
 
+TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudio& audio) {
+  return detail::summary_of({.tag = tag,
+                             .audio = detail::SummaryAudioMessage{.sample_rate = audio.sample_rate,
+                                                                  .num_channels = audio.channels,
+                                                                  .length_frames = audio.frames,
+                                                                  .encoded_audio_string = audio.bytes,
+                                                                  .content_type = audio.content_type}});
+}
+
 TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown) {
   return detail::summary_of({.tag = tag,
                              .tensor = detail::SummaryTensorMessage{.dtype = static_cast<std::uint64_t>(DType::String),

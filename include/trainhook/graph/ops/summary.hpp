@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,6 +24,10 @@ using namespace trainhook::detail;
 
 /// HistogramSummary, ImageSummary, MergeSummary, ScalarSummary, TensorSummaryV2.
 [[nodiscard]] TRAINHOOK_DECL OpFamily summary_ops() noexcept;
+
+/// The tag, and name of the node, of a new summary: `given_name` under the current name scope, with other characters
+/// than a node's name may have replaced, and made unique.
+[[nodiscard]] TRAINHOOK_DECL std::string unique_tag(Graph& graph, std::string_view given_name);
 
 /// Adds a summary whose tag is its node's name; `more` are further inputs, constants by name.
 TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input,

@@ -14,6 +14,7 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/loop/bound_state.hpp>
 #include <trainhook/loop/node_values.hpp>
 #include <trainhook/loop/variable_binding.hpp>
@@ -242,6 +243,17 @@ TRAINHOOK_DECL Output LoopSession::add_value(std::string_view name, const Output
                                              std::function<Tensor()> give) {
   const Output output = placeholder(impl_->graph, spec.dtype, spec.shape, impl_->whole_name(name));
   impl_->values.set_leaf(output.node(), std::move(give));
+  return output;
+}
+
+TRAINHOOK_DECL Output LoopSession::summary(std::string_view name,
+                                           std::function<std::string(std::string_view tag)> encode) {
+  impl_->expect_registering(name);
+  if (!encode) throw InvalidArgumentError("summary '{}' needs a function that encodes it", name);
+  const std::string tag = trainhook::summary::detail::unique_tag(impl_->graph, name);
+  const Output output = placeholder(impl_->graph, DType::String, Shape{}, tag + "/");
+  impl_->values.set_leaf(output.node(), [tag, encode = std::move(encode)] { return Tensor(encode(tag)); });
+  impl_->graph.add_to_collection(graph_keys::kSummaries, output);
   return output;
 }
 

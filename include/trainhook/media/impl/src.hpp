@@ -7,7 +7,9 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
+#include <trainhook/media/impl/batch_summary.ipp>
 #include <trainhook/media/impl/fashion_mnist.ipp>
 #include <trainhook/media/impl/gzip.ipp>
 #include <trainhook/media/impl/idx.ipp>
 #include <trainhook/media/impl/png.ipp>
+#include <trainhook/media/impl/wav.ipp>

@@ -5,11 +5,15 @@
 
 #include <trainhook/monitored/coordinated_session.hpp>
 
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/monitored/chief_status.hpp>
 #include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/session/queue_runner.hpp>
@@ -79,6 +83,16 @@ TRAINHOOK_DECL void CoordinatedSession::guarded(FunctionRef<void()> body) {
       throw UnavailableError("the chief has given up the session: {}", describe(failure));
     throw;
   }
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> CoordinatedSession::step() const noexcept {
+  try {
+    const std::optional<Variable> step = get_global_step(session().graph());
+    if (!step) return std::nullopt;
+    const std::string name(step->name());
+    const Tensor value = session().snapshot({&name, 1}).at(0).tensor;
+    return value.dtype() == DType::Int32 ? value.scalar<std::int32_t>() : value.scalar<std::int64_t>();
+  } catch (...) { return std::nullopt; }
 }
 
 TRAINHOOK_DECL std::vector<std::exception_ptr> CoordinatedSession::errors() {

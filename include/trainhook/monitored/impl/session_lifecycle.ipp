@@ -94,6 +94,7 @@ struct SessionLifecycle::Impl {
   std::size_t claimed = 0;  // hooks that are this session's
   std::size_t begun = 0;    // hooks whose `begin` was called
   bool closed = false;
+  std::optional<std::int64_t> last_step;              // after a normal end
   bool close_requested = false;                       // from inside a run, which is to be over first
   std::optional<std::exception_ptr> abort_requested;  // the same with an error
   ThrownError last_error;
@@ -177,6 +178,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks)
     attempt([&] { call_hook(*hook, "end", [&] { hook->end(live); }); });
   if (!errors.empty()) creator->session_failed(errors.front());
+  last_step = session->session()->step();
   attempt([&] { std::ranges::copy(session->close(), std::back_inserter(errors)); });
   attempt([&] { writers.close(); });
   leave_graph();
@@ -307,6 +309,7 @@ TRAINHOOK_DECL SessionRef SessionLifecycle::session() const {
 }
 
 TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
+  if (impl_->last_step) return *impl_->last_step;
   const SessionRef live = session();
   const std::optional<Variable> step = get_global_step(live.graph());
   if (!step)

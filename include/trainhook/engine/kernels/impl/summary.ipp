@@ -7,18 +7,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
-#include <vector>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/graph_def/tensor_proto.hpp>
-#include <trainhook/media/png.hpp>
+#include <trainhook/media/batch_summary.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -55,66 +52,19 @@ inline Kernel make_histogram_summary(const Node& node) {
   };
 }
 
-/// Floats become bytes image by image: [0, largest] is spread over 0 to 255, or, if some are negative, [-largest,
-/// largest] around 128. Pixels with a value that is no finite number get `bad_color`.
-template <class T>
-void image_to_bytes(std::span<const T> values, std::span<const std::uint8_t> bad_color,
-                    std::vector<std::uint8_t>& bytes) {
-  const std::size_t channels = bad_color.size();
-  const auto is_finite = [&](std::size_t pixel) {
-    return std::ranges::all_of(values.subspan(pixel * channels, channels),
-                               [](T value) { return std::isfinite(value); });
-  };
-  T smallest = std::numeric_limits<T>::infinity();
-  T largest = -smallest;
-  for (std::size_t pixel = 0; pixel < values.size() / channels; ++pixel) {
-    if (!is_finite(pixel)) continue;
-    const auto [low, high] = std::ranges::minmax(values.subspan(pixel * channels, channels));
-    smallest = (std::min)(smallest, low);
-    largest = (std::max)(largest, high);
-  }
-  constexpr T kZeroThreshold = T{1e-6F};
-  const bool centred = smallest < 0;
-  const T extent = centred ? (std::max)(std::abs(smallest), std::abs(largest)) : largest;
-  const T scale = extent < kZeroThreshold ? T{0} : (centred ? T{127} : T{255}) / extent;
-  const T offset = centred ? T{128} : T{0};
-  for (std::size_t pixel = 0; pixel < values.size() / channels; ++pixel) {
-    const bool finite = is_finite(pixel);
-    for (std::size_t c = 0; c < channels; ++c) {
-      bytes[pixel * channels + c] =
-          finite ? static_cast<std::uint8_t>(values[pixel * channels + c] * scale + offset) : bad_color[c];
-    }
-  }
-}
-
 template <class T>
 void image_summary_op(KernelContext& context, std::int64_t max_images, const Tensor& bad_color) {
-  const std::string& tag = context.input(0).data<std::string>()[0];
   const Shape& shape = context.shape(1);
   if (shape.rank() != 4 || (shape[3] != 1 && shape[3] != 3 && shape[3] != 4)) {
     throw InvalidArgumentError("images must be [batch, height, width, channels] with 1, 3 or 4 channels");
   }
-  const auto channels = static_cast<std::size_t>(shape[3]);
   const std::span<const std::uint8_t> bad = bad_color.data<std::uint8_t>();
-  if (bad.size() < channels) throw InvalidArgumentError("bad_color needs {} elements and has {}", channels, bad.size());
-  const std::size_t size = static_cast<std::size_t>(shape[1] * shape[2]) * channels;
-  std::vector<std::uint8_t> bytes(size);
-  std::string summary;
-  for (std::int64_t i = 0; i < (std::min)(max_images, shape[0]); ++i) {
-    const std::span<const T> values = context.data<T>(1).subspan(static_cast<std::size_t>(i) * size, size);
-    if constexpr (std::is_same_v<T, std::uint8_t>) {
-      bytes.assign(values.begin(), values.end());
-    } else {
-      image_to_bytes(values, bad.first(channels), bytes);
-    }
-    const std::string png = encode_png(bytes, shape[1], shape[2], shape[3]);
-    const std::string name = max_images > 1 ? fmt::format("{}/image/{}", tag, i) : tag + "/image";
-    summary += image_summary(name, {.height = static_cast<std::int32_t>(shape[1]),
-                                    .width = static_cast<std::int32_t>(shape[2]),
-                                    .channels = static_cast<std::int32_t>(shape[3]),
-                                    .bytes = png});
-  }
-  give_summary(context, std::move(summary));
+  if (bad.size() < static_cast<std::size_t>(shape[3]))
+    throw InvalidArgumentError("bad_color needs {} elements and has {}", shape[3], bad.size());
+  ImageBatch batch{.height = shape[1], .width = shape[2], .channels = shape[3], .max_outputs = max_images};
+  std::ranges::copy(bad.first((std::min)(bad.size(), batch.bad_color.size())), batch.bad_color.begin());
+  const std::string& tag = context.input(0).data<std::string>()[0];
+  give_summary(context, shape[0] == 0 ? std::string() : image_batch_summary(tag, context.data<T>(1), batch));
 }
 
 inline Kernel make_image_summary(const Node& node) {

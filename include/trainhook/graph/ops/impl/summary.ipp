@@ -49,11 +49,15 @@ TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
   return clean;
 }
 
+TRAINHOOK_DECL std::string unique_tag(Graph& graph, std::string_view given_name) {
+  return graph.unique_name(clean_tag(given_name));
+}
+
 TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input,
                                   const Output& values, Attrs attrs,
                                   const std::vector<std::pair<std::string_view, Tensor>>& more) {
   Graph& graph = values.graph();
-  const std::string tag = graph.unique_name(clean_tag(given_name));
+  const std::string tag = unique_tag(graph, given_name);
   const Graph::Scope scope = graph.name_scope(tag + "/");
   std::vector<Output> inputs{constant(graph, Tensor(tag), tag_input), values};
   for (const auto& [name, value] : more) inputs.push_back(constant(graph, value, name));
