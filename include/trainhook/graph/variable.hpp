@@ -54,7 +54,8 @@ struct Variable {
 namespace detail {
 
 /// An attribute of an Identity that keeps the value that its variable has when it runs, as TensorFlow reads resource
-/// variables. Without it, whatever takes the result sees the variable's memory, as with TensorFlow's reference variables.
+/// variables. Without it, whatever takes the result sees the variable's memory, as with TensorFlow's reference
+/// variables.
 inline constexpr std::string_view kReadsOnce = "_reads_once";
 
 }  // namespace detail

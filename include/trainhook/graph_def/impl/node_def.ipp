@@ -77,10 +77,10 @@ TRAINHOOK_DECL void write_node(WireWriter& writer, const NodeDef& node, bool add
     attrs.erase("_output_shapes");
     attrs.emplace("_output_shapes", node.output_shapes);
   }
-  for (const auto& [key, value] : attrs) {
+  for (const Attrs::value_type& attr : attrs) {
     add_wire_message(writer, 5, [&](WireWriter& entry) {  // of a map
-      entry.add_bytes(1, key);
-      add_wire_message(entry, 2, [&](WireWriter& message) { std::visit(AttrWriter{message}, value); });
+      entry.add_bytes(1, attr.first);
+      add_wire_message(entry, 2, [&](WireWriter& message) { std::visit(AttrWriter{message}, attr.second); });
     });
   }
 }
