@@ -54,8 +54,7 @@ TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOption
     if (const auto v1 = detail::find_v1_checkpoint(file_system, prefix_)) {
       throw NotFoundError(
           "there is no checkpoint {} that can be read: {} is of TensorFlow's V1 format; restore it in TensorFlow and "
-          "save "
-          "it again by tf.compat.v1.train.Saver(), which writes the V2 format",
+          "save it again by tf.compat.v1.train.Saver(), which writes the V2 format",
           prefix_, *v1);
     }
     throw NotFoundError("there is no checkpoint {}: {} does not exist{}", prefix_, index_path_,

@@ -39,8 +39,7 @@ TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const s
   if (found.incomplete.empty()) return;
   log_warning(
       "{} in {}: data without an index, such as a copy in progress leaves, the first {}. No saver wrote it, so it "
-      "stays; "
-      "remove it if nobody needs it",
+      "stays; remove it if nobody needs it",
       found.incomplete.size(), directory, found.incomplete.front());
 }
 

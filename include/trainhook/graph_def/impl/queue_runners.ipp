@@ -96,8 +96,7 @@ TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation
   if (names.empty()) return;
   log_warning(
       "{}: no queue runner fills the queues {}: run their enqueue operations in a QueueRunner of your own, or feed "
-      "what "
-      "is dequeued; until something is enqueued, a dequeue is an error",
+      "what is dequeued; until something is enqueued, a dequeue is an error",
       source, names);
 }
 
