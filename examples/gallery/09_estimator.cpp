@@ -4,6 +4,7 @@
 //
 //     build/examples/gallery/09_estimator [directory]
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
   const th::Dataset training = points(0, 800).shuffle(800, 7).repeat().batch(32), test = points(800, 1'000).batch(50);
   const auto metrics = th::train_and_evaluate(
       estimator, {.input_fn = training, .max_steps = 400, .hooks = {th::CheckpointInputPipelineHook(estimator)}},
-      {.input_fn = test});
+      {.input_fn = test, .throttle_secs = std::chrono::seconds(0)});  // each checkpoint
   if (metrics) fmt::print("accuracy {:.2f}\n", metrics->at("accuracy").scalar<float>());
 
   for (const th::Prediction& each : estimator.predict(points(1'000, 1'008).batch(4)))

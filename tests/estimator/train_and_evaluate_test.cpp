@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,6 +66,43 @@ TEST_F(TrainAndEvaluate, GoesOnWhereItWas) {
   train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = 6}, eval);
   EXPECT_EQ(evaluated(), (Steps{2, 3, 5, 6}));
   EXPECT_FALSE(train_and_evaluate(estimator, half, eval).has_value()) << "training was over";
+}
+
+/// What is published as `eval/loss` before its first run.
+class SeesTheLoss final : public SessionRunHook {
+ public:
+  SessionRunArgs before_run(SessionRunContext&) override {
+    if (!std::exchange(asked_, true)) {
+      if (const PublishedMetric* loss = services().metric("eval/loss")) seen = *loss;
+    }
+    return {};
+  }
+  std::optional<PublishedMetric> seen;
+
+ private:
+  bool asked_ = false;
+};
+
+TEST_F(TrainAndEvaluate, HooksSeeTheEvaluationOfTheRestoredCheckpoint) {
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
+  const EvalSpec eval{.input_fn = line(), .throttle_secs = 0s};
+  const auto metrics = train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = 3}, eval);
+  const auto hook = std::make_shared<SeesTheLoss>();
+  train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = 4, .hooks = hook}, eval);
+  ASSERT_TRUE(hook->seen);
+  EXPECT_EQ(hook->seen->step, 3);  // it came after the checkpoint, which has that of step 2
+  EXPECT_EQ(hook->seen->value, metrics->at("loss").scalar<float>());
+}
+
+TEST_F(TrainAndEvaluate, WithoutThrottleAnEvaluationThatAKillPreventedIsMadeFirst) {
+  for (const auto& [throttle, steps] : {std::pair(0s, Steps{3, 5, 6}), std::pair(600s, Steps{5, 6})}) {
+    const std::string directory = throttle == 0s ? "every one" : "some";
+    Estimator estimator = make(line_model, {.model_dir = directory, .save_checkpoints_steps = 2});
+    estimator.train(line().repeat(), {.max_steps = 3});
+    train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = 6},
+                       {.input_fn = line(), .throttle_secs = throttle});
+    EXPECT_EQ(evaluated(directory + "/eval"), steps);
+  }
 }
 
 class BestExporterTest : public TrainAndEvaluate {

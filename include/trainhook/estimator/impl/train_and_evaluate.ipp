@@ -6,6 +6,8 @@
 #include <trainhook/estimator/train_and_evaluate.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -13,14 +15,25 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/estimator/evaluation_graph.hpp>
+#include <trainhook/events/read_eval_metrics.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 
 namespace trainhook::detail {
 
-/// Makes metrics known to the hooks of its session.
+/// Makes metrics known to the hooks of its session, and tells when a restored session is there.
 class EvaluationPublisher final : public SessionRunHook {
  public:
+  explicit EvaluationPublisher(std::function<void(std::int64_t step)> resumed) : resumed_(std::move(resumed)) {}
+
   void publish(std::string_view name, const EvalMetrics& metrics) { publish_metrics(services(), name, metrics); }
+
+  void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override {
+    if (!services().restored_from().empty()) resumed_(read_global_step(session, *get_global_step(session.graph())));
+  }
+
+ private:
+  std::function<void(std::int64_t)> resumed_;
 };
 
 /// Evaluates the checkpoints that a saver has committed.
@@ -47,6 +60,22 @@ class EvaluatingListener final : public CheckpointSaverListener {
   }
 
  private:
+  /// What the model of this step was found to be: hooks see the evaluation that came after its checkpoint, and one that
+  /// a kill has prevented is made now.
+  void resume(std::int64_t global_step) {
+    const RunConfig& config = estimator_->config();
+    const EvalHistory history = read_eval_metrics(
+        config.file_system != nullptr ? *config.file_system : posix_file_system(), estimator_->eval_dir(spec_->name));
+    const auto found = history.find(global_step);
+    if (found == history.end()) {
+      if (global_step > 0 && spec_->throttle_secs == Duration::zero()) evaluate(global_step);
+      return;
+    }
+    EvalMetrics metrics{{"global_step", Tensor(global_step)}};
+    for (const auto& [tag, value] : found->second) metrics.emplace(tag, Tensor(value));
+    publisher_->publish(spec_->name, metrics);
+  }
+
   [[nodiscard]] Clock& clock() const {
     Clock* given = estimator_->config().clock;
     return given != nullptr ? *given : system_clock();
@@ -62,7 +91,8 @@ class EvaluatingListener final : public CheckpointSaverListener {
 
   const Estimator* estimator_;
   const EvalSpec* spec_;
-  std::shared_ptr<EvaluationPublisher> publisher_ = std::make_shared<EvaluationPublisher>();
+  std::shared_ptr<EvaluationPublisher> publisher_ =
+      std::make_shared<EvaluationPublisher>([this](std::int64_t step) { resume(step); });
   std::optional<EvalMetrics> metrics_;
   std::optional<std::int64_t> step_;  // that was evaluated last
   std::optional<Duration> evaluated_at_;
