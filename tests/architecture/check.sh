@@ -119,7 +119,7 @@ check_tests_mirror_headers() {  # tests/io/crc32c_test.cpp tests io/crc32c.hpp; 
     done
     if [ -z "$name" ]; then
       violation "tests/$path mirrors no header of include/trainhook/${path%/*}"
-    elif ! grep -m1 '#include' "$root/tests/$path" | grep -qF "<trainhook/${path%/*}/$name.hpp>"; then
+    elif ! grep -m1 '#include' "$root/tests/$path" | grep -F "<trainhook/${path%/*}/$name.hpp>" >/dev/null; then
       violation "tests/$path: the first include is not <trainhook/${path%/*}/$name.hpp>"
     fi
   done < <(cd "$root/tests" && find . -mindepth 2 -name '*_test.cpp' | sed 's|^\./||' | sort)

@@ -254,8 +254,10 @@ END
 # Colour is for terminals, and for those who want it.
 if script -qec true /dev/null >/dev/null 2>&1; then
   escape=$(printf '\033')
-  script -qec "'$checkpoint' list run" /dev/null | grep -q "$escape" || { echo "no colour on a terminal"; failures=$((failures + 1)); }
-  ! NO_COLOR=1 script -qec "'$checkpoint' list run" /dev/null | grep -q "$escape" || { echo "colour in spite of NO_COLOR"; failures=$((failures + 1)); }
+  on_terminal=$(script -qec "'$checkpoint' list run" /dev/null)
+  [[ $on_terminal == *"$escape"* ]] || { echo "no colour on a terminal"; failures=$((failures + 1)); }
+  on_terminal=$(NO_COLOR=1 script -qec "'$checkpoint' list run" /dev/null)
+  [[ $on_terminal != *"$escape"* ]] || { echo "colour in spite of NO_COLOR"; failures=$((failures + 1)); }
 fi
 
 [ "$failures" = 0 ]

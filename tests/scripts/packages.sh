@@ -11,7 +11,7 @@ text_of() {
   local script=$1 called
   sed -e 's/^ *#.*//' -e 's/  # .*//' -e '/quickstart[.]sh/d' "$script" | sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}'
   for called in .ci/release .ci/tidy .ci/tensorflow tests/bench/compile_bench.py; do
-    if [ "$called" != "$script" ] && sed 's/^ *#.*//' "$script" | grep -qF "$called"; then text_of "$called"; fi
+    if [ "$called" != "$script" ] && sed 's/^ *#.*//' "$script" | grep -F "$called" >/dev/null; then text_of "$called"; fi
   done
 }
 
@@ -40,7 +40,7 @@ for script in .ci/run .github/screenshot.sh examples/quickstart.sh tests/run.sh 
   needs 'clang.*-fsanitize' libclang-rt-14-dev
   needs 'chromium|chromedriver' chromium chromium-driver
   # Tests are built unless an option says otherwise; they, the benchmarks and the quickstart read the data set.
-  if grep -E 'cmake .*-S' <<<"$text" | grep -qv 'TRAINHOOK_BUILD_TESTS=OFF'; then needs cmake libgtest-dev libgmock-dev; fi
+  if grep -E 'cmake .*-S' <<<"$text" | grep -v 'TRAINHOOK_BUILD_TESTS=OFF' >/dev/null; then needs cmake libgtest-dev libgmock-dev; fi
   if ! grep -q -- '--data synthetic' <<<"$text"; then needs '[.]ci/ctest|_bench|quickstart' dataset-fashion-mnist; fi
 done
 exit $failures
