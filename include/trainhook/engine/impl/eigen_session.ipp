@@ -13,6 +13,7 @@
 #include <trainhook/engine/kernels/conv.hpp>
 #include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/engine/kernels/depthwise.hpp>
+#include <trainhook/engine/kernels/functions.hpp>
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/matmul.hpp>
 #include <trainhook/engine/kernels/movement.hpp>
@@ -37,18 +38,14 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{array(),        sparse_training(),
-                                 control_flow(), ranking(),
-                                 resize(),       conv(),
-                                 depthwise(),    normalization(),
-                                 data(),         math(),
-                                 matmul(),       movement(),
-                                 nn(),           pool(),
-                                 queue(),        random(),
-                                 reduction(),    selection(),
-                                 state(),        strided_slice(),
-                                 summary(),      training(),
-                                 restore()};
+  static const std::array groups{functions(),    array(),     sparse_training(),
+                                 control_flow(), ranking(),   resize(),
+                                 conv(),         depthwise(), normalization(),
+                                 data(),         math(),      matmul(),
+                                 movement(),     nn(),        pool(),
+                                 queue(),        random(),    reduction(),
+                                 selection(),    state(),     strided_slice(),
+                                 summary(),      training(),  restore()};
   return groups;
 }
 

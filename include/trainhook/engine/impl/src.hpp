@@ -25,6 +25,7 @@
 #include <trainhook/engine/kernels/impl/conv.ipp>
 #include <trainhook/engine/kernels/impl/data.ipp>
 #include <trainhook/engine/kernels/impl/depthwise.ipp>
+#include <trainhook/engine/kernels/impl/functions.ipp>
 #include <trainhook/engine/kernels/impl/math.ipp>
 #include <trainhook/engine/kernels/impl/matmul.ipp>
 #include <trainhook/engine/kernels/impl/movement.ipp>
