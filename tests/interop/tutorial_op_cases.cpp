@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,8 +51,125 @@ void add_functions(Cases& cases) {
   }
 }
 
+Output ints(Case& c, const std::vector<std::int32_t>& values, const Shape& shape) {
+  return th::constant(c.graph, th::Tensor::copy_of(std::span<const std::int32_t>(values), shape));
+}
+
+void add_rearrangements(Cases& cases) {
+  for (const std::vector<std::int32_t>& around : {std::vector<std::int32_t>{0, 0, 0, 0}, {2, 0, 1, 5}, {3, 1, 0, 3}}) {
+    cases.push_back(
+        {"SpaceToBatchND", [=](Case& c) {
+           const Output x = c.in({2, 4, 6, 3});
+           c.out(c.raw("SpaceToBatchND", {x, ints(c, {2, 3}, {2}), ints(c, around, {2, 2})}, {{"T", c.dtype}}));
+         }});
+    cases.push_back(
+        {"BatchToSpaceND", [=](Case& c) {
+           const Output x = c.in({12, 3, 4, 2});
+           c.out(c.raw("BatchToSpaceND", {x, ints(c, {2, 3}, {2}), ints(c, around, {2, 2})}, {{"T", c.dtype}}));
+         }});
+  }
+  cases.push_back(
+      {"DepthToSpace", [](Case& c) {
+         c.out(c.raw("DepthToSpace", {c.in({2, 3, 2, 12})}, {{"T", c.dtype}, {"block_size", std::int64_t{2}}}));
+       }});
+  cases.push_back(
+      {"SpaceToDepth", [](Case& c) {
+         c.out(c.raw("SpaceToDepth", {c.in({2, 6, 3, 2})}, {{"T", c.dtype}, {"block_size", std::int64_t{3}}}));
+       }});
+  for (const std::string mode : {"REFLECT", "SYMMETRIC"}) {
+    const th::Attrs attrs{{"mode", mode}, {"Tpaddings", DType::Int32}};
+    cases.push_back({"MirrorPad", [=](Case& c) {
+                       th::Attrs with = attrs;
+                       with.emplace("T", c.dtype);
+                       c.out(c.raw("MirrorPad", {c.in({3, 4}), ints(c, {2, 1, 0, 3}, {2, 2})}, with));
+                     }});
+    cases.push_back({"MirrorPadGrad", [=](Case& c) {
+                       th::Attrs with = attrs;
+                       with.emplace("T", c.dtype);
+                       c.out(c.raw("MirrorPadGrad", {c.in({6, 7}), ints(c, {2, 1, 0, 3}, {2, 2})}, with));
+                     }});
+  }
+  for (const bool is_turned : {false, true}) {
+    cases.push_back({"ReverseSequence", [=](Case& c) {
+                       c.out(c.raw("ReverseSequence", {c.in({3, 4, 3}), ints(c, {0, 2, 3}, {3})},
+                                   {{"T", c.dtype},
+                                    {"Tlen", DType::Int32},
+                                    {"batch_dim", std::int64_t{is_turned ? 2 : 0}},
+                                    {"seq_dim", std::int64_t{is_turned ? 0 : 1}}}));
+                     }});
+  }
+  for (const auto& [lower, upper] :
+       std::initializer_list<std::pair<std::int32_t, std::int32_t>>{{-1, 0}, {1, -1}, {0, 2}, {3, 1}}) {
+    cases.push_back({"MatrixBandPart", [lower = lower, upper = upper](Case& c) {
+                       c.out(c.raw("MatrixBandPart", {c.in({2, 4, 3}), ints(c, {lower}, {}), ints(c, {upper}, {})},
+                                   {{"T", c.dtype}, {"Tindex", DType::Int32}}));
+                     }});
+  }
+}
+
+void add_partitions(Cases& cases) {
+  for (const bool is_matrix : {false, true}) {
+    cases.push_back({"DynamicPartition", [=](Case& c) {
+                       const Output parts = is_matrix ? ints(c, {2, 0, 0, 2, 1, 2}, {3, 2}) : ints(c, {0, 2, 0}, {3});
+                       const th::Attrs attrs{{"T", c.dtype}, {"num_partitions", std::int64_t{3}}};
+                       for (const Output& part : c.raw("DynamicPartition", {c.in({3, 2, 2}), parts}, attrs))
+                         c.out(th::reduce_sum(th::square(part), {.axis = is_matrix ? Ints{0, 1} : Ints{0, 1, 2}}));
+                     }});
+  }
+  cases.push_back({"IdentityN", [](Case& c) {
+                     const std::vector<DType> types{c.dtype, DType::Int32};
+                     c.out(c.raw("IdentityN", {c.in({2, 3}), ints(c, {1, 2}, {2})}, {{"T", types}}));
+                   }});
+  for (const bool is_scalar : {false, true}) {
+    cases.push_back(
+        {"SparseToDense", [=](Case& c) {
+           const std::vector<Output> inputs{ints(c, {0, 1, 1, 0, 2, 3}, {3, 2}), ints(c, {3, 4}, {2}),
+                                            c.in(is_scalar ? Shape{} : Shape{3}), c.in({})};
+           const Output dense = c.raw("SparseToDense", inputs, {{"T", c.dtype}, {"Tindices", DType::Int32}})[0];
+           c.out(is_scalar ? th::stop_gradient(dense) : dense);  // TensorFlow's is of a wrong shape then
+         }});
+  }
+  cases.push_back({"SparseToDense", [](Case& c) {
+                     c.out(c.raw("SparseToDense", {ints(c, {4, 1}, {2}), ints(c, {5}, {1}), c.in({2}), c.in({})},
+                                 {{"T", c.dtype}, {"Tindices", DType::Int32}, {"validate_indices", false}}));
+                   }});
+  cases.push_back({"UniqueWithCounts", [](Case& c) {
+                     c.out(c.raw("UniqueWithCounts", {c.in({9})}, {{"T", c.dtype}, {"out_idx", DType::Int64}}));
+                   }});
+  for (const DType type : {DType::Int32, DType::Int64}) {
+    cases.push_back({"BroadcastArgs",
+                     [=](Case& c) {
+                       const Output x = th::cast(ints(c, {2, 1, 3}, {3}), type);
+                       c.out(c.raw("BroadcastArgs", {x, th::cast(ints(c, {4, 1}, {2}), type)}, {{"T", type}}));
+                     },
+                     Mode::Values, false});
+  }
+  cases.push_back({"ComputeAccidentalHits",
+                   [](Case& c) {
+                     const Output candidates = th::constant(c.graph, th::Tensor::of<std::int64_t>({3, 1, 6, 2}));
+                     c.out(c.raw("ComputeAccidentalHits", {c.in_as(DType::Int64, {5, 2}, 0, 7), candidates},
+                                 {{"num_true", std::int64_t{2}}}));
+                   },
+                   Mode::Values, false});
+}
+
+void add_local_response(Cases& cases) {
+  for (const std::int64_t radius : {1, 5}) {
+    cases.push_back(
+        {"LRN", [=](Case& c) {
+           c.out(c.raw("LRN", {c.in({2, 3, 2, 7})},
+                       {{"T", c.dtype}, {"depth_radius", radius}, {"bias", 1.5F}, {"alpha", 0.3F}, {"beta", 0.75F}}));
+         }});
+  }
+}
+
 }  // namespace
 
-void add_tutorial_ops(Cases& cases) { add_functions(cases); }
+void add_tutorial_ops(Cases& cases) {
+  add_functions(cases);
+  add_rearrangements(cases);
+  add_partitions(cases);
+  add_local_response(cases);
+}
 
 }  // namespace op_cases

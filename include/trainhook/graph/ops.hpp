@@ -14,8 +14,10 @@
 #include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/graph/ops/nn.hpp>
 #include <trainhook/graph/ops/normalization.hpp>
+#include <trainhook/graph/ops/partition.hpp>
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/rearrange.hpp>
 #include <trainhook/graph/ops/resize.hpp>
 #include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/slice.hpp>

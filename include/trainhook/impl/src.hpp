@@ -87,8 +87,10 @@
 #include <trainhook/graph/ops/impl/matrix.ipp>
 #include <trainhook/graph/ops/impl/nn.ipp>
 #include <trainhook/graph/ops/impl/normalization.ipp>
+#include <trainhook/graph/ops/impl/partition.ipp>
 #include <trainhook/graph/ops/impl/queue.ipp>
 #include <trainhook/graph/ops/impl/random.ipp>
+#include <trainhook/graph/ops/impl/rearrange.ipp>
 #include <trainhook/graph/ops/impl/registry.ipp>
 #include <trainhook/graph/ops/impl/resize.ipp>
 #include <trainhook/graph/ops/impl/restore.ipp>

@@ -19,10 +19,12 @@
 #include <trainhook/engine/kernels/movement.hpp>
 #include <trainhook/engine/kernels/nn.hpp>
 #include <trainhook/engine/kernels/normalization.hpp>
+#include <trainhook/engine/kernels/partition.hpp>
 #include <trainhook/engine/kernels/pool.hpp>
 #include <trainhook/engine/kernels/queue.hpp>
 #include <trainhook/engine/kernels/random.hpp>
 #include <trainhook/engine/kernels/ranking.hpp>
+#include <trainhook/engine/kernels/rearrange.hpp>
 #include <trainhook/engine/kernels/reduction.hpp>
 #include <trainhook/engine/kernels/resize.hpp>
 #include <trainhook/engine/kernels/restore.hpp>
@@ -38,14 +40,32 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{functions(),    array(),     sparse_training(),
-                                 control_flow(), ranking(),   resize(),
-                                 conv(),         depthwise(), normalization(),
-                                 data(),         math(),      matmul(),
-                                 movement(),     nn(),        pool(),
-                                 queue(),        random(),    reduction(),
-                                 selection(),    state(),     strided_slice(),
-                                 summary(),      training(),  restore()};
+  static const std::array groups{partition(),
+                                 rearrange(),
+                                 functions(),
+                                 array(),
+                                 sparse_training(),
+                                 control_flow(),
+                                 ranking(),
+                                 resize(),
+                                 conv(),
+                                 depthwise(),
+                                 normalization(),
+                                 data(),
+                                 math(),
+                                 matmul(),
+                                 movement(),
+                                 nn(),
+                                 pool(),
+                                 queue(),
+                                 random(),
+                                 reduction(),
+                                 selection(),
+                                 state(),
+                                 strided_slice(),
+                                 summary(),
+                                 training(),
+                                 restore()};
   return groups;
 }
 

@@ -31,10 +31,12 @@
 #include <trainhook/engine/kernels/impl/movement.ipp>
 #include <trainhook/engine/kernels/impl/nn.ipp>
 #include <trainhook/engine/kernels/impl/normalization.ipp>
+#include <trainhook/engine/kernels/impl/partition.ipp>
 #include <trainhook/engine/kernels/impl/pool.ipp>
 #include <trainhook/engine/kernels/impl/queue.ipp>
 #include <trainhook/engine/kernels/impl/random.ipp>
 #include <trainhook/engine/kernels/impl/ranking.ipp>
+#include <trainhook/engine/kernels/impl/rearrange.ipp>
 #include <trainhook/engine/kernels/impl/reduction.ipp>
 #include <trainhook/engine/kernels/impl/resize.ipp>
 #include <trainhook/engine/kernels/impl/restore.ipp>
