@@ -109,6 +109,17 @@ void add_training(Cases& cases) {
   }
 }
 
+void add_einsums(Cases& cases) {
+  for (const In& x : {in({2, 3}), in({-1, 3}), in({2, 4}), in({3}), any(), in({2, 3}, DType::Double)}) {
+    for (const In& y : {in({3, 5}), in({-1, -1}), in({2, 3, 5}), any()}) {
+      for (const std::string equation : {"ij,jk->ik", "ij,jk->kji", "ij,kj->", "bi,bij->bj", "ij,jk"})
+        cases.push_back({"Einsum", {x, y}, {{"N", std::int64_t{2}}, {"equation", equation}}});
+    }
+    for (const std::string equation : {"ij->ji", "ij->", "ij,jk->ik", "ij->k"})
+      cases.push_back({"Einsum", {x}, {{"N", std::int64_t{1}}, {"equation", equation}}});
+  }
+}
+
 }  // namespace
 
 void add_tutorial_shapes(Cases& cases) {
@@ -116,6 +127,7 @@ void add_tutorial_shapes(Cases& cases) {
   add_rearrangements(cases);
   add_partitions(cases);
   add_training(cases);
+  add_einsums(cases);
 }
 
 }  // namespace shape_cases

@@ -32,7 +32,6 @@ MISSING = {
         "scanned": "are of a while_loop",
         "sparse_features": "op type SparseSegmentMean of node",
         "sparse_product": "op type SparseTensorDenseMatMul of node",
-        "transformer_by_einsum": "op type Einsum of node",
         "unpooling_autoencoder": "op type MaxPoolWithArgmax of node",
         "word_table": "op type HashTableV2 of node",
     },
@@ -48,7 +47,6 @@ MISSING = {
         "scanned": "are of a while_loop",
         "sparse_features": "op type SparseSegmentMean of node",
         "sparse_product": "op type SparseTensorDenseMatMul of node",
-        "transformer_by_einsum": "op type Einsum of node",
         "unpooling_autoencoder": "op type MaxPoolWithArgmax of node",
     },
 }

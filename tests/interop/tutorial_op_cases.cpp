@@ -129,9 +129,10 @@ void add_partitions(Cases& cases) {
            c.out(is_scalar ? th::stop_gradient(dense) : dense);  // TensorFlow's is of a wrong shape then
          }});
   }
-  cases.push_back({"SparseToDense", [](Case& c) {
-                     c.out(c.raw("SparseToDense", {ints(c, {4, 1}, {2}), ints(c, {5}, {1}), c.in({2}), c.in({})},
-                                 {{"T", c.dtype}, {"Tindices", DType::Int32}, {"validate_indices", false}}));
+  cases.push_back({"SparseToDense", [](Case& c) {  // nor is there one for a vector of indices
+                     const th::Attrs attrs{{"T", c.dtype}, {"Tindices", DType::Int32}, {"validate_indices", false}};
+                     const std::vector<Output> inputs{ints(c, {4, 1}, {2}), ints(c, {5}, {1}), c.in({2}), c.in({})};
+                     c.out(th::stop_gradient(c.raw("SparseToDense", inputs, attrs)[0]));
                    }});
   cases.push_back({"UniqueWithCounts", [](Case& c) {
                      c.out(c.raw("UniqueWithCounts", {c.in({9})}, {{"T", c.dtype}, {"out_idx", DType::Int64}}));
@@ -163,6 +164,48 @@ void add_local_response(Cases& cases) {
   }
 }
 
+void add_einsums(Cases& cases) {
+  struct Row {
+    std::string equation;
+    Shape left;
+    Shape right;
+  };
+  for (const auto& [equation, left, right] : std::initializer_list<Row>{{"ij,jk->ik", {2, 3}, {3, 4}},
+                                                                        {"btd,de->bte", {2, 3, 4}, {4, 5}},
+                                                                        {"bhqd,bhkd->bhqk", {2, 2, 3, 4}, {2, 2, 5, 4}},
+                                                                        {"bqhd,bkhd->bhqk", {2, 3, 2, 4}, {2, 5, 2, 4}},
+                                                                        {"i,j->ji", {3}, {4}},
+                                                                        {"bi,bi->b", {3, 4}, {3, 4}},
+                                                                        {"ijk,kj->i", {2, 3, 4}, {4, 3}}}) {
+    cases.push_back({"Einsum", [equation = equation, left = left, right = right](Case& c) {
+                       c.out(c.raw("Einsum", {c.in(left), c.in(right)},
+                                   {{"T", c.dtype}, {"N", std::int64_t{2}}, {"equation", equation}}));
+                     }});
+  }
+  cases.push_back({"Einsum", [](Case& c) {
+                     c.out(c.raw("Einsum", {c.in({2, 3, 4})},
+                                 {{"T", c.dtype}, {"N", std::int64_t{1}}, {"equation", std::string("abc->cab")}}));
+                   }});
+  for (const char* equation : {"abb->a", "abb->ba", "abb->"}) {  // these have no gradient here
+    cases.push_back(
+        {"Einsum", [=](Case& c) {
+           const th::Attrs attrs{{"T", c.dtype}, {"N", std::int64_t{1}}, {"equation", std::string(equation)}};
+           c.out(th::stop_gradient(c.raw("Einsum", {c.in({2, 3, 3})}, attrs)[0]));
+         }});
+  }
+}
+
+void add_transposed_convolutions(Cases& cases) {
+  for (const std::string padding : {"SAME", "VALID"}) {
+    cases.push_back({"Conv2DBackpropInput", [=](Case& c) {
+                       const bool is_same = padding == "SAME";
+                       const Output size = ints(c, {2, is_same ? 8 : 9, is_same ? 6 : 7, 3}, {4});
+                       c.out(c.raw("Conv2DBackpropInput", {size, c.in({3, 3, 3, 2}), c.in({2, 4, 3, 2})},
+                                   {{"T", c.dtype}, {"padding", padding}, {"strides", Ints{1, 2, 2, 1}}}));
+                     }});
+  }
+}
+
 }  // namespace
 
 void add_tutorial_ops(Cases& cases) {
@@ -170,6 +213,8 @@ void add_tutorial_ops(Cases& cases) {
   add_rearrangements(cases);
   add_partitions(cases);
   add_local_response(cases);
+  add_einsums(cases);
+  add_transposed_convolutions(cases);
 }
 
 }  // namespace op_cases

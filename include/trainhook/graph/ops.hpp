@@ -8,6 +8,7 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/conv.hpp>
+#include <trainhook/graph/ops/einsum.hpp>
 #include <trainhook/graph/ops/indexing.hpp>
 #include <trainhook/graph/ops/join.hpp>
 #include <trainhook/graph/ops/math.hpp>

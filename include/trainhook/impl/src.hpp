@@ -81,6 +81,7 @@
 #include <trainhook/graph/ops/impl/constant.ipp>
 #include <trainhook/graph/ops/impl/control_flow.ipp>
 #include <trainhook/graph/ops/impl/conv.ipp>
+#include <trainhook/graph/ops/impl/einsum.ipp>
 #include <trainhook/graph/ops/impl/indexing.ipp>
 #include <trainhook/graph/ops/impl/join.ipp>
 #include <trainhook/graph/ops/impl/math.ipp>

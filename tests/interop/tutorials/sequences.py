@@ -288,7 +288,7 @@ def transformer_by_einsum(feed):
         return tf1.einsum("btd,de->bte", y, tf1.get_variable(name, [4, 4]))
 
     x = transformer_block(tf1.nn.embedding_lookup(table(), words), project, lambda q, k: tf1.einsum("bhqd,bhkd->bhqk", q, k))
-    logits = dense(x[:, 0], 3, "out")
+    logits = dense(x[:, -1], 3, "out")
     loss = classified(logits, labels)
     return [logits], [loss], adam(loss)
 

@@ -13,7 +13,7 @@
 #include <trainhook/engine/kernels/conv.hpp>
 #include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/engine/kernels/depthwise.hpp>
-#include <trainhook/engine/kernels/functions.hpp>
+#include <trainhook/engine/kernels/einsum.hpp>
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/matmul.hpp>
 #include <trainhook/engine/kernels/movement.hpp>
@@ -30,6 +30,7 @@
 #include <trainhook/engine/kernels/restore.hpp>
 #include <trainhook/engine/kernels/selection.hpp>
 #include <trainhook/engine/kernels/sparse_training.hpp>
+#include <trainhook/engine/kernels/special.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/strided_slice.hpp>
 #include <trainhook/engine/kernels/summary.hpp>
@@ -40,32 +41,11 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{partition(),
-                                 rearrange(),
-                                 functions(),
-                                 array(),
-                                 sparse_training(),
-                                 control_flow(),
-                                 ranking(),
-                                 resize(),
-                                 conv(),
-                                 depthwise(),
-                                 normalization(),
-                                 data(),
-                                 math(),
-                                 matmul(),
-                                 movement(),
-                                 nn(),
-                                 pool(),
-                                 queue(),
-                                 random(),
-                                 reduction(),
-                                 selection(),
-                                 state(),
-                                 strided_slice(),
-                                 summary(),
-                                 training(),
-                                 restore()};
+  static const std::array groups{einsum(),       partition(), rearrange(), special(),   array(),     sparse_training(),
+                                 control_flow(), ranking(),   resize(),    conv(),      depthwise(), normalization(),
+                                 data(),         math(),      matmul(),    movement(),  nn(),        pool(),
+                                 queue(),        random(),    reduction(), selection(), state(),     strided_slice(),
+                                 summary(),      training(),  restore()};
   return groups;
 }
 

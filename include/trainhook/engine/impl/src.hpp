@@ -25,7 +25,7 @@
 #include <trainhook/engine/kernels/impl/conv.ipp>
 #include <trainhook/engine/kernels/impl/data.ipp>
 #include <trainhook/engine/kernels/impl/depthwise.ipp>
-#include <trainhook/engine/kernels/impl/functions.ipp>
+#include <trainhook/engine/kernels/impl/einsum.ipp>
 #include <trainhook/engine/kernels/impl/math.ipp>
 #include <trainhook/engine/kernels/impl/matmul.ipp>
 #include <trainhook/engine/kernels/impl/movement.ipp>
@@ -42,6 +42,7 @@
 #include <trainhook/engine/kernels/impl/restore.ipp>
 #include <trainhook/engine/kernels/impl/selection.ipp>
 #include <trainhook/engine/kernels/impl/sparse_training.ipp>
+#include <trainhook/engine/kernels/impl/special.ipp>
 #include <trainhook/engine/kernels/impl/state.ipp>
 #include <trainhook/engine/kernels/impl/strided_slice.ipp>
 #include <trainhook/engine/kernels/impl/summary.ipp>

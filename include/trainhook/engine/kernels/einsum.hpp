@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of functions of single elements beyond plain arithmetic.
+/// The kernel of sums of products by an equation of labels.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>
@@ -8,10 +8,10 @@
 
 namespace trainhook::kernels {
 
-[[nodiscard]] TRAINHOOK_DECL KernelGroup functions() noexcept;
+[[nodiscard]] TRAINHOOK_DECL KernelGroup einsum() noexcept;
 
 }  // namespace trainhook::kernels
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/engine/kernels/impl/functions.ipp>
+#include <trainhook/engine/kernels/impl/einsum.ipp>
 #endif

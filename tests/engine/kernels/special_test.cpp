@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, functions beyond plain arithmetic.
-#include <trainhook/engine/kernels/functions.hpp>
+#include <trainhook/engine/kernels/special.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace {
 
 Tensor run(const std::string& type, const std::vector<Tensor>& inputs) {
   const DType dtype = inputs[0].dtype();
-  return test::run_op(kernels::functions(), type, inputs, {{"T", dtype}}, dtype);
+  return test::run_op(kernels::special(), type, inputs, {{"T", dtype}}, dtype);
 }
 
 void expect_function(const std::string& type, const std::function<double(double)>& of) {
@@ -28,7 +28,7 @@ void expect_function(const std::string& type, const std::function<double(double)
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(result.data<double>()[i], of(x[i]), 1e-14) << type << x[i];
 }
 
-TEST(FunctionKernels, AreThoseOfTheStandardLibrary) {
+TEST(SpecialKernels, AreThoseOfTheStandardLibrary) {
   expect_function("Acos", [](double x) { return std::acos(x); });
   expect_function("Asin", [](double x) { return std::asin(x); });
   expect_function("Atan", [](double x) { return std::atan(x); });
@@ -42,7 +42,7 @@ TEST(FunctionKernels, AreThoseOfTheStandardLibrary) {
                   [](double x) { return 1.0507009873554804935 * (x < 0 ? 1.6732632423543772848 * std::expm1(x) : x); });
 }
 
-TEST(FunctionKernels, RoundingGoesToTheEvenOneOfTwo) {
+TEST(SpecialKernels, RoundingGoesToTheEvenOneOfTwo) {
   for (const char* type : {"Round", "Rint"}) {
     EXPECT_EQ(run(type, {Tensor::of<float>({-1.5F, -0.5F, 0.5F, 1.5F, 2.5F, 2.6F})}),
               Tensor::of<float>({-2, -0.0F, 0, 2, 2, 3}));
@@ -50,7 +50,7 @@ TEST(FunctionKernels, RoundingGoesToTheEvenOneOfTwo) {
   EXPECT_EQ(run("Round", {Tensor::of<std::int32_t>({-3, 4})}), Tensor::of<std::int32_t>({-3, 4}));
 }
 
-TEST(FunctionKernels, GradientsWantOneShape) {
+TEST(SpecialKernels, GradientsWantOneShape) {
   EXPECT_EQ(run("SoftsignGrad", {Tensor::of<float>({8, 8}), Tensor::of<float>({1, -3})}), Tensor::of<float>({2, 0.5F}));
   EXPECT_EQ(run("SeluGrad", {Tensor::of<double>({2, 2}), Tensor::of<double>({1, -0.7580993408473768599})}),
             Tensor::of<double>({2.101401974710961, 2}));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of functions.hpp.
+/// The kernels of special.hpp.
 #pragma once
 
-#include <trainhook/engine/kernels/functions.hpp>
+#include <trainhook/engine/kernels/special.hpp>
 
 #include <array>
 #include <cmath>
@@ -102,7 +102,7 @@ inline Kernel make_round(const Node& node) {
   });
 }
 
-inline constexpr std::array kFunctions{
+inline constexpr std::array kSpecial{
     KernelDef{.type = "Acos", .make = make_function<Acos>},
     KernelDef{.type = "Asin", .make = make_function<Asin>},
     KernelDef{.type = "Atan", .make = make_function<Atan>},
@@ -121,6 +121,6 @@ inline constexpr std::array kFunctions{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup functions() noexcept { return detail::kFunctions; }
+TRAINHOOK_DECL KernelGroup special() noexcept { return detail::kSpecial; }
 
 }  // namespace trainhook::kernels
