@@ -149,12 +149,11 @@ TRAINHOOK_DECL std::vector<std::string> numpy_column(std::span<const NumpyNumber
     if (!is_finite(numbers[i])) {
       texts.push_back(fmt::format("{:>{}}", part.whole, left + after));
     } else if (has_exponent) {  // further digits are exact ones, not zeros
-      const std::string digits = fmt::format("{:.{}e}", numbers[i].value, right);
+      const std::string digits = with_plus ? fmt::format("{:+#.{}e}", numbers[i].value, right)
+                                           : fmt::format("{:#.{}e}", numbers[i].value, right);
       const std::size_t e = digits.find('e');
-      const std::string sign = with_plus && digits[0] != '-' ? "+" : "";
-      const std::string point = right == 0 ? "." : "";
-      texts.push_back(fmt::format("{:>{}}{}{:0>{}}", sign + digits.substr(0, e) + point, left + 1 + right,
-                                  digits.substr(e, 2), digits.substr(e + 2), exponent - 1));
+      texts.push_back(fmt::format("{:>{}}{}{:0>{}}", digits.substr(0, e), left + 1 + right, digits.substr(e, 2),
+                                  digits.substr(e + 2), exponent - 1));
     } else {
       texts.push_back(fmt::format("{:>{}}.{:<{}}", part.whole, left, part.fraction, right));
     }
