@@ -43,6 +43,7 @@
 #include <trainhook/io/impl/table_writer.ipp>
 #include <trainhook/io/impl/whole_file.ipp>
 
+#include <trainhook/events/impl/custom_scalars.ipp>
 #include <trainhook/events/impl/event_file.ipp>
 #include <trainhook/events/impl/event_message.ipp>
 #include <trainhook/events/impl/event_queue.ipp>
@@ -52,6 +53,7 @@
 #include <trainhook/events/impl/histogram.ipp>
 #include <trainhook/events/impl/histogram_buckets.ipp>
 #include <trainhook/events/impl/histogram_source.ipp>
+#include <trainhook/events/impl/pr_curve.ipp>
 #include <trainhook/events/impl/read_eval_metrics.ipp>
 #include <trainhook/events/impl/summary.ipp>
 #include <trainhook/events/impl/summary_message.ipp>
@@ -205,6 +207,8 @@
 #include <trainhook/hooks/impl/metric_watch.ipp>
 #include <trainhook/hooks/impl/multi_step_stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
+#include <trainhook/hooks/impl/numpy_number.ipp>
+#include <trainhook/hooks/impl/numpy_text.ipp>
 #include <trainhook/hooks/impl/process_signals.ipp>
 #include <trainhook/hooks/impl/profiler_hook.ipp>
 #include <trainhook/hooks/impl/progress_hook.ipp>
