@@ -64,6 +64,9 @@ void add_rearrangements(Cases& cases) {
 }
 
 void add_partitions(Cases& cases) {
+  cases.push_back({"ParallelDynamicStitch",
+                   {in({3}, DType::Int32), in({2}, DType::Int32), in({3, 4}), in({2, 4})},
+                   {{"N", std::int64_t{2}}}});
   const In words = any(DType::String);
   for (const In& x : {in({3, 4}), in({-1, 4}), in({3}), any(), in(Dims{}), in({3, 2}, DType::Int64)}) {
     for (const In& parts : {in({3}, DType::Int32), in({3, 4}, DType::Int32), in({-1}, DType::Int32),

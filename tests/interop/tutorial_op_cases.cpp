@@ -116,6 +116,11 @@ void add_partitions(Cases& cases) {
                          c.out(th::reduce_sum(th::square(part), {.axis = is_matrix ? Ints{0, 1} : Ints{0, 1, 2}}));
                      }});
   }
+  cases.push_back(
+      {"ParallelDynamicStitch", [](Case& c) {
+         const std::vector<Output> inputs{ints(c, {3, 0}, {2}), ints(c, {1, 2}, {2}), c.in({2, 4}), c.in({2, 4})};
+         c.out(c.raw("ParallelDynamicStitch", inputs, {{"N", std::int64_t{2}}, {"T", c.dtype}}));
+       }});
   cases.push_back({"IdentityN", [](Case& c) {
                      const std::vector<DType> types{c.dtype, DType::Int32};
                      c.out(c.raw("IdentityN", {c.in({2, 3}), ints(c, {1, 2}, {2})}, {{"T", types}}));

@@ -644,7 +644,8 @@ def raindrops(feed):
 def game_of_life(feed):
     board = tf1.Variable(tf1.cast(feed.array(8, 8) > 0, tf.int32))
     around = tf1.pad(tf1.cast(board, tf.float32), [[1, 1], [1, 1]])[None, :, :, None]
-    count = tf1.cast(tf1.nn.conv2d(around, np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32)[:, :, None, None], [1, 1, 1, 1], "VALID")[0, :, :, 0], tf.int32)
+    neighbours = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32)[:, :, None, None]
+    count = tf1.cast(tf1.nn.conv2d(around, neighbours, [1, 1, 1, 1], "VALID")[0, :, :, 0], tf.int32)
     lives = tf1.logical_or(tf1.equal(count, 3), tf1.logical_and(tf1.equal(count, 2), tf1.equal(board, 1)))
     return [count], [], [board.assign(tf1.cast(lives, tf.int32)).op]
 
