@@ -171,6 +171,53 @@ TEST(MathKernels, TakeRootsOfDenormalsAsOfZero) {
   }
 }
 
+/// Enough elements for vectors, or single ones behind these.
+template <class T>
+Tensor repeated(T value, std::int64_t count) {
+  Tensor tensor(dtype_of<T>, Shape{count});
+  std::ranges::fill(tensor.template mutable_data<T>(), value);
+  return tensor;
+}
+
+template <class T>
+void expect_logarithms_of_denormals() {
+#if defined(__SSE2__)
+  using Limits = std::numeric_limits<T>;
+  for (const std::int64_t count : {1, 2, 3, 7, 19}) {
+    for (const T value : {Limits::denorm_min(), (Limits::min)() / 2, std::nextafter((Limits::min)(), T{0})}) {
+      const Tensor found = unary("Log", repeated(value, count));
+      for (const T logarithm : found.data<T>()) EXPECT_EQ(logarithm, -Limits::infinity()) << count << ' ' << value;
+      const Tensor power = binary("Pow", repeated(-value, count), repeated(T{0.75}, count));
+      for (const T element : power.data<T>()) EXPECT_EQ(element, 0) << count << ' ' << value;
+    }
+  }
+#endif
+}
+
+TEST(MathKernels, TakeLogarithmsAndPowersOfDenormalsAsOfZero) {  // so does TensorFlow
+  expect_logarithms_of_denormals<float>();
+  expect_logarithms_of_denormals<double>();
+}
+
+template <class T>
+void expect_logarithms() {
+  using Limits = std::numeric_limits<T>;
+  for (int exponent = Limits::min_exponent - 1; exponent < Limits::max_exponent; ++exponent) {
+    for (const double mantissa : {1.0, 1.3, 1.9999}) {
+      const T value = std::ldexp(static_cast<T>(mantissa), exponent);
+      const T exact = std::log(value);
+      const T ulp = std::nextafter(std::abs(exact), Limits::infinity()) - std::abs(exact);
+      const Tensor found = unary("Log", repeated(value, 5));
+      for (const T logarithm : found.data<T>()) ASSERT_NEAR(logarithm, exact, 2 * ulp) << value;
+    }
+  }
+}
+
+TEST(MathKernels, TakeLogarithmsOfAllExponents) {
+  expect_logarithms<float>();
+  expect_logarithms<double>();
+}
+
 TEST(MathKernels, RaiseToPowers) {
   EXPECT_EQ(binary("Pow", Tensor::of<std::int64_t>({2, -3, 5}), Tensor::of<std::int64_t>({10, 3, 0})),
             Tensor::of<std::int64_t>({1024, -27, 1}));

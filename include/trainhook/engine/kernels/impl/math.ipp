@@ -78,7 +78,7 @@ struct PowOfTwo {
   template <class T>
   T operator()(T x, T y) const {
     if constexpr (std::is_floating_point_v<T>) {
-      return std::pow(x, y);
+      return std::pow(x == 0 ? std::copysign(T{0}, x) : x, y);  // a denormal, where it counts as zero, is made one
     } else {
       if (y < 0) throw InvalidArgumentError("Integers to negative integer powers are not allowed");
       std::make_unsigned_t<T> result = 1;
@@ -138,8 +138,10 @@ struct Square {
 struct Exp {
   static auto of(const auto& x) { return x.exp(); }
 };
+// The sum makes zeros of denormals where they count as such: the logarithms that Eigen takes one by one, which do not
+// fill a vector, do not know it.
 struct Log {
-  static auto of(const auto& x) { return x.log(); }
+  static auto of(const auto& x) { return (x + typename std::decay_t<decltype(x)>::Scalar{0}).log(); }
 };
 struct Log1p {
   static auto of(const auto& x) { return x.log1p(); }
