@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,43 @@ TEST(TrainingKernels, FollowAdam) {
   expect_all(adam(false)[1], m);
   expect_all(adam(false)[2], v);
   expect_all(adam(true)[0], nesterov);
+}
+
+/// Numbers of all sizes, of both signs if `low` is negative.
+std::vector<float> spread(float low, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(2'051);  // pieces, vectors, and single elements behind them
+  for (float& value : values) {
+    const float size =
+        std::ldexp(1 + static_cast<float>(random() % 9'973) / 9'973, static_cast<int>(random() % 24) - 20);
+    value = low < 0 && random() % 2 == 0 ? -size : size;
+  }
+  return values;
+}
+
+TEST(TrainingKernels, AdamRoundsEachOperationOnce) {  // then its bits are TensorFlow's
+#if defined(__AVX__)
+  GTEST_SKIP() << "vectors of AVX take roots that are a little off";
+#endif
+  std::vector<float> var = spread(-1, 1), m = spread(-1, 2), v = spread(0, 3);
+  const std::vector<float> g = spread(-1, 4);
+  const auto tensor = [](const std::vector<float>& values) { return Tensor::copy_of<float>(values, {2'051}); };
+  const float beta1_power = 0.81F, beta2_power = 0.998F, rate = 0.02F, beta1 = 0.9F, beta2 = 0.999F, epsilon = 1e-8F;
+  const std::vector<Tensor> found = apply("ApplyAdam", {tensor(var), tensor(m), tensor(v)},
+                                          {Tensor(beta1_power), Tensor(beta2_power), Tensor(rate), Tensor(beta1),
+                                           Tensor(beta2), Tensor(epsilon), tensor(g)},
+                                          {{"use_nesterov", false}});
+  const float factor = rate * std::sqrt(1 - beta2_power) / (1 - beta1_power);
+  for (int step = 0; step < 2; ++step) {
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      m[i] += (g[i] - m[i]) * (1 - beta1);
+      v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
+      var[i] -= (m[i] * factor) / (std::sqrt(v[i]) + epsilon);
+    }
+  }
+  EXPECT_EQ(found[1], tensor(m));
+  EXPECT_EQ(found[2], tensor(v));
+  EXPECT_EQ(found[0], tensor(var));
 }
 
 TEST(TrainingKernels, FollowAdagrad) {

@@ -13,6 +13,7 @@
 
 #include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/pieces.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -20,7 +21,7 @@ namespace detail {
 using namespace trainhook::detail;
 
 // Each rule reads its numbers from the inputs of a kernel, of which `first` is the first, and changes a row of the
-// variable and of its slots by a row of the gradient.
+// variable and of its slots, or at most kPiece elements of it, by a row of the gradient.
 
 /// Slots: the sum of squares.
 template <class T>
@@ -34,7 +35,8 @@ class AdagradRule {
   void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
     auto [v, sum] = rows;
     if (updates_) sum += g.square();
-    v -= rate_ * g / sum.sqrt();
+    PieceRoom<T> room;
+    v -= rate_ * g / square_roots(sum, room);
   }
 
  private:
@@ -56,7 +58,9 @@ class AdadeltaRule {
   void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
     auto [v, squares, updates] = rows;
     squares = squares * rho_ + g.square() * (T{1} - rho_);
-    const auto update = (updates + epsilon_).sqrt() / (squares + epsilon_).sqrt() * g;
+    PieceRoom<T> room;
+    PieceRoom<T> room_of_squares;
+    const auto update = square_roots(updates + epsilon_, room) / square_roots(squares + epsilon_, room_of_squares) * g;
     v -= update * rate_;
     updates = updates * rho_ + update.square() * (T{1} - rho_);
   }
@@ -145,7 +149,8 @@ class RMSPropRule {
   void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
     auto [v, squares, moment] = rows;
     squares = squares * rho_ + g.square() * (T{1} - rho_);
-    moment = moment * momentum_ + g * rate_ / (squares + epsilon_).sqrt();
+    PieceRoom<T> room;
+    moment = moment * momentum_ + g * rate_ / square_roots(squares + epsilon_, room);
     v -= moment;
   }
 
@@ -209,7 +214,9 @@ class ProximalAdagradRule {
   void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
     auto [v, sum] = rows;
     sum += g.square();
-    const Eigen::Array<T, Eigen::Dynamic, 1> rate = rate_ / sum.sqrt();
+    PieceRoom<T> room;
+    ArrayMap<T> rate(room.elements.data(), sum.size());
+    rate = rate_ / square_roots(sum, room);
     v -= g * rate;
     proximal_.shrink(v, rate);
   }
@@ -238,14 +245,17 @@ std::array<T*, N> variables_in_place(const KernelContext& context) {
 template <class T, template <class> class Rule>
 void update_row(const Rule<T>& rule, const std::array<T*, Rule<T>::kVariables>& starts, std::int64_t at,
                 const T* gradient, std::int64_t size) {
-  const ConstArrayMap<T> g(gradient, size);
-  if constexpr (Rule<T>::kVariables == 1) {
-    rule({ArrayMap<T>(starts[0] + at, size)}, g);
-  } else if constexpr (Rule<T>::kVariables == 2) {
-    rule({ArrayMap<T>(starts[0] + at, size), ArrayMap<T>(starts[1] + at, size)}, g);
-  } else {
-    rule({ArrayMap<T>(starts[0] + at, size), ArrayMap<T>(starts[1] + at, size), ArrayMap<T>(starts[2] + at, size)}, g);
-  }
+  in_pieces(static_cast<std::size_t>(size), [&](Eigen::Index from, Eigen::Index n) {
+    const ConstArrayMap<T> g(gradient + from, n);
+    const auto part = [&](std::size_t i) { return ArrayMap<T>(starts[i] + at + from, n); };
+    if constexpr (Rule<T>::kVariables == 1) {
+      rule({part(0)}, g);
+    } else if constexpr (Rule<T>::kVariables == 2) {
+      rule({part(0), part(1)}, g);
+    } else {
+      rule({part(0), part(1), part(2)}, g);
+    }
+  });
 }
 
 /// All of a variable. Inputs `Gradient` and `First` are the gradient and the first number of the rule.

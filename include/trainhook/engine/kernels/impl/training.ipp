@@ -5,7 +5,6 @@
 
 #include <trainhook/engine/kernels/training.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -16,22 +15,12 @@
 
 #include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/pieces.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
 
 using namespace trainhook::detail;
-
-/// Arrays are updated in pieces that stay in the first cache, so that several expressions make one pass over memory.
-inline constexpr Eigen::Index kPiece = 1024;
-
-/// All calls are inlined here, which g++ does not do by itself at -O2: a loop of Eigen's that is a function of its own
-/// reads its pointers from memory for each vector.
-template <class Update>
-[[gnu::flatten]] void in_pieces(std::size_t size, const Update& update) {
-  const auto end = static_cast<Eigen::Index>(size);
-  for (Eigen::Index at = 0; at < end; at += kPiece) update(at, (std::min)(kPiece, end - at));
-}
 
 /// The first `slots` inputs are variables of one shape, which the gradient must have too.
 inline void expect_shapes(const KernelContext& context, std::size_t slots, std::size_t gradient) {
@@ -111,10 +100,12 @@ void apply_adam(KernelContext& context) {
     ArrayMap<T> v = second.after(at, n);
     m = first.before(at, n) + (g - first.before(at, n)) * (T{1} - beta1);
     v = second.before(at, n) + (g.square() - second.before(at, n)) * (T{1} - beta2);
+    PieceRoom<T> room;
+    const auto root = square_roots(v, room);
     if constexpr (Nesterov) {
-      var.after(at, n) = var.before(at, n) - ((g * (T{1} - beta1) + beta1 * m) * rate) / (v.sqrt() + epsilon);
+      var.after(at, n) = var.before(at, n) - ((g * (T{1} - beta1) + beta1 * m) * rate) / (root + epsilon);
     } else {
-      var.after(at, n) = var.before(at, n) - (m * rate) / (v.sqrt() + epsilon);
+      var.after(at, n) = var.before(at, n) - (m * rate) / (root + epsilon);
     }
   });
 }
@@ -131,13 +122,16 @@ void apply_adagrad(KernelContext& context) {
       const ConstArrayMap<T> g(gradient.data() + at, n);
       ArrayMap<T> a = accumulated.after(at, n);
       a = accumulated.before(at, n) + g.square();
-      var.after(at, n) = var.before(at, n) - g * rate / a.sqrt();
+      PieceRoom<T> room;
+      var.after(at, n) = var.before(at, n) - g * rate / square_roots(a, room);
     });
   } else {
     const std::span<const T> accumulated = context.variable(1).value.template data<T>();
     in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
       const ConstArrayMap<T> g(gradient.data() + at, n);
-      var.after(at, n) = var.before(at, n) - g * rate / ConstArrayMap<T>(accumulated.data() + at, n).sqrt();
+      PieceRoom<T> room;
+      const auto root = square_roots(ConstArrayMap<T>(accumulated.data() + at, n), room);
+      var.after(at, n) = var.before(at, n) - g * rate / root;
     });
   }
 }
@@ -162,12 +156,13 @@ void apply_rms_prop(KernelContext& context) {
     ArrayMap<T> ms = mean_square.after(at, n);
     ArrayMap<T> mom = moment.after(at, n);
     ms = mean_square.before(at, n) + (g.square() - mean_square.before(at, n)) * (T{1} - rho);
+    PieceRoom<T> room;
     if constexpr (Centered) {
       ArrayMap<T> mg = mean->after(at, n);
       mg = mean->before(at, n) + (g - mean->before(at, n)) * (T{1} - rho);
-      mom = moment.before(at, n) * momentum + (g * rate) / (ms - mg.square() + epsilon).sqrt();
+      mom = moment.before(at, n) * momentum + (g * rate) / square_roots(ms - mg.square() + epsilon, room);
     } else {
-      mom = moment.before(at, n) * momentum + (g * rate) / (ms + epsilon).sqrt();
+      mom = moment.before(at, n) * momentum + (g * rate) / square_roots(ms + epsilon, room);
     }
     var.after(at, n) = var.before(at, n) - mom;
   });
