@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
@@ -105,10 +107,10 @@ TEST_F(TrainAndEvaluate, WithoutThrottleAnEvaluationThatAKillPreventedIsMadeFirs
   }
 }
 
-class BestExporterTest : public TrainAndEvaluate {
+class Exporters : public TrainAndEvaluate {
  protected:
   /// Trains; the metric `judged` of step N is `losses_[N]`.
-  std::optional<EvalMetrics> train(std::int64_t max_steps, std::vector<BestExporter> exporters) {
+  std::optional<EvalMetrics> train(std::int64_t max_steps, std::vector<Exporter> exporters) {
     const ModelFn model = [this](const ModelInput& input) {
       EstimatorSpec spec = line_model(input);
       if (input.mode != ModeKeys::Eval) return spec;
@@ -125,12 +127,12 @@ class BestExporterTest : public TrainAndEvaluate {
   }
 
   const testing::LogLines log_;
-  std::vector<float> losses_ = {0, 0, 5, 0, 3, 0, 4, 0, 1, 0, 2};
+  std::vector<float> losses_ = {0, 0, 5, 0, 3, 0, 4, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0};
 };
 
-TEST_F(BestExporterTest, KeepsTheBestOfAllEvaluations) {
-  train(10, {{.metric = "judged", .exports_to_keep = 2},
-             {.name = "highest", .metric = "judged", .better = Better::Higher, .exports_to_keep = 1}});
+TEST_F(Exporters, KeepTheBestOfAllEvaluations) {
+  train(10, {BestExporter{.metric = "judged", .exports_to_keep = 2},
+             BestExporter{.name = "highest", .metric = "judged", .better = Better::Higher, .exports_to_keep = 1}});
   EXPECT_EQ(exported("best_exporter"), (std::vector<std::string>{"run/export/best_exporter/model.ckpt-10",
                                                                  "run/export/best_exporter/model.ckpt-8"}));
   EXPECT_EQ(exported("highest"), (std::vector<std::string>{"run/export/highest/model.ckpt-2"}));
@@ -138,16 +140,56 @@ TEST_F(BestExporterTest, KeepsTheBestOfAllEvaluations) {
             load_variable(disk_, "run/model.ckpt-8", "weight"));
 }
 
-TEST_F(BestExporterTest, KeepsThemOverRestarts) {
-  for (const std::int64_t max_steps : {2, 4, 6, 10}) train(max_steps, {{.metric = "judged", .exports_to_keep = 2}});
+TEST_F(Exporters, KeepTheBestOverRestarts) {
+  for (const std::int64_t max_steps : {2, 4, 6, 10})
+    train(max_steps, {BestExporter{.metric = "judged", .exports_to_keep = 2}});
   EXPECT_EQ(exported("best_exporter"), (std::vector<std::string>{"run/export/best_exporter/model.ckpt-10",
                                                                  "run/export/best_exporter/model.ckpt-8"}));
 }
 
-TEST_F(BestExporterTest, WantsNamesAndSomethingToKeep) {
-  EXPECT_THROW(train(2, {{.metric = "judged"}, {.metric = "loss"}}), InvalidArgumentError);
-  EXPECT_THROW(train(2, {{.name = ""}}), InvalidArgumentError);
-  EXPECT_THROW(train(2, {{.exports_to_keep = 0}}), InvalidArgumentError);
+TEST_F(Exporters, WantNamesAndSomethingToKeep) {
+  EXPECT_THROW(train(2, {BestExporter{.metric = "judged"}, BestExporter{.metric = "loss"}}), InvalidArgumentError);
+  EXPECT_THROW(train(2, {LatestExporter{.name = "one"}, FinalExporter{.name = "one"}}), InvalidArgumentError);
+  EXPECT_THROW(train(2, {BestExporter{.name = ""}}), InvalidArgumentError);
+  EXPECT_THROW(train(2, {LatestExporter{}}), InvalidArgumentError);
+  EXPECT_THROW(train(2, {FinalExporter{}}), InvalidArgumentError);
+  EXPECT_THROW(train(2, {BestExporter{.exports_to_keep = 0}}), InvalidArgumentError);
+  EXPECT_THROW(train(2, {LatestExporter{.name = "latest", .exports_to_keep = 0}}), InvalidArgumentError);
+}
+
+std::vector<std::string> checkpoints(const std::string& name, std::initializer_list<int> steps) {
+  std::vector<std::string> paths;
+  for (const int step : steps) paths.push_back(fmt::format("run/export/{}/model.ckpt-{}", name, step));
+  return paths;
+}
+
+TEST_F(Exporters, KeepTheLatestOfAllEvaluations) {
+  train(14, {LatestExporter{.name = "five"}, LatestExporter{.name = "two", .exports_to_keep = 2},
+             LatestExporter{.name = "all", .exports_to_keep = std::nullopt}});
+  EXPECT_EQ(exported("five"), checkpoints("five", {6, 8, 10, 12, 14}));
+  EXPECT_EQ(exported("two"), checkpoints("two", {12, 14}));
+  EXPECT_EQ(exported("all"), checkpoints("all", {2, 4, 6, 8, 10, 12, 14}));
+  EXPECT_FALSE(disk_.exists("run/export/two/model.ckpt-10.index")) << "older exports are removed";
+  EXPECT_EQ(load_variable(disk_, "run/export/two", "weight"), load_variable(disk_, "run/model.ckpt-14", "weight"));
+  train(16, {LatestExporter{.name = "two", .exports_to_keep = 2}});
+  EXPECT_EQ(exported("two"), checkpoints("two", {14, 16}));
+}
+
+TEST_F(Exporters, ExportTheFinalModelOnlyWhenTrainingIsOver) {
+  train(7, {FinalExporter{.name = "final"}});
+  EXPECT_EQ(exported("final"), checkpoints("final", {7}));
+  EXPECT_EQ(load_variable(disk_, "run/export/final", "weight"), load_variable(disk_, "run/model.ckpt-7", "weight"));
+  train(10, {FinalExporter{.name = "final"}});
+  EXPECT_EQ(exported("final"), checkpoints("final", {7, 10}));
+}
+
+TEST_F(Exporters, ExportNoFinalModelIfTrainingStopsBeforeItsLastStepOrHasNone) {
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
+  const EvalSpec eval{.input_fn = line(), .exporters = {FinalExporter{.name = "final"}}, .throttle_secs = 0s};
+  train_and_evaluate(estimator, {.input_fn = line().take(3), .max_steps = 9}, eval);
+  train_and_evaluate(estimator, {.input_fn = line().take(2)}, eval);
+  EXPECT_EQ(load_variable(disk_, "run", "global_step").scalar<std::int64_t>(), 5);
+  EXPECT_FALSE(get_checkpoint_state(disk_, "run/export/final").has_value());
 }
 
 TEST_F(TrainAndEvaluate, HooksOfTheTrainingSeeTheMetrics) {

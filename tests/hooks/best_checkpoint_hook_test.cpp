@@ -109,6 +109,13 @@ TEST(BestCheckpointHook, NanIsNeverBestAndOfEqualValuesTheEarlierStepIsKept) {
   EXPECT_THAT(training.kept(), ElementsAre("2 2"));
 }
 
+TEST(BestCheckpointHook, ValuesBeforeAStepDoNotCount) {
+  Outside outside;
+  Training training(outside, {.from_step = 3, .directory = "best"});
+  training.train({1, 2, 4, 3});
+  EXPECT_THAT(training.kept(), ElementsAre("4 3"));
+}
+
 TEST(BestCheckpointHook, TakesAValueThatIsPublishedAfterItsTurn) {
   Outside outside;
   Training training(outside);

@@ -73,9 +73,10 @@ void run(std::string_view what, const std::string& directory, std::optional<std:
   } else if (what == "predict") {
     for (const th::Prediction& each : estimator.predict(line())) fmt::print("{}\n", each.at("y").scalar<float>());
   } else {
-    const auto metrics = th::train_and_evaluate(
-        estimator, {.input_fn = line().repeat(), .max_steps = max_steps},
-        {.input_fn = line(), .exporters = {{.exports_to_keep = 2}}, .throttle_secs = th::Duration::zero()});
+    const auto metrics = th::train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = max_steps},
+                                                {.input_fn = line(),
+                                                 .exporters = {th::BestExporter{.exports_to_keep = 2}},
+                                                 .throttle_secs = th::Duration::zero()});
     print(metrics.value());
   }
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <trainhook/core/clock.hpp>
@@ -29,7 +30,7 @@ struct TrainSpec {
 
 /// Keeps the best checkpoints of all evaluations in `<model_dir>/export/<name>`, as a BestCheckpointHook does: whole
 /// checkpoints, of which the newest in the state file is the best one. Source: TensorFlow's `BestExporter`, which
-/// exports SavedModels. The latest ones are in `model_dir`: see `RunConfig::keep_checkpoint_max`.
+/// exports SavedModels, as its other exporters do.
 struct BestExporter {
   std::string name = "best_exporter";
   std::string metric = "loss";  ///< one that the evaluation returns
@@ -37,13 +38,29 @@ struct BestExporter {
   int exports_to_keep = 5;
 };
 
+/// Keeps the latest checkpoints that were evaluated, by their global step, in the same way. Source: TensorFlow's
+/// `LatestExporter`.
+struct LatestExporter {
+  std::string name{};
+  std::optional<int> exports_to_keep = 5;  ///< without a value, all
+};
+
+/// Keeps the checkpoint at which training is over: that of `TrainSpec::max_steps`. Without max_steps there is none. If
+/// training goes on to a later step, it keeps that checkpoint, too. Source: TensorFlow's `FinalExporter`.
+struct FinalExporter {
+  std::string name{};
+};
+
+/// `{th::BestExporter{.metric = "error"}, th::LatestExporter{.name = "latest"}, th::FinalExporter{.name = "final"}}`
+using Exporter = std::variant<BestExporter, LatestExporter, FinalExporter>;
+
 /// Source: TensorFlow's `EvalSpec`.
 struct EvalSpec {
   InputFn input_fn;
   std::optional<std::int64_t> steps = 100;  ///< batches; without a value, until the input ends
   std::string name{};                       ///< events go to `eval_<name>`, or to `eval`
   HookList hooks{};
-  std::vector<BestExporter> exporters{};
+  std::vector<Exporter> exporters{};
   Duration throttle_secs = std::chrono::seconds(600);  ///< the time between two evaluations, at least
 };
 

@@ -13,8 +13,9 @@ namespace trainhook {
 struct BestCheckpointOptions {
   std::string metric = "eval/loss";
   Better better = Better::Lower;
-  int keep = 1;             ///< how many checkpoints; at least 1
-  std::string directory{};  ///< empty: `best` in the directory of the only hook that saves the model
+  int keep = 1;              ///< how many checkpoints; at least 1
+  std::int64_t from_step{};  ///< values of earlier steps do not count
+  std::string directory{};   ///< empty: `best` in the directory of the only hook that saves the model
 };
 
 /// A checkpoint that is kept because of its metric.

@@ -6,9 +6,12 @@
 #include <trainhook/estimator/train_and_evaluate.hpp>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -98,20 +101,40 @@ class EvaluatingListener final : public CheckpointSaverListener {
   std::optional<Duration> evaluated_at_;
 };
 
+/// What an exporter keeps. Latest and final checkpoints are the best ones by their global step.
+TRAINHOOK_DECL BestCheckpointOptions kept_by(const BestExporter& exporter, const TrainSpec& /*spec*/) {
+  return {.metric = exporter.metric, .better = exporter.better, .keep = exporter.exports_to_keep};
+}
+TRAINHOOK_DECL BestCheckpointOptions kept_by(const LatestExporter& exporter, const TrainSpec& /*spec*/) {
+  return {.metric = "global_step", .better = Better::Higher, .keep = exporter.exports_to_keep.value_or(INT_MAX)};
+}
+TRAINHOOK_DECL BestCheckpointOptions kept_by(const FinalExporter& /*exporter*/, const TrainSpec& spec) {
+  return {.metric = "global_step",
+          .better = Better::Higher,
+          .keep = INT_MAX,
+          .from_step = spec.max_steps.value_or(INT64_MAX)};
+}
+
+TRAINHOOK_DECL const std::string& name_of(const Exporter& exporter) {
+  return std::visit([](const auto& one) -> const std::string& { return one.name; }, exporter);
+}
+
 /// The hook that does what an exporter says.
-TRAINHOOK_DECL BestCheckpointHook exporting_hook(const Estimator& estimator, const EvalSpec& spec,
-                                                 const BestExporter& exporter) {
-  const auto same = [&](const BestExporter& other) { return other.name == exporter.name; };
-  if (exporter.name.empty() || std::ranges::count_if(spec.exporters, same) > 1)
-    throw InvalidArgumentError("BestExporter: name is '{}'; each exporter needs one of its own", exporter.name);
-  if (exporter.exports_to_keep <= 0) {
-    throw InvalidArgumentError("BestExporter '{}': exports_to_keep is {}; it must be a positive number", exporter.name,
-                               exporter.exports_to_keep);
+TRAINHOOK_DECL BestCheckpointHook exporting_hook(const Estimator& estimator, const TrainSpec& train_spec,
+                                                 const EvalSpec& spec, const Exporter& exporter) {
+  constexpr std::array<std::string_view, std::variant_size_v<Exporter>> kKinds{"BestExporter", "LatestExporter",
+                                                                               "FinalExporter"};
+  const std::string& name = name_of(exporter);
+  if (name.empty() || std::ranges::count(spec.exporters, name, name_of) > 1)
+    throw InvalidArgumentError("{}: name is '{}'; each exporter needs one of its own", kKinds[exporter.index()], name);
+  BestCheckpointOptions options = std::visit([&](const auto& one) { return kept_by(one, train_spec); }, exporter);
+  if (options.keep <= 0) {
+    throw InvalidArgumentError("{} '{}': exports_to_keep is {}; it must be a positive number", kKinds[exporter.index()],
+                               name, options.keep);
   }
-  return BestCheckpointHook({.metric = fmt::format("{}/{}", spec.name.empty() ? "eval" : spec.name, exporter.metric),
-                             .better = exporter.better,
-                             .keep = exporter.exports_to_keep,
-                             .directory = fmt::format("{}/export/{}", estimator.model_dir(), exporter.name)});
+  options.metric = fmt::format("{}/{}", spec.name.empty() ? "eval" : spec.name, options.metric);
+  options.directory = fmt::format("{}/export/{}", estimator.model_dir(), name);
+  return BestCheckpointHook(std::move(options));
 }
 
 }  // namespace trainhook::detail
@@ -127,8 +150,8 @@ TRAINHOOK_DECL std::optional<EvalMetrics> train_and_evaluate(Estimator& estimato
       .hooks = train_spec.hooks, .max_steps = train_spec.max_steps, .saving_listeners = train_spec.saving_listeners};
   options.saving_listeners.push_back(evaluating);
   options.hooks.emplace_back(evaluating->publisher());
-  for (const BestExporter& exporter : eval_spec.exporters)
-    options.hooks.emplace_back(detail::exporting_hook(estimator, eval_spec, exporter));
+  for (const Exporter& exporter : eval_spec.exporters)
+    options.hooks.emplace_back(detail::exporting_hook(estimator, train_spec, eval_spec, exporter));
   estimator.train(train_spec.input_fn, options);
   return evaluating->metrics();
 }

@@ -59,7 +59,7 @@ TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, H
 }
 
 TRAINHOOK_DECL bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
-  if (std::isnan(value)) return false;
+  if (std::isnan(value) || step < options_.from_step) return false;
   const BestCheckpoint wanted{.step = step, .value = value};
   const auto same = std::ranges::find(best_, step, &BestCheckpoint::step);
   if (same != best_.end()) return ranks_before(wanted, *same);
