@@ -118,6 +118,7 @@
 #include <trainhook/graph_def/impl/utf8.ipp>
 
 #include <trainhook/session/impl/clean_stop.ipp>
+#include <trainhook/session/impl/collective.ipp>
 #include <trainhook/session/impl/coordinator.ipp>
 #include <trainhook/session/impl/feed.ipp>
 #include <trainhook/session/impl/fetch_refs.ipp>
@@ -260,3 +261,4 @@
 #include <trainhook/testing/impl/resume_auditor.ipp>
 #include <trainhook/testing/impl/run_steps.ipp>
 #include <trainhook/testing/impl/scripted_session.ipp>
+#include <trainhook/testing/impl/threaded_ranks.ipp>
