@@ -222,6 +222,7 @@
 #include <trainhook/hooks/impl/tensor_text.ipp>
 #include <trainhook/hooks/impl/timeline.ipp>
 
+#include <trainhook/monitored/impl/agreement.ipp>
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
@@ -234,6 +235,7 @@
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/on_existing.ipp>
+#include <trainhook/monitored/impl/rank_session_creator.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
