@@ -145,5 +145,24 @@ TEST(ProfilerHook, AFullDiskCostsTheTimelineAndNotTheRun) {
   EXPECT_EQ(log.count("1 of 1 events were lost"), 1U);
 }
 
+TEST(ProfilerHook, SaysThatItsPeriodWasNeverOver) {
+  support::LogLines log;
+  Profiled too_long({.save_steps = 100});
+  too_long.run(5);
+  too_long.end();
+  EXPECT_EQ(log.lines, Lines{"W ProfilerHook: no run was traced, since the training ended before the first period did; "
+                             "give a smaller save_steps"});
+}
+
+TEST(ProfilerHook, SaysNothingOfAPeriodOnceARunWasTraced) {
+  support::LogLines log;
+  Profiled training({.save_steps = 3});
+  training.run(5);
+  training.create();  // a recovery
+  training.run(1);
+  training.end();
+  EXPECT_EQ(log.lines, Lines{});
+}
+
 }  // namespace
 }  // namespace trainhook

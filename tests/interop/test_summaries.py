@@ -11,10 +11,14 @@ import tensorflow as tf
 from tensorboard import context
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
 from tensorboard.plugins import base_plugin
+from tensorboard.plugins.custom_scalar import layout_pb2
+from tensorboard.plugins.custom_scalar import summary as custom_scalar_summary
 from tensorboard.plugins.distribution import distributions_plugin
 from tensorboard.plugins.graph import graphs_plugin
 from tensorboard.plugins.histogram import histograms_plugin
 from tensorboard.plugins.image import images_plugin
+from tensorboard.plugins.pr_curve import pr_curves_plugin
+from tensorboard.plugins.pr_curve import summary as pr_curve_summary
 from tensorboard.plugins.scalar import scalars_plugin
 from tensorboard.plugins.text import text_plugin
 
@@ -107,6 +111,7 @@ def folder(programs, run, tmp_path_factory):
     write_theirs_old(path / "theirs/old")
     write_theirs_new(path / "theirs/new")
     write_theirs_events(path / "theirs/events", messages)
+    write_theirs_curves(path / "theirs/curves")
     (path / "read").write_text(run(programs / "write_summaries", path))
     return path
 
@@ -123,7 +128,7 @@ def python_provider(folder, _):
 
 
 def server_provider(folder, data_server):
-    return data_server(folder, {}, lambda shown: len(shown.list_runs(CTX, experiment_id="")) == 7)
+    return data_server(folder, {}, lambda shown: len(shown.list_runs(CTX, experiment_id="")) == 9)
 
 
 @pytest.fixture(scope="module", params=[python_provider, server_provider])
@@ -245,6 +250,67 @@ def test_images_and_audio_of_a_loop_are_what_tensorflows_ops_write(folder, measu
     ours = [(event.step, parts(value)) for event in tf1.train.summary_iterator(str(path)) for value in event.summary.value]
     assert ours == [(step, parts(value)) for step, value in expected]
     measured(f"summaries of a loop's own memory: {len(ours)} images, pieces of audio and texts are those of TensorFlow's ops")
+
+
+# Curves and their layout.
+
+
+def classified(step):
+    """What write_summaries.cpp's classifier says of 97 examples: labels, predictions, weights."""
+    i = np.arange(97)
+    predictions = ((i * 37 + 11 * step) % 97).astype(np.float32) / np.float32(96)
+    return i * i % 7 < 3, predictions, (i % 5).astype(np.float32) * np.float32(0.25)
+
+
+def theirs_at(step):
+    """Summaries as TensorBoard's functions make them; curves with our tags, which appear as they are given."""
+    if step == 0:
+        chart, margin = layout_pb2.Chart, layout_pb2.MarginChartContent
+        yield custom_scalar_summary.pb(layout_pb2.Layout(category=[
+            layout_pb2.Category(title="fit", chart=[
+                chart(title="loss", multiline=layout_pb2.MultilineChartContent(tag=["loss", "eval/.*"])),
+                chart(title="band", margin=margin(series=[margin.Series(value="a", lower="b", upper="c")]))]),
+            layout_pb2.Category(title="rest", chart=[chart(title="rate", multiline=layout_pb2.MultilineChartContent(tag=["rate"]))], closed=True)]))
+        return
+    labels, predictions, weights = classified(step)
+    for name, options in (("whole", {}), ("weighted", {"num_thresholds": 11, "weights": weights})):
+        summary = pr_curve_summary.pb(name, labels, predictions, **options)
+        summary.value[0].tag, summary.value[0].metadata.display_name = name, ""
+        yield summary
+
+
+def write_theirs_curves(folder):
+    with tf1.Graph().as_default(), contextlib.closing(tf1.summary.FileWriter(str(folder))) as writer:
+        for step in (0, *STEPS):
+            for summary in theirs_at(step):
+                writer.add_summary(tf1.Summary.FromString(summary.SerializeToString()), step)
+
+
+def curves_in(folder):
+    """Step, tag, values, and the metadata of a tag's first value: TensorFlow's writer leaves out the others."""
+    (path,) = folder.glob("events.out.tfevents.*")
+    seen = set()
+    for event in tf1.train.summary_iterator(str(path)):
+        for value in event.summary.value:
+            metadata = None if value.tag in seen else value.metadata.SerializeToString()
+            seen.add(value.tag)
+            yield event.step, value.tag, tf.make_ndarray(value.tensor).tolist(), metadata
+
+
+def test_precision_recall_curves_and_chart_layouts_are_tensorboards_own(folder, measured):
+    ours, theirs = list(curves_in(folder / "ours/curves")), list(curves_in(folder / "theirs/curves"))
+    assert len(theirs) == 7
+    assert ours == theirs
+    measured(f"summaries: {len(ours)} precision-recall curves and layouts are those of TensorBoard's own functions")
+
+
+def test_the_pr_curves_dashboard_shows_what_it_shows_of_tensorboards_own(folder):
+    plugin = pr_curves_plugin.PrCurvesPlugin(base_plugin.TBContext(data_provider=python_provider(folder, None), sampling_hints={}, logdir=str(folder)))
+    for tag in ("weighted", "whole"):
+        ours, theirs = ([{key: value for key, value in curve.items() if key != "wall_time"} for curve in plugin.pr_curves_impl(CTX, "", [run], tag)[run]]
+                        for run in ("ours/curves", "theirs/curves"))
+        assert [curve["step"] for curve in theirs] == list(STEPS)
+        assert ours == theirs
 
 
 # Our reader.

@@ -16,8 +16,10 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/events/custom_scalars.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer.hpp>
+#include <trainhook/events/pr_curve.hpp>
 #include <trainhook/events/tensor_summary.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
@@ -143,6 +145,30 @@ void write_loop(const std::string& directory) {
   session.close();
 }
 
+/// Precision-recall curves, and a layout of charts.
+void write_curves(const std::string& directory) {
+  th::FileWriter writer(th::join_path(directory, "ours/curves"));
+  writer.add_summary(
+      th::custom_scalars_summary(
+          {{.title = "fit", .charts = {{"loss", {"loss", "eval/.*"}}, {.title = "band", .margins = {{"a", "b", "c"}}}}},
+           {.title = "rest", .charts = {{"rate", {"rate"}}}, .closed = true}}),
+      0);
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    std::vector<bool> labels;
+    std::vector<float> predictions;
+    std::vector<float> weights;
+    for (int i = 0; i < 97; ++i) {
+      labels.push_back(i * i % 7 < 3);
+      predictions.push_back(static_cast<float>((i * 37 + 11 * static_cast<int>(step)) % 97) / 96.0F);
+      weights.push_back(static_cast<float>(i % 5) * 0.25F);
+    }
+    writer.add_summary(th::pr_curve_summary("whole", labels, predictions), step);
+    writer.add_summary(
+        th::pr_curve_summary("weighted", labels, predictions, {.num_thresholds = 11, .weights = weights}), step);
+  }
+  writer.close();
+}
+
 void print_value(std::int64_t step, const th::SummaryValue& value) {
   fmt::print("{}\t{}\t{}", step, value.tag, value.plugin);
   if (value.scalar) fmt::print("\tscalar {:a}", *value.scalar);
@@ -197,6 +223,7 @@ int main(int argc, char** argv) {
     write_new(directory, pictures);
     write_events(directory);
     write_loop(directory);
+    write_curves(directory);
     for (const char* part : {"theirs/old", "theirs/new", "theirs/events"}) print_events(th::join_path(directory, part));
   } catch (const std::exception& error) {
     fmt::print(stderr, "write_summaries: {}\n", error.what());

@@ -41,6 +41,7 @@ class ProfilerHook final : public SessionRunHook {
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
+  /// Also says so if no run was traced, because the program ended before the first period did.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
@@ -51,6 +52,7 @@ class ProfilerHook final : public SessionRunHook {
   const Graph* graph_ = nullptr;
   FileWriter* writer_ = nullptr;
   std::optional<std::int64_t> next_step_;  // that the coming run will probably reach
+  std::optional<bool> has_traced_;         // since the first period began; nothing if that was in another process
   bool due_ = false;
 };
 

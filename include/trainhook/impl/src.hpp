@@ -43,6 +43,7 @@
 #include <trainhook/io/impl/table_writer.ipp>
 #include <trainhook/io/impl/whole_file.ipp>
 
+#include <trainhook/events/impl/custom_scalars.ipp>
 #include <trainhook/events/impl/event_file.ipp>
 #include <trainhook/events/impl/event_message.ipp>
 #include <trainhook/events/impl/event_queue.ipp>
@@ -52,6 +53,7 @@
 #include <trainhook/events/impl/histogram.ipp>
 #include <trainhook/events/impl/histogram_buckets.ipp>
 #include <trainhook/events/impl/histogram_source.ipp>
+#include <trainhook/events/impl/pr_curve.ipp>
 #include <trainhook/events/impl/read_eval_metrics.ipp>
 #include <trainhook/events/impl/summary.ipp>
 #include <trainhook/events/impl/summary_message.ipp>

@@ -43,12 +43,22 @@ TRAINHOOK_DECL void ProfilerHook::after_create_session(SessionRef /*session*/, C
   next_step_.reset();
 }
 
-TRAINHOOK_DECL void ProfilerHook::end(SessionRef /*session*/) { writer_->flush(); }
+TRAINHOOK_DECL void ProfilerHook::end(SessionRef /*session*/) {
+  if (has_traced_ == false) {
+    log_warning(
+        "ProfilerHook: no run was traced, since the training ended before the first period did; give a smaller {}",
+        timer_.uses_seconds() ? "save_secs" : "save_steps");
+  }
+  writer_->flush();
+}
 
 TRAINHOOK_DECL SessionRunArgs ProfilerHook::before_run(SessionRunContext& context) {
   if (!next_step_) next_step_ = context.global_step() + 1;
   const bool begins = !timer_.last_triggered_step();  // the period begins with the first run
-  if (begins) timer_.update_last_triggered_step(*next_step_ - 1, context);
+  if (begins) {
+    timer_.update_last_triggered_step(*next_step_ - 1, context);
+    has_traced_ = has_traced_.value_or(false);
+  }
   due_ = !begins && timer_.should_trigger_for_step(*next_step_, context);
   if (!due_) return {};
   return {.options = RunOptions{.trace_level = TraceLevel::Full}};
@@ -59,6 +69,7 @@ TRAINHOOK_DECL void ProfilerHook::after_run(SessionRunContext& context, const Se
   next_step_ = step + 1;
   if (!due_) return;
   timer_.update_last_triggered_step(step, context);
+  has_traced_ = true;
   write(step, *values.run_metadata);
 }
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of pr_curve.hpp.
+#pragma once
+
+#include <trainhook/events/pr_curve.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <tuple>
+
+#include <trainhook/core/coding.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/events/summary_message.hpp>
+#include <trainhook/proto/message.hpp>
+
+namespace trainhook::detail {
+
+/// tensorboard/plugins/pr_curve/plugin_data.proto, whose version is 0.
+struct PrCurvePluginDataMessage {
+  std::int32_t version = 0;
+  std::uint32_t num_thresholds = 0;
+};
+template <>
+inline constexpr auto kFields<PrCurvePluginDataMessage> =
+    std::tuple(field(1, "version", &PrCurvePluginDataMessage::version),
+               field(2, "num_thresholds", &PrCurvePluginDataMessage::num_thresholds));
+
+TRAINHOOK_DECL void check_pr_curve(std::string_view tag, std::size_t labels, std::span<const float> predictions,
+                                   const PrCurveOptions& options) {
+  if (options.num_thresholds < 2) {
+    throw InvalidArgumentError("the precision-recall curve {} has {} thresholds; it needs at least 2", tag,
+                               options.num_thresholds);
+  }
+  if (labels != predictions.size()) {
+    throw InvalidArgumentError("the precision-recall curve {} has {} labels but {} predictions", tag, labels,
+                               predictions.size());
+  }
+  if (!options.weights.empty() && options.weights.size() != predictions.size()) {
+    throw InvalidArgumentError("the precision-recall curve {} has {} weights but {} predictions", tag,
+                               options.weights.size(), predictions.size());
+  }
+  if (const auto nan = std::ranges::find_if(predictions, [](float p) { return std::isnan(p); });
+      nan != predictions.end()) {
+    throw InvalidArgumentError("the precision-recall curve {}: prediction {} is NaN", tag, nan - predictions.begin());
+  }
+}
+
+TRAINHOOK_DECL std::string pr_curve_summary(std::string_view tag, std::span<const std::uint8_t> labels,
+                                            std::span<const float> predictions, const PrCurveOptions& options) {
+  check_pr_curve(tag, labels.size(), predictions, options);
+  const auto thresholds = static_cast<std::size_t>(options.num_thresholds);
+  std::vector<double> tp(thresholds);  // in the bucket of each threshold, then from it upwards
+  std::vector<double> fp(thresholds);
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    const float scaled = std::clamp(predictions[i], 0.0F, 1.0F) * static_cast<float>(options.num_thresholds - 1);
+    (labels[i] != 0 ? tp : fp)[static_cast<std::size_t>(scaled)] +=
+        options.weights.empty() ? 1.0 : static_cast<double>(options.weights[i]);
+  }
+  for (std::size_t i = thresholds - 1; i > 0; --i) {
+    tp[i - 1] += tp[i];
+    fp[i - 1] += fp[i];
+  }
+
+  std::string rows[6];  // true and false positives, true and false negatives, precision, recall
+  for (std::size_t i = 0; i < thresholds; ++i) {
+    constexpr double kLeast = 1e-7;  // nothing divided by nothing is 0
+    const double values[] = {tp[i],
+                             fp[i],
+                             fp[0] - fp[i],
+                             tp[0] - tp[i],
+                             tp[i] / std::max(kLeast, tp[i] + fp[i]),
+                             tp[i] / std::max(kLeast, tp[0])};
+    for (std::size_t row = 0; row < std::size(rows); ++row)
+      append_fixed(rows[row], std::bit_cast<std::uint32_t>(static_cast<float>(values[row])));
+  }
+  std::string content;
+  for (const std::string& row : rows) content += row;
+  std::string plugin_data;
+  append_message(plugin_data, PrCurvePluginDataMessage{.num_thresholds = static_cast<std::uint32_t>(thresholds)});
+  const std::int64_t dims[] = {std::ssize(rows), options.num_thresholds};
+  return summary_of(
+      {.tag = tag,
+       .tensor = SummaryTensorMessage{.dtype = static_cast<std::uint64_t>(DType::Float),
+                                      .tensor_shape = shape_message(dims),
+                                      .tensor_content = content},
+       .metadata = SummaryMetadataMessage{.plugin_data = {.plugin_name = "pr_curves", .content = plugin_data}}});
+}
+
+}  // namespace trainhook::detail
