@@ -4,6 +4,7 @@
 #include <trainhook/monitored/monitored_training_session.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -21,6 +22,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/session/coordinator.hpp>
@@ -172,6 +174,22 @@ TEST_F(RanksTest, AStopThatOneAsksForStopsAllAtThatStep) {
   EXPECT_EQ(each(seen, &Seen::steps), (std::vector{4, 4, 4}));
   EXPECT_EQ(each(seen, &Seen::why), (Strings{"rank 2: enough", "rank 2: enough", "enough"}));
   EXPECT_EQ(saved_step(), 4);
+}
+
+TEST_F(RanksTest, ASignalToOneIsAStopOfAllWithACheckpoint) {
+  const auto seen = train(
+      2,
+      [](int rank, Options& options) {
+        if (rank == 1) options.hooks = {SignalHook()};
+      },
+      [](int rank, int step) {
+        if (rank == 1 && step == 3) std::raise(SIGTERM);
+      });
+  EXPECT_EQ(each(seen, &Seen::error), Strings(2));
+  EXPECT_EQ(each(seen, &Seen::steps), (std::vector{3, 3}));
+  EXPECT_EQ(each(seen, &Seen::why), (Strings{"rank 1: SIGTERM", "SIGTERM"}));
+  EXPECT_EQ(saved_step(), 3);
+  EXPECT_EQ(log.count("no checkpoint was saved"), 0U);
 }
 
 TEST_F(RanksTest, AStopBeforeTheFirstStepStopsAll) {

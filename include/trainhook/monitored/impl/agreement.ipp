@@ -133,7 +133,9 @@ auto Agreement::talking(Talk talk) {
   } catch (...) {
     is_over_ = true;
     is_under_way_ = false;
-    ranks_->end_job(describe(std::current_exception()));
+    const std::string why = describe(std::current_exception());
+    ranks_->end_job(
+        failure_.empty() ? why : fmt::format("{}. Its own error was: {}", why, std::string_view(failure_).substr(1)));
     throw;
   }
 }
