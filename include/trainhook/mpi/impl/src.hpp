@@ -12,3 +12,4 @@
 #include <trainhook/mpi/impl/communicator.ipp>
 #include <trainhook/mpi/impl/request.ipp>
 #include <trainhook/mpi/impl/runtime.ipp>
+#include <trainhook/mpi/impl/shard_globally.ipp>
