@@ -202,7 +202,7 @@ TEST(LoggingTensorHook, KeepsNoHandleOfAValueThatTheModelWrites) {
   training.add(LoggingTensorHook(weights, {.every_n_iter = 1}));
   training.start();
   training.run();
-  EXPECT_EQ(training.log.lines, Lines{"I weights/read:0 = [1.0 2.0]"});
+  EXPECT_EQ(training.log.lines, Lines{"I weights/read:0 = [1. 2.]"});
   EXPECT_TRUE(training.model.variable("weights").is_unique());
 }
 

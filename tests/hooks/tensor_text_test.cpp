@@ -27,6 +27,7 @@ TEST(TensorText, ScalarsAreTheirShortestDigits) {
   EXPECT_EQ(tensor_text(Tensor(true)), "true");
   EXPECT_EQ(tensor_text(Tensor("text")), "'text'");
   EXPECT_EQ(tensor_text(Tensor(std::numeric_limits<float>::quiet_NaN())), "nan");
+  EXPECT_EQ(tensor_text(Tensor(-std::numeric_limits<float>::quiet_NaN())), "nan");
   EXPECT_EQ(tensor_text(Tensor(-std::numeric_limits<double>::infinity())), "-inf");
   EXPECT_EQ(tensor_text(Tensor(std::complex<float>(1, -2))), "1.0-2.0j");
   EXPECT_EQ(tensor_text(Tensor()), "none");

@@ -20,7 +20,8 @@
 namespace trainhook {
 
 /// Logs `tag = value` of each tensor in one line, with the seconds since the last line: at the first run and then at
-/// every period. Tensors are fetched only in runs that are logged. Source: TensorFlow's `LoggingTensorHook`;
+/// every period. Tensors are fetched only in runs that are logged. Values look as NumPy prints them, so an array of
+/// several rows has several lines. Source: TensorFlow's `LoggingTensorHook`;
 /// `every_n_steps` is an addition, and `at_end` does not need the user's feeds.
 class LoggingTensorHook final : public SessionRunHook {
  public:

@@ -205,6 +205,8 @@
 #include <trainhook/hooks/impl/metric_watch.ipp>
 #include <trainhook/hooks/impl/multi_step_stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
+#include <trainhook/hooks/impl/numpy_number.ipp>
+#include <trainhook/hooks/impl/numpy_text.ipp>
 #include <trainhook/hooks/impl/process_signals.ipp>
 #include <trainhook/hooks/impl/profiler_hook.ipp>
 #include <trainhook/hooks/impl/progress_hook.ipp>

@@ -34,7 +34,8 @@ void write_first_integer(WireWriter& writer, std::uint32_t tag, const Tensor& te
   if constexpr (requires(const T& element) { element.bits; }) {
     value = tensor.data<T>().front().bits;
   } else {
-    value = static_cast<std::int64_t>(tensor.data<T>().front());  // NOLINT(bugprone-signed-char-misuse): int8 is a number
+    value =
+        static_cast<std::int64_t>(tensor.data<T>().front());  // NOLINT(bugprone-signed-char-misuse): int8 is a number
   }
   writer.add_packed_int64(tag, &value, &value + 1);
 }

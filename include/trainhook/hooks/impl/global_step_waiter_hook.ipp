@@ -45,12 +45,14 @@ TRAINHOOK_DECL bool GlobalStepWaiterHook::stops_within(Duration period) {
 
 TRAINHOOK_DECL void GlobalStepWaiterHook::wait(SessionRunContext& context) {
   const Duration began = context.now();
-  std::optional<std::int64_t> logged;
+  log_info("Waiting for global step {} before starting training.", options_.wait_until_step);
+  std::int64_t logged = 0;
   for (;;) {
     const std::int64_t step = read_global_step(context.session(), global_step_);
     if (step >= options_.wait_until_step) return;
-    if (!logged || step - *logged > kStepsBetweenLines) {
-      log_info("Waiting for global step {} before starting training; it is {}.", options_.wait_until_step, step);
+    if (step - logged > kStepsBetweenLines) {
+      log_info("Waiting for global step {} before starting training. Current step is {}.", options_.wait_until_step,
+               step);
       logged = step;
     }
     if (options_.timeout && services().clock().monotonic_now() - began >= *options_.timeout) {

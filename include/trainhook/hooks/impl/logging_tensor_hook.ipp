@@ -14,7 +14,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/numpy_text.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_forms.hpp>
 
@@ -128,7 +128,7 @@ TRAINHOOK_DECL void LoggingTensorHook::log(Duration now) {
   std::string line;
   for (const NamedTensor& value : values_) {
     if (!line.empty()) line += ", ";
-    line += fmt::format("{} = {}", value.name, detail::tensor_text(value.tensor));
+    line += fmt::format("{} = {}", value.name, detail::numpy_text(value.tensor));
   }
   if (before) line += fmt::format(" ({:.3f} sec)", std::chrono::duration<double>(now - *before).count());
   log_info("{}", line);

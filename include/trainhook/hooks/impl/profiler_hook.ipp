@@ -77,6 +77,7 @@ TRAINHOOK_DECL void ProfilerHook::write(std::int64_t step, const RunMetadata& me
   FileSystem& disk = services().file_system();
   const std::string timeline = join_path(output_dir_, fmt::format("timeline-{}.json", step));
   try {
+    log_info("Saving timeline for {} into '{}'.", step, timeline);
     disk.make_directories(output_dir_);
     write_file_atomically(disk, timeline, generate_chrome_trace_format(metadata, *graph_));
   } catch (const Error& error) {

@@ -34,6 +34,9 @@ void append_text_element(std::string& text, const T& value) {
     text.append(1, '\'').append(value).append(1, '\'');
   } else {
     const std::size_t start = text.size();
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(value)) return void(text += "nan");  // without the sign that it may have
+    }
     text += fmt::format("{}", value);
     if constexpr (std::is_floating_point_v<T>) {  // 42.0, so that it is seen to be no integer
       if (std::isfinite(value) && text.find_first_of(".e", start) == std::string::npos) text += ".0";
