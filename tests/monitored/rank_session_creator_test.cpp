@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/monitored/agreement.hpp>
+#include <trainhook/monitored/rank_agreement.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
 
@@ -31,8 +31,8 @@ std::vector<std::string> create_all(int size, const std::function<void(int rank,
   testing::ThreadedRanks job(size);
   std::vector<std::string> texts;
   for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
-         const auto agreement =
-             std::make_shared<Agreement>(ranks, AgreementOptions{.max_wait_secs = 60s, .stop_grace_period_secs = 60s});
+         const auto agreement = std::make_shared<RankAgreement>(
+             ranks, AgreementOptions{.max_wait_secs = 60s, .stop_grace_period_secs = 60s});
          Script script;
          prepare(ranks->rank(), script);
          RankSessionCreator creator(agreement, script.graph(),

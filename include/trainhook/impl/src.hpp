@@ -239,6 +239,7 @@
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/on_existing.ipp>
+#include <trainhook/monitored/impl/rank_agreement.ipp>
 #include <trainhook/monitored/impl/rank_session_creator.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>

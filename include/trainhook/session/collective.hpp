@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
+
+namespace detail {
+
+class Agreement;
+struct AgreementOptions;
+
+}  // namespace detail
 
 /// What one rank says in a reduction, and afterwards what all ranks have said together.
 struct Votes {
@@ -44,7 +52,7 @@ struct Votes {
 /// one thread at a time. A process alone needs none: a null pointer stands for it and costs nothing.
 ///
 /// trainhook::mpi implements it for MPI, testing::ThreadedRanks for the threads of a test.
-class Collective {
+class Collective : public std::enable_shared_from_this<Collective> {
  public:
   TRAINHOOK_DECL virtual ~Collective();
 
@@ -73,6 +81,10 @@ class Collective {
 
   /// Ends all ranks at once, because they cannot agree any more; `why` is printed. With MPI it does not return.
   virtual void end_job(const std::string& why) noexcept = 0;
+
+  /// What a training session decides with: a `detail::RankAgreement` with this and `options`. It is made here, so that
+  /// a program of one process has none of its code.
+  [[nodiscard]] virtual std::shared_ptr<detail::Agreement> make_agreement(const detail::AgreementOptions& options) = 0;
 };
 
 }  // namespace trainhook

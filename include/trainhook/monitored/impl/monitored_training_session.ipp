@@ -10,8 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
@@ -22,7 +20,6 @@
 #include <trainhook/monitored/agreement.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/local_master.hpp>
-#include <trainhook/monitored/rank_session_creator.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
 #include <trainhook/session/collective.hpp>
 
@@ -98,22 +95,6 @@ TRAINHOOK_DECL SessionLifecycle start_with(std::shared_ptr<SessionCreator> creat
           agreement};
 }
 
-// What the ranks of a job must have in common for their decisions by the step alone to be the same.
-TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options) {
-  const auto steps = [](const std::optional<std::int64_t>& period) {
-    return period ? fmt::format("{}", *period) : std::string("none");
-  };
-  const auto time = [](const std::optional<Duration>& period) {
-    return period ? fmt::format("{} s", std::chrono::duration<double>(*period).count()) : std::string("none");
-  };
-  return {{"checkpoint_dir", options.checkpoint_dir},
-          {"save_checkpoint_steps", steps(options.save_checkpoint_steps)},
-          {"save_checkpoint_secs", time(options.save_checkpoint_secs)},
-          {"save_summaries_steps", steps(options.save_summaries_steps)},
-          {"save_summaries_secs", time(options.save_summaries_secs)},
-          {"agree_every_n_steps", fmt::format("{}", options.agree_every_n_steps)}};
-}
-
 TRAINHOOK_DECL void prepare_directory(const MonitoredTrainingSessionOptions& options) {
   prepare_directory(options.file_system != nullptr ? *options.file_system : posix_file_system(), options.checkpoint_dir,
                     options.on_existing, options.directory_lock);
@@ -141,19 +122,17 @@ TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
   if (has_checkpoint_saver(options.hooks))
     throw InvalidArgumentError(
         "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "
-        "only "
-        "rank 0 may write them");
+        "only rank 0 may write them");
   const auto agreement = Agreement::of({.collective = options.collective,
                                         .agree_every_n_steps = options.agree_every_n_steps,
                                         .max_wait_secs = options.max_wait_secs,
                                         .stop_grace_period_secs = options.stop_grace_period_secs});
   try {
-    agreement->expect_same(facts_about(options));
+    agreement->expect_same_options(options);
     if (agreement->is_chief()) prepare_directory(options);
     const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
-    return start_with(
-        std::make_shared<RankSessionCreator>(agreement, graph, std::move(open), creator_options(options, scaffold)),
-        options, scaffold, agreement);
+    return start_with(agreement->session_creator(graph, std::move(open), creator_options(options, scaffold)), options,
+                      scaffold, agreement);
   } catch (...) {
     agreement->fail(std::current_exception());
     throw;

@@ -122,7 +122,7 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
   graph = &creator->graph();
-  if (agreement != nullptr) agreement->expect_same(facts_about(*graph, hooks));
+  if (agreement != nullptr) agreement->expect_same_program(*graph, hooks);
   if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
   if (creator->is_chief()) {
     states = std::make_shared<HookStates>(hooks, services);

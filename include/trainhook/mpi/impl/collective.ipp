@@ -17,6 +17,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/monitored/rank_agreement.hpp>
 #include <trainhook/mpi/request.hpp>
 
 namespace trainhook::mpi::detail {
@@ -132,6 +133,11 @@ class MpiCollective final : public Collective {
   void end_job(const std::string& why) noexcept override {
     log_error("rank {} ends the job: {}", rank(), why);
     MPI_Abort(comm_.native(), 1);
+  }
+
+  [[nodiscard]] std::shared_ptr<trainhook::detail::Agreement> make_agreement(
+      const trainhook::detail::AgreementOptions& options) override {
+    return std::make_shared<trainhook::detail::RankAgreement>(shared_from_this(), options);
   }
 
  private:

@@ -17,6 +17,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/monitored/rank_agreement.hpp>
 
 namespace trainhook::testing {
 
@@ -167,6 +168,10 @@ class ThreadedRanks::Rank final : public Collective {
   }
   void barrier(Duration max_wait) override { static_cast<void>(call("barrier", 0, {}, max_wait)); }
   void end_job(const std::string& why) noexcept override { job_->end(rank_, why); }
+  [[nodiscard]] std::shared_ptr<trainhook::detail::Agreement> make_agreement(
+      const trainhook::detail::AgreementOptions& options) override {
+    return std::make_shared<trainhook::detail::RankAgreement>(shared_from_this(), options);
+  }
 
  private:
   [[nodiscard]] Job::Call call(std::string_view kind, int root, std::string bytes, Duration max_wait) {
