@@ -17,8 +17,10 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/scripted_session.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
 
 namespace trainhook::detail {
@@ -113,6 +115,35 @@ TEST(RankAgreement, ARankThatNeverAnswersEndsTheJob) {
   });
   EXPECT_EQ(errors.front(), "DeadlineExceeded: rank 0 has waited in 'votes' for other ranks: 1 of 2 came");
   EXPECT_EQ(job.why_it_was_ended(), errors.front());
+}
+
+TEST(RankAgreement, ASessionWithACreatorOfItsOwnHasOne) {
+  testing::ThreadedRanks job(2);
+  std::vector<int> runs(2);
+  const auto errors = job.run([&](const std::shared_ptr<Collective>& ranks) {
+    testing::Script script;
+    MonitoredSessionOptions options{.collective = ranks};
+    if (ranks->rank() == 1) options.hooks = {StopAtStepHook({.last_step = 3})};
+    MonitoredSession<testing::ScriptedSession> session(std::make_shared<testing::ScriptedSessionCreator>(script),
+                                                       options);
+    run_until_stop(session, script.train());
+    runs[static_cast<std::size_t>(ranks->rank())] = script.runs;
+  });
+  // A hook that looks at the step alone must be on all ranks.
+  for (const std::exception_ptr& error : errors)
+    EXPECT_NE(describe(error).find("on rank 1 StopAtStepHook's last_step is '3' and not there"), std::string::npos);
+
+  const auto none = job.run([&](const std::shared_ptr<Collective>& ranks) {
+    testing::Script script;
+    MonitoredSessionOptions options{.collective = ranks};
+    if (ranks->rank() == 1) script.throw_at(4, OutOfRangeError("no more"));
+    MonitoredSession<testing::ScriptedSession> session(std::make_shared<testing::ScriptedSessionCreator>(script),
+                                                       options);
+    run_until_stop(session, script.train());
+    runs[static_cast<std::size_t>(ranks->rank())] = script.runs;
+  });
+  EXPECT_EQ(none, std::vector<std::exception_ptr>(2));
+  EXPECT_EQ(runs, (std::vector{4, 4}));
 }
 
 TEST(RankAgreement, FactsAboutAProgramNameItsGraphAndItsLastStep) {

@@ -92,7 +92,7 @@ class KernelContext {
   struct Input {
     const Tensor* value = nullptr;  // null for a variable or a resource that is handed over as such
     NodeState* state = nullptr;     // of the node that the input comes from, for those
-    Tensor* movable = nullptr;      // where nobody else wants the value any more
+    Tensor* movable = nullptr;      // if nothing else uses the value any more
   };
 
   KernelContext(const Node& node, std::span<const Input> inputs, std::span<Tensor* const> outputs, NodeState* state,

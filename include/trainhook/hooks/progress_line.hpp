@@ -41,7 +41,7 @@ class ProgressLine {
   ProgressSink sink_;
   bool on_terminal_;
   std::size_t width_;
-  bool is_open_ = false;  // something stands on the line that the cursor is on
+  bool is_open_ = false;  // the line of the cursor has text
 };
 
 }  // namespace trainhook::detail

@@ -89,7 +89,7 @@ void multiply_outer(const Product<T>& product, MatrixMap<T> result) {
 
 /// Whether our own product is faster. Eigen copies both factors before it multiplies; ours reads them as they are. The
 /// copies do not pay if there are few rows or few inner elements, and the wider the vectors, the more they count. If a
-/// copy is too large for the stack, Eigen allocates memory for it, whose pages the system may map anew in each step.
+/// copy is too large for the stack, Eigen allocates memory for it, whose pages the system may map again in each step.
 /// Ours takes less than 1 / 1.15 of Eigen's time then (tests/bench/product_bench.cpp). Wide matrices are better copied,
 /// since their rows share few sets of the cache.
 template <class T>
