@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # compile.sh <compiler> <include folder> <source>: right as it is, wrong with -DWRONG, and wrong for the reason given in the source.
 set -euo pipefail
-compile=("$1" -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I"$2" "$3")
+compile=("$1" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -fsyntax-only -Wall -Wextra -Werror -I"$2" "$3")
 reason=$(sed -n 's|^// WRONG: ||p' "$3")
 [ -n "$reason" ] || { echo "$3 has no line '// WRONG: <words of the error>'"; exit 1; }
 "${compile[@]}"

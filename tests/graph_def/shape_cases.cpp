@@ -365,6 +365,7 @@ std::vector<ShapeCase> all_shape_cases() {
   add_conv(cases);
   add_state(cases);
   add_model_shapes(cases);
+  add_tutorial_shapes(cases);
   return cases;
 }
 

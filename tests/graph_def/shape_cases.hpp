@@ -128,6 +128,9 @@ inline th::Operation import(th::Graph& graph, const ShapeCase& of) {
 /// Adds the ops that imported models use.
 void add_model_shapes(std::vector<ShapeCase>& cases);
 
+/// Adds the ops that the models of tutorials use.
+void add_tutorial_shapes(std::vector<ShapeCase>& cases);
+
 /// All cases, several for each op type.
 std::vector<ShapeCase> all_shape_cases();
 

@@ -220,6 +220,14 @@ void add_updates(Cases& cases) {
   add("ApplyAdadelta", 3, {}, [=](Case& c) {
     return std::vector<Output>{number(c), number(c), number(c), c.in({4, 3})};
   });
+  for (const double l1 : {0.0, 0.3}) {
+    add("ApplyProximalAdagrad", 2, {}, [=](Case& c) {
+      return std::vector<Output>{number(c), power(c, l1), number(c), c.in({4, 3})};
+    });
+    add("ApplyProximalGradientDescent", 1, {}, [=](Case& c) {
+      return std::vector<Output>{number(c), power(c, l1), number(c), c.in({4, 3})};
+    });
+  }
   for (const double lr_power : {-0.5, -0.3}) {
     for (const bool multiplies : {false, true}) {
       const th::Attrs attrs{{"multiply_linear_by_lr", multiplies}};
@@ -240,6 +248,16 @@ void add_updates(Cases& cases) {
     const th::Attrs attrs{{"Tindices", type}};
     add("SparseApplyAdagrad", 2, attrs, [=](Case& c) {
       return std::vector<Output>{number(c), c.in({5, 3}), c.in_as(type, {5}, 0, 3)};
+    });
+    for (const bool nesterov : {false, true}) {
+      th::Attrs with = attrs;
+      with.emplace("use_nesterov", nesterov);
+      add("SparseApplyMomentum", 2, with, [=](Case& c) {
+        return std::vector<Output>{number(c), c.in({5, 3}), c.in_as(type, {5}, 0, 3), number(c)};
+      });
+    }
+    add("SparseApplyRMSProp", 3, attrs, [=](Case& c) {
+      return std::vector<Output>{number(c), number(c), number(c), number(c), c.in({3, 3}), c.in_as(type, {3}, 0, 3)};
     });
     add("SparseApplyAdadelta", 3, attrs, [=](Case& c) {
       return std::vector<Output>{number(c), number(c), number(c), c.in({5, 3}), c.in_as(type, {5}, 0, 3)};

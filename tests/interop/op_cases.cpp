@@ -504,6 +504,7 @@ std::vector<CaseDef> all_cases() {
   add_iterators(cases);
   add_queues(cases);
   add_model_ops(cases);
+  add_tutorial_ops(cases);
   return cases;
 }
 

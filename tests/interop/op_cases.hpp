@@ -155,6 +155,9 @@ void add_extremes(std::vector<CaseDef>& cases);
 /// Adds the ops that imported models use.
 void add_model_ops(std::vector<CaseDef>& cases);
 
+/// Adds the ops that the models of tutorials/ need.
+void add_tutorial_ops(std::vector<CaseDef>& cases);
+
 /// All cases, one or more for each op type.
 std::vector<CaseDef> all_cases();
 

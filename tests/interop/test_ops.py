@@ -209,8 +209,8 @@ REFUSED_ONLY_HERE = {
     "Tile": "a multiple must not be negative",
 }
 # Either side knows more of these shapes than the other.
-KNOWN_ELSEWHERE = {"ConcatOffset", "DynamicStitch", "QueueDequeueManyV2", "QueueDequeueV2", "ReciprocalGrad", "RsqrtGrad", "Select", "SigmoidGrad",
-                   "SqrtGrad", "TanhGrad", "Transpose"}
+KNOWN_ELSEWHERE = {"ConcatOffset", "DynamicStitch", "ParallelDynamicStitch", "QueueDequeueManyV2", "QueueDequeueV2", "ReciprocalGrad",
+                   "RsqrtGrad", "Select", "SigmoidGrad", "SqrtGrad", "TanhGrad", "Transpose"}
 
 
 def dims(shape):

@@ -83,14 +83,17 @@
 #include <trainhook/graph/ops/impl/constant.ipp>
 #include <trainhook/graph/ops/impl/control_flow.ipp>
 #include <trainhook/graph/ops/impl/conv.ipp>
+#include <trainhook/graph/ops/impl/einsum.ipp>
 #include <trainhook/graph/ops/impl/indexing.ipp>
 #include <trainhook/graph/ops/impl/join.ipp>
 #include <trainhook/graph/ops/impl/math.ipp>
 #include <trainhook/graph/ops/impl/matrix.ipp>
 #include <trainhook/graph/ops/impl/nn.ipp>
 #include <trainhook/graph/ops/impl/normalization.ipp>
+#include <trainhook/graph/ops/impl/partition.ipp>
 #include <trainhook/graph/ops/impl/queue.ipp>
 #include <trainhook/graph/ops/impl/random.ipp>
+#include <trainhook/graph/ops/impl/rearrange.ipp>
 #include <trainhook/graph/ops/impl/registry.ipp>
 #include <trainhook/graph/ops/impl/resize.ipp>
 #include <trainhook/graph/ops/impl/restore.ipp>

@@ -70,6 +70,8 @@ TEST(ArrayKernels, StitchRowsTogether) {
   EXPECT_EQ(stitch({Tensor(3), ints({1, 0}), Tensor::of<float>({7, 8}), Tensor::of<float>({1, 2, 3, 4}, {2, 2})}),
             Tensor::of<float>({3, 4, 1, 2, 0, 0, 7, 8}, {4, 2}));
   EXPECT_EQ(stitch({ints({0, 0}), Tensor::of<float>({1, 2})}), Tensor::of<float>({2}));
+  EXPECT_EQ(run("ParallelDynamicStitch", {ints({1, 0}), Tensor::of<float>({1, 2})}, {}, DType::Float),
+            Tensor::of<float>({2, 1}));
   EXPECT_EQ(stitch({ints({}), Tensor::of<float>({}, {0, 3})}).shape(), (Shape{0, 3}));
   EXPECT_THROW(stitch({ints({-1}), Tensor::of<float>({1})}), InvalidArgumentError);
   EXPECT_THROW(stitch({ints({0, 1}), Tensor::of<float>({1})}), InvalidArgumentError);

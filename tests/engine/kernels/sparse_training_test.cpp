@@ -84,5 +84,44 @@ TEST(SparseTrainingKernels, RefuseRowsThatDoNotExist) {
   EXPECT_THROW(run(1, Tensor::of<float>({1, 2}, {1, 2})), InvalidArgumentError);
 }
 
+TEST(SparseTrainingKernels, MomentumOfARowLooksAheadIfNesterovSaysSo) {
+  Step step;
+  step.add(Tensor::of<float>({1, 2}, {2, 1}));
+  step.add(Tensor::of<float>({4, 8}, {2, 1}));
+  const std::vector<Tensor> numbers{Tensor(0.5F), Tensor::of<float>({2}, {1, 1}), Tensor::of<std::int32_t>({1}),
+                                    Tensor(0.25F)};
+  const std::vector<Tensor> after = step.run("SparseApplyMomentum", numbers);
+  EXPECT_EQ(after[0], Tensor::of<float>({1, 0}, {2, 1}));
+  EXPECT_EQ(after[1], Tensor::of<float>({4, 4}, {2, 1}));
+}
+
+TEST(SparseTrainingKernels, RMSPropDividesByTheMeanSquare) {
+  Step step;
+  step.add(Tensor::of<double>({1, 2}, {2, 1}));
+  step.add(Tensor::of<double>({4, 8}, {2, 1}));
+  step.add(Tensor::of<double>({0, 2}, {2, 1}));
+  const std::vector<Tensor> after =
+      step.run("SparseApplyRMSProp", {Tensor(3.0), Tensor(0.5), Tensor(0.25), Tensor(3.0),
+                                      Tensor::of<double>({4}, {1, 1}), Tensor::of<std::int32_t>({1})});
+  EXPECT_EQ(after[1], Tensor::of<double>({4, 12}, {2, 1}));
+  EXPECT_DOUBLE_EQ(after[2].data<double>()[1], 0.5 + 12 / std::sqrt(15.0));
+  EXPECT_DOUBLE_EQ(after[0].data<double>()[1], 2 - (0.5 + 12 / std::sqrt(15.0)));
+}
+
+TEST(SparseTrainingKernels, ProximalStepsShrinkNumbersToZero) {
+  Step descent;
+  descent.add(Tensor::of<float>({3, -3, 1}));
+  EXPECT_EQ(descent.run("ApplyProximalGradientDescent",
+                        {Tensor(0.5F), Tensor(1.0F), Tensor(2.0F), Tensor::of<float>({1, -1, 1})})[0],
+            Tensor::of<float>({1, -1, 0}));
+  Step adagrad;
+  adagrad.add(Tensor::of<float>({3, 4}));
+  adagrad.add(Tensor::of<float>({0, 7}));
+  const std::vector<Tensor> after =
+      adagrad.run("ApplyProximalAdagrad", {Tensor(1.0F), Tensor(0.0F), Tensor(1.0F), Tensor::of<float>({1, 3})});
+  EXPECT_EQ(after[1], Tensor::of<float>({1, 16}));
+  EXPECT_EQ(after[0], Tensor::of<float>({1, 2.6F}));
+}
+
 }  // namespace
 }  // namespace trainhook

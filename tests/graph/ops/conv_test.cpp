@@ -3,10 +3,16 @@
 /// Shapes, attributes and errors of convolution and pooling.
 #include <trainhook/graph/ops/conv.hpp>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/registry.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/gradients.hpp>
 #include "expect_error.hpp"
 
 namespace trainhook {
@@ -42,6 +48,20 @@ TEST_F(ConvOps, RefuseWhatDoesNotFit) {
   expect_error({"window of 9"}, [&] { conv2d(in({-1, 7, 8, 3}), in({9, 3, 3, 5}), {.padding = Padding::Valid}); });
   expect_error({"strides [0,1]"}, [&] { conv2d(in({-1, 7, 8, 3}), in({3, 3, 3, 5}), {.strides = {0, 1}}); });
   expect_error({"rank 4"}, [&] { max_pool(in({28, 28})); });
+}
+
+TEST_F(ConvOps, ATransposedConvolutionHasGradientsOfConvolutions) {
+  const Output sizes = constant(graph, Tensor::of<std::int32_t>({2, 8, 6, 3}));
+  const Output filter = placeholder(graph, DType::Float, {3, 3, 3, 2}, "filter");
+  const Output x = placeholder(graph, DType::Float, {2, 4, 3, 2}, "x");
+  const Output y =
+      detail::add_op(*find_op_def("Conv2DBackpropInput"), {}, {sizes, filter, x},
+                     {{"padding", std::string("SAME")}, {"strides", std::vector<std::int64_t>{1, 2, 2, 1}}});
+  const std::vector<Output> slopes = gradients(y, {filter, x});
+  EXPECT_EQ(slopes[0].node().type(), "Conv2DBackpropFilter");
+  EXPECT_EQ(slopes[0].shape(), filter.shape());
+  EXPECT_EQ(slopes[1].node().type(), "Conv2D");
+  EXPECT_EQ(slopes[1].shape(), x.shape());
 }
 
 }  // namespace

@@ -29,5 +29,14 @@ TEST(SpecialOps, ErfKeepsTheShapeAndWantsFloats) {
   testing::expect_error({"Erf", "floating"}, [&] { erf(placeholder(graph, DType::Int32, {2})); });
 }
 
+TEST(SpecialOps, FunctionsKeepTheShapeAndRoundTakesIntegers) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Double, {2, -1});
+  for (const auto& build : {acos, asin, atan, tan, cosh, sinh, expm1, ceil, round, rint})
+    EXPECT_EQ(build(x, "").shape(), PartialShape({2, -1}));
+  EXPECT_EQ(round(placeholder(graph, DType::Int32, {3})).dtype(), DType::Int32);
+  testing::expect_error({"Ceil", "floating"}, [&] { ceil(placeholder(graph, DType::Int32, {2})); });
+}
+
 }  // namespace
 }  // namespace trainhook

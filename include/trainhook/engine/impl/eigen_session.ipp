@@ -13,20 +13,24 @@
 #include <trainhook/engine/kernels/conv.hpp>
 #include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/engine/kernels/depthwise.hpp>
+#include <trainhook/engine/kernels/einsum.hpp>
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/engine/kernels/matmul.hpp>
 #include <trainhook/engine/kernels/movement.hpp>
 #include <trainhook/engine/kernels/nn.hpp>
 #include <trainhook/engine/kernels/normalization.hpp>
+#include <trainhook/engine/kernels/partition.hpp>
 #include <trainhook/engine/kernels/pool.hpp>
 #include <trainhook/engine/kernels/queue.hpp>
 #include <trainhook/engine/kernels/random.hpp>
 #include <trainhook/engine/kernels/ranking.hpp>
+#include <trainhook/engine/kernels/rearrange.hpp>
 #include <trainhook/engine/kernels/reduction.hpp>
 #include <trainhook/engine/kernels/resize.hpp>
 #include <trainhook/engine/kernels/restore.hpp>
 #include <trainhook/engine/kernels/selection.hpp>
 #include <trainhook/engine/kernels/sparse_training.hpp>
+#include <trainhook/engine/kernels/special.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/strided_slice.hpp>
 #include <trainhook/engine/kernels/summary.hpp>
@@ -37,18 +41,11 @@ namespace trainhook {
 namespace kernels {
 
 TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{array(),        sparse_training(),
-                                 control_flow(), ranking(),
-                                 resize(),       conv(),
-                                 depthwise(),    normalization(),
-                                 data(),         math(),
-                                 matmul(),       movement(),
-                                 nn(),           pool(),
-                                 queue(),        random(),
-                                 reduction(),    selection(),
-                                 state(),        strided_slice(),
-                                 summary(),      training(),
-                                 restore()};
+  static const std::array groups{einsum(),       partition(), rearrange(), special(),   array(),     sparse_training(),
+                                 control_flow(), ranking(),   resize(),    conv(),      depthwise(), normalization(),
+                                 data(),         math(),      matmul(),    movement(),  nn(),        pool(),
+                                 queue(),        random(),    reduction(), selection(), state(),     strided_slice(),
+                                 summary(),      training(),  restore()};
   return groups;
 }
 

@@ -14,7 +14,7 @@
 namespace trainhook {
 namespace detail {
 
-/// ConcatOffset, ConcatV2, DynamicStitch, GatherV2, Pack, Unpack, UnsortedSegmentSum.
+/// ConcatOffset, ConcatV2, DynamicStitch, GatherV2, Pack, ParallelDynamicStitch, Unpack, UnsortedSegmentSum.
 [[nodiscard]] TRAINHOOK_DECL OpFamily join_ops() noexcept;
 
 }  // namespace detail

@@ -33,6 +33,11 @@ TRAINHOOK_DECL Output softplus(Output x, std::string_view name = {});
 TRAINHOOK_DECL Output sigmoid(Output x, std::string_view name = {});
 /// The hyperbolic tangent. Source: `tf.tanh`.
 TRAINHOOK_DECL Output tanh(Output x, std::string_view name = {});
+/// `exp(x) - 1` or `x`, scaled so that mean 0 and variance 1 stay so. Source: `tf.nn.selu`,
+/// doi:10.48550/arXiv.1706.02515.
+TRAINHOOK_DECL Output selu(Output x, std::string_view name = {});
+/// `x / (1 + abs(x))`. Source: `tf.nn.softsign`.
+TRAINHOOK_DECL Output softsign(Output x, std::string_view name = {});
 /// `x` if it is positive, else `alpha * x`. Source: `tf.nn.leaky_relu`.
 TRAINHOOK_DECL Output leaky_relu(Output x, float alpha = 0.2F, std::string_view name = {});
 

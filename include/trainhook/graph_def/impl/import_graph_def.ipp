@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -85,15 +86,26 @@ class GraphDefImporter {
     return nullptr;
   }
 
-  [[noreturn]] void fail_cycle(const NodeDef& node, std::string_view input) const {
-    const NodeDef& from = def_.nodes[place_of(node, input)];
-    if (node.op == "NextIteration" || from.op == "NextIteration") {
+  /// A node whose inputs are being added, and the next of them.
+  struct Open {
+    std::size_t place;
+    std::size_t next_input;
+  };
+
+  /// `open` ends with a cycle: its last node reads the node at `from`.
+  [[noreturn]] void fail_cycle(const std::vector<Open>& open, std::size_t from, std::string_view input) const {
+    const NodeDef& last = def_.nodes[open.back().place];
+    const auto first = std::ranges::find(open, from, &Open::place);
+    for (auto at = first; at != open.end(); ++at) {
+      const NodeDef& node = def_.nodes[at->place];
+      if (node.op != "NextIteration") continue;
+      const NodeDef& reader = def_.nodes[at == first ? open.back().place : std::prev(at)->place];
       throw UnimplementedError(
           "{}: nodes '{}' ({}) and '{}' ({}) are of a while_loop, which this library does not run; leave the loop out, "
           "for example by freezing the graph without it",
-          def_.source, from.name, from.op, node.name, node.op);
+          def_.source, node.name, node.op, reader.name, reader.op);
     }
-    fail(node, fmt::format("depends on itself, by way of its input '{}'", input));
+    fail(last, fmt::format("depends on itself, by way of its input '{}'", input));
   }
 
   [[nodiscard]] std::size_t place_of(const NodeDef& node, std::string_view input) const {
@@ -105,10 +117,6 @@ class GraphDefImporter {
   /// The nodes in the order of the file, but for those that come before their inputs.
   [[nodiscard]] std::vector<std::size_t> sorted() {
     std::vector<std::size_t> order;
-    struct Open {
-      std::size_t place;
-      std::size_t next_input;
-    };
     std::vector<Open> open;
     const auto enter = [&](std::size_t place) {
       places_[place].progress = Progress::Open;
@@ -128,7 +136,7 @@ class GraphDefImporter {
         const std::string& input = node.inputs[next_input++];
         if (mapped(input) != nullptr) continue;
         const std::size_t from = place_of(node, input);
-        if (places_[from].progress == Progress::Open) fail_cycle(node, input);
+        if (places_[from].progress == Progress::Open) fail_cycle(open, from, input);
         if (places_[from].progress == Progress::None) enter(from);
       }
     }

@@ -311,6 +311,7 @@ inline constexpr std::array kArray{
     KernelDef{.type = "Rank", .make = make_rank},
     KernelDef{.type = "Range", .make = make_range},
     KernelDef{.type = "DynamicStitch", .make = make_dynamic_stitch},
+    KernelDef{.type = "ParallelDynamicStitch", .make = make_dynamic_stitch},
     KernelDef{.type = "Unique", .make = make_unique_elements},
     KernelDef{.type = "Reshape", .make = make_reshape, .alias = true},
     KernelDef{.type = "ExpandDims", .make = make_expand_dims, .alias = true},

@@ -103,6 +103,122 @@ class FtrlRule {
   T scale_ = 1;
 };
 
+/// Slots: the accumulated gradients. Its second number comes behind the gradient and the indices.
+template <class T>
+class MomentumRule {
+ public:
+  static constexpr std::size_t kVariables = 2;
+
+  MomentumRule(const KernelContext& context, std::size_t first)
+      : rate_(context.input(first).scalar<T>()),
+        momentum_(context.input(first + 3).scalar<T>()),
+        nesterov_(context.node().attr<bool>("use_nesterov")) {}
+
+  void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
+    auto [v, sum] = rows;
+    sum = sum * momentum_ + g;
+    if (nesterov_) {
+      v -= g * rate_ + sum * (momentum_ * rate_);
+    } else {
+      v -= sum * rate_;
+    }
+  }
+
+ private:
+  T rate_;
+  T momentum_;
+  bool nesterov_;
+};
+
+/// Slots: the mean of the squares, the momentum.
+template <class T>
+class RMSPropRule {
+ public:
+  static constexpr std::size_t kVariables = 3;
+
+  RMSPropRule(const KernelContext& context, std::size_t first)
+      : rate_(context.input(first).scalar<T>()),
+        rho_(context.input(first + 1).scalar<T>()),
+        momentum_(context.input(first + 2).scalar<T>()),
+        epsilon_(context.input(first + 3).scalar<T>()) {}
+
+  void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
+    auto [v, squares, moment] = rows;
+    squares = squares * rho_ + g.square() * (T{1} - rho_);
+    moment = moment * momentum_ + g * rate_ / (squares + epsilon_).sqrt();
+    v -= moment;
+  }
+
+ private:
+  T rate_;
+  T rho_;
+  T momentum_;
+  T epsilon_;
+};
+
+/// What is left of a step if the sizes of the numbers cost l1, and their squares l2. Source: Duchi and Singer,
+/// "Efficient learning using forward-backward splitting".
+template <class T>
+class Proximal {
+ public:
+  Proximal(const KernelContext& context, std::size_t first)
+      : l1_(context.input(first).scalar<T>()), l2_(context.input(first + 1).scalar<T>()) {}
+
+  /// `v` after the step, of which each element has the rate `rate`.
+  void shrink(ArrayMap<T>& v, const auto& rate) const {
+    if (l1_ > 0) {
+      v = v.sign() * (v.abs() - rate * l1_).max(T{0}) / (rate * l2_ + T{1});
+    } else {
+      v = v / (rate * l2_ + T{1});
+    }
+  }
+
+ private:
+  T l1_;
+  T l2_;
+};
+
+template <class T>
+class ProximalGradientDescentRule {
+ public:
+  static constexpr std::size_t kVariables = 1;
+
+  ProximalGradientDescentRule(const KernelContext& context, std::size_t first)
+      : rate_(context.input(first).scalar<T>()), proximal_(context, first + 1) {}
+
+  void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
+    ArrayMap<T> v = rows[0];
+    v -= g * rate_;
+    proximal_.shrink(v, repeated(rate_, v.size()));
+  }
+
+ private:
+  T rate_;
+  Proximal<T> proximal_;
+};
+
+/// Slots: the sum of squares.
+template <class T>
+class ProximalAdagradRule {
+ public:
+  static constexpr std::size_t kVariables = 2;
+
+  ProximalAdagradRule(const KernelContext& context, std::size_t first)
+      : rate_(context.input(first).scalar<T>()), proximal_(context, first + 1) {}
+
+  void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
+    auto [v, sum] = rows;
+    sum += g.square();
+    const Eigen::Array<T, Eigen::Dynamic, 1> rate = rate_ / sum.sqrt();
+    v -= g * rate;
+    proximal_.shrink(v, rate);
+  }
+
+ private:
+  T rate_;
+  Proximal<T> proximal_;
+};
+
 /// The variable and its slots, in place.
 template <class T, std::size_t N>
 std::array<T*, N> variables_in_place(const KernelContext& context) {
@@ -123,7 +239,9 @@ template <class T, template <class> class Rule>
 void update_row(const Rule<T>& rule, const std::array<T*, Rule<T>::kVariables>& starts, std::int64_t at,
                 const T* gradient, std::int64_t size) {
   const ConstArrayMap<T> g(gradient, size);
-  if constexpr (Rule<T>::kVariables == 2) {
+  if constexpr (Rule<T>::kVariables == 1) {
+    rule({ArrayMap<T>(starts[0] + at, size)}, g);
+  } else if constexpr (Rule<T>::kVariables == 2) {
     rule({ArrayMap<T>(starts[0] + at, size), ArrayMap<T>(starts[1] + at, size)}, g);
   } else {
     rule({ArrayMap<T>(starts[0] + at, size), ArrayMap<T>(starts[1] + at, size), ArrayMap<T>(starts[2] + at, size)}, g);
@@ -183,6 +301,16 @@ Kernel make_apply_to_rows(const Node& node) {
 
 inline constexpr std::array kSparseTraining{
     KernelDef{.type = "ApplyAdadelta", .make = make_apply<AdadeltaRule, 6, 3>, .variables = 3, .writes = true},
+    KernelDef{
+        .type = "ApplyProximalAdagrad", .make = make_apply<ProximalAdagradRule, 5, 2>, .variables = 2, .writes = true},
+    KernelDef{.type = "ApplyProximalGradientDescent",
+              .make = make_apply<ProximalGradientDescentRule, 4, 1>,
+              .variables = 1,
+              .writes = true},
+    KernelDef{
+        .type = "SparseApplyMomentum", .make = make_apply_to_rows<MomentumRule, 3, 2>, .variables = 2, .writes = true},
+    KernelDef{
+        .type = "SparseApplyRMSProp", .make = make_apply_to_rows<RMSPropRule, 7, 3>, .variables = 3, .writes = true},
     KernelDef{.type = "ApplyFtrl", .make = make_apply<FtrlRule, 3, 4>, .variables = 3, .writes = true},
     KernelDef{
         .type = "SparseApplyAdadelta", .make = make_apply_to_rows<AdadeltaRule, 6, 3>, .variables = 3, .writes = true},

@@ -137,8 +137,10 @@ inline constexpr std::string_view kMaxPoolAttrs =
 inline constexpr OpDef kAvgPoolGradOp{"AvgPoolGrad", "int32 T -> T", kAvgPoolAttrs, shape_rules::dims_in<0>};
 inline constexpr OpDef kConv2DBackpropFilterOp{"Conv2DBackpropFilter", "T int32 T -> T", kConv2DAttrs,
                                                shape_rules::dims_in<1>};
+TRAINHOOK_DECL Grads conv2d_backprop_input_grad(const GradientContext& context);
+
 inline constexpr OpDef kConv2DBackpropInputOp{"Conv2DBackpropInput", "int32 T T -> T", kConv2DAttrs,
-                                              shape_rules::dims_in<0>};
+                                              shape_rules::dims_in<0>, conv2d_backprop_input_grad};
 inline constexpr OpDef kDepthwiseBackpropFilterOp{"DepthwiseConv2dNativeBackpropFilter", "T int32 T -> T",
                                                   kDepthwiseAttrs, shape_rules::dims_in<1>};
 inline constexpr OpDef kDepthwiseBackpropInputOp{"DepthwiseConv2dNativeBackpropInput", "int32 T T -> T",
@@ -183,6 +185,18 @@ TRAINHOOK_DECL Grads avg_pool_grad(const GradientContext& context) {
 
 inline constexpr OpDef kAvgPoolOp{"AvgPool", "T -> T", kAvgPoolAttrs, pool_shape, avg_pool_grad};
 inline constexpr OpDef kConv2DOp{"Conv2D", "T T -> T", kConv2DAttrs, conv2d_shape, conv2d_grad};
+/// What a transposed convolution is trained by.
+TRAINHOOK_DECL Grads conv2d_backprop_input_grad(const GradientContext& context) {
+  const Output filter = context.input(1);
+  const Output x = context.input(2);
+  const Output grad = context.grad();
+  Grads result(3);
+  if (context.needs(1))
+    result[1] = conv_grad_op(context, kConv2DBackpropFilterOp, {grad, shape_tensor(filter), x}, filter);
+  if (context.needs(2)) result[2] = conv_grad_op(context, kConv2DOp, {grad, filter}, x);
+  return result;
+}
+
 inline constexpr OpDef kDepthwiseOp{"DepthwiseConv2dNative", "T T -> T", kDepthwiseAttrs, depthwise_shape,
                                     depthwise_grad};
 inline constexpr OpDef kMaxPoolOp{"MaxPool", "T -> T", kMaxPoolAttrs, pool_shape, max_pool_grad};

@@ -202,6 +202,7 @@ TRAINHOOK_DECL Grads pack_grad(const GradientContext& context) {
 
 inline constexpr OpDef kConcatV2Op{"ConcatV2", "N*T Tidx -> T", "Tidx:{int32,int64}=int32", concat_shape, concat_grad};
 inline constexpr OpDef kDynamicStitchOp{"DynamicStitch", "N*int32 N*T -> T"};
+inline constexpr OpDef kParallelDynamicStitchOp{"ParallelDynamicStitch", "N*int32 N*T -> T"};
 inline constexpr OpDef kGatherV2Op{"GatherV2", "Tparams Tindices Taxis -> Tparams",
                                    "batch_dims:int=0 Tindices:{int32,int64} Taxis:{int32,int64}", gather_shape,
                                    gather_grad};
@@ -215,8 +216,9 @@ TRAINHOOK_DECL Grads unpack_grad(const GradientContext& context) {
   return {add_op(kPackOp, {}, std::move(parts), {{"axis", context.node().attr<std::int64_t>("axis")}})};
 }
 
-inline constexpr std::array kJoinOps{&kConcatOffsetOp, &kConcatV2Op, &kDynamicStitchOp,     &kGatherV2Op,
-                                     &kPackOp,         &kUnpackOp,   &kUnsortedSegmentSumOp};
+inline constexpr std::array kJoinOps{
+    &kParallelDynamicStitchOp, &kConcatOffsetOp, &kConcatV2Op, &kDynamicStitchOp, &kGatherV2Op, &kPackOp, &kUnpackOp,
+    &kUnsortedSegmentSumOp};
 
 TRAINHOOK_DECL OpFamily join_ops() noexcept { return kJoinOps; }
 

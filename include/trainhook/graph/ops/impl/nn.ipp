@@ -104,6 +104,8 @@ inline constexpr OpDef kLeakyReluGradOp{"LeakyReluGrad", "T T -> T", "T:floating
 inline constexpr OpDef kRelu6GradOp{"Relu6Grad", "T T -> T", kFloatUnlessTold, shape_rules::merged};
 inline constexpr OpDef kReluGradOp{"ReluGrad", "T T -> T", kFloatUnlessTold, shape_rules::merged, relu_grad_grad};
 inline constexpr OpDef kSigmoidGradOp{"SigmoidGrad", "T T -> T", kFloating, shape_rules::merged};
+inline constexpr OpDef kSeluGradOp{"SeluGrad", "T T -> T", kFloating, shape_rules::merged};
+inline constexpr OpDef kSoftsignGradOp{"SoftsignGrad", "T T -> T", kFloatUnlessTold, shape_rules::merged};
 inline constexpr OpDef kSoftplusGradOp{"SoftplusGrad", "T T -> T", kFloating, shape_rules::merged};
 inline constexpr OpDef kTanhGradOp{"TanhGrad", "T T -> T", kFloating, shape_rules::merged};
 
@@ -127,6 +129,10 @@ TRAINHOOK_DECL Grads bias_add_grad(const GradientContext& context) {
 TRAINHOOK_DECL Grads relu_grad(const GradientContext& c) { return {add_op(kReluGradOp, {}, {c.grad(), c.output()})}; }
 TRAINHOOK_DECL Grads relu6_grad(const GradientContext& c) { return {add_op(kRelu6GradOp, {}, {c.grad(), c.output()})}; }
 TRAINHOOK_DECL Grads elu_grad(const GradientContext& c) { return {add_op(kEluGradOp, {}, {c.grad(), c.output()})}; }
+TRAINHOOK_DECL Grads selu_grad(const GradientContext& c) { return {add_op(kSeluGradOp, {}, {c.grad(), c.output()})}; }
+TRAINHOOK_DECL Grads softsign_grad(const GradientContext& c) {
+  return {add_op(kSoftsignGradOp, {}, {c.grad(), c.input(0)})};
+}
 TRAINHOOK_DECL Grads sigmoid_grad(const GradientContext& c) {
   return {add_op(kSigmoidGradOp, {}, {c.output(), c.grad()})};
 }
@@ -183,6 +189,8 @@ inline constexpr OpDef kLeakyReluOp{"LeakyRelu", "T -> T", "T:floating=float32 a
 inline constexpr OpDef kLogSoftmaxOp{"LogSoftmax", "T -> T", kFloating, softmax_shape, log_softmax_grad};
 inline constexpr OpDef kReluOp{"Relu", "T -> T", kFloatUnlessTold, shape_rules::like<0>, relu_grad};
 inline constexpr OpDef kRelu6Op{"Relu6", "T -> T", kFloatUnlessTold, shape_rules::like<0>, relu6_grad};
+inline constexpr OpDef kSeluOp{"Selu", "T -> T", kFloating, shape_rules::like<0>, selu_grad};
+inline constexpr OpDef kSoftsignOp{"Softsign", "T -> T", kFloatUnlessTold, shape_rules::like<0>, softsign_grad};
 inline constexpr OpDef kSigmoidOp{"Sigmoid", "T -> T", kFloating, shape_rules::like<0>, sigmoid_grad};
 inline constexpr OpDef kSoftmaxOp{"Softmax", "T -> T", kFloating, softmax_shape, softmax_grad};
 inline constexpr OpDef kSoftmaxCrossEntropyWithLogitsOp{"SoftmaxCrossEntropyWithLogits", "T T -> T T", kFloating,
@@ -193,28 +201,15 @@ inline constexpr OpDef kSparseSoftmaxCrossEntropyWithLogitsOp{"SparseSoftmaxCros
                                                               sparse_cross_entropy_shape, sparse_cross_entropy_grad};
 inline constexpr OpDef kTanhOp{"Tanh", "T -> T", kFloating, shape_rules::like<0>, tanh_grad};
 
-inline constexpr std::array kNnOps{&kBiasAddOp,
-                                   &kBiasAddGradOp,
-                                   &kCheckNumericsOp,
-                                   &kEluOp,
-                                   &kEluGradOp,
-                                   &kL2LossOp,
-                                   &kLeakyReluOp,
-                                   &kLeakyReluGradOp,
-                                   &kLogSoftmaxOp,
-                                   &kReluOp,
-                                   &kRelu6Op,
-                                   &kRelu6GradOp,
-                                   &kReluGradOp,
-                                   &kSigmoidOp,
-                                   &kSigmoidGradOp,
-                                   &kSoftmaxOp,
-                                   &kSoftmaxCrossEntropyWithLogitsOp,
-                                   &kSoftplusOp,
-                                   &kSoftplusGradOp,
-                                   &kSparseSoftmaxCrossEntropyWithLogitsOp,
-                                   &kTanhOp,
-                                   &kTanhGradOp};
+inline constexpr std::array kNnOps{&kBiasAddOp,     &kBiasAddGradOp,   &kCheckNumericsOp,
+                                   &kEluOp,         &kEluGradOp,       &kL2LossOp,
+                                   &kLeakyReluOp,   &kLeakyReluGradOp, &kLogSoftmaxOp,
+                                   &kReluOp,        &kRelu6Op,         &kRelu6GradOp,
+                                   &kReluGradOp,    &kSeluOp,          &kSeluGradOp,
+                                   &kSoftsignOp,    &kSoftsignGradOp,  &kSigmoidOp,
+                                   &kSigmoidGradOp, &kSoftmaxOp,       &kSoftmaxCrossEntropyWithLogitsOp,
+                                   &kSoftplusOp,    &kSoftplusGradOp,  &kSparseSoftmaxCrossEntropyWithLogitsOp,
+                                   &kTanhOp,        &kTanhGradOp};
 
 TRAINHOOK_DECL OpFamily nn_ops() noexcept { return kNnOps; }
 
@@ -239,6 +234,12 @@ TRAINHOOK_DECL Output softplus(Output x, std::string_view name) {
 TRAINHOOK_DECL Output sigmoid(Output x, std::string_view name) { return detail::add_op(detail::kSigmoidOp, name, {x}); }
 
 TRAINHOOK_DECL Output tanh(Output x, std::string_view name) { return detail::add_op(detail::kTanhOp, name, {x}); }
+
+TRAINHOOK_DECL Output selu(Output x, std::string_view name) { return detail::add_op(detail::kSeluOp, name, {x}); }
+
+TRAINHOOK_DECL Output softsign(Output x, std::string_view name) {
+  return detail::add_op(detail::kSoftsignOp, name, {x});
+}
 
 TRAINHOOK_DECL Output leaky_relu(Output x, float alpha, std::string_view name) {
   return detail::add_op(detail::kLeakyReluOp, name, {x}, {{"alpha", alpha}});

@@ -13,14 +13,17 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/conv.hpp>
+#include <trainhook/graph/ops/einsum.hpp>
 #include <trainhook/graph/ops/indexing.hpp>
 #include <trainhook/graph/ops/join.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/graph/ops/nn.hpp>
 #include <trainhook/graph/ops/normalization.hpp>
+#include <trainhook/graph/ops/partition.hpp>
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/ops/rearrange.hpp>
 #include <trainhook/graph/ops/resize.hpp>
 #include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/slice.hpp>
@@ -34,13 +37,31 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept {
-  static const std::array families{
-      array_ops(),         batch_matmul_ops(), constant_ops(),      special_ops(),
-      split_ops(),         control_flow_ops(), conv_ops(),          join_ops(),
-      math_ops(),          matrix_ops(),       resize_ops(),        indexing_ops(),
-      normalization_ops(), nn_ops(),           queue_ops(),         random_ops(),
-      slice_ops(),         state_ops(),        strided_slice_ops(), summary::detail::summary_ops(),
-      training_ops(),      restore_ops()};
+  static const std::array families{einsum_ops(),
+                                   partition_ops(),
+                                   rearrange_ops(),
+                                   array_ops(),
+                                   batch_matmul_ops(),
+                                   constant_ops(),
+                                   special_ops(),
+                                   split_ops(),
+                                   control_flow_ops(),
+                                   conv_ops(),
+                                   join_ops(),
+                                   math_ops(),
+                                   matrix_ops(),
+                                   resize_ops(),
+                                   indexing_ops(),
+                                   normalization_ops(),
+                                   nn_ops(),
+                                   queue_ops(),
+                                   random_ops(),
+                                   slice_ops(),
+                                   state_ops(),
+                                   strided_slice_ops(),
+                                   summary::detail::summary_ops(),
+                                   training_ops(),
+                                   restore_ops()};
   return families;
 }
 

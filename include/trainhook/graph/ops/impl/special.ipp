@@ -33,10 +33,35 @@ TRAINHOOK_DECL Grads erf_grad(const GradientContext& c) {
   return {multiply(c.grad(), slope)};
 }
 
+TRAINHOOK_DECL Grads acos_grad(const GradientContext& c) {
+  return {negative(divide(c.grad(), sqrt(subtract(1, square(c.input(0))))))};
+}
+TRAINHOOK_DECL Grads asin_grad(const GradientContext& c) {
+  return {divide(c.grad(), sqrt(subtract(1, square(c.input(0)))))};
+}
+TRAINHOOK_DECL Grads atan_grad(const GradientContext& c) { return {divide(c.grad(), add(square(c.input(0)), 1))}; }
+TRAINHOOK_DECL Grads expm1_grad(const GradientContext& c) { return {multiply(c.grad(), exp(c.input(0)))}; }
+TRAINHOOK_DECL Grads tan_grad(const GradientContext& c) { return {divide(c.grad(), square(cos(c.input(0))))}; }
+TRAINHOOK_DECL Grads cosh_grad(const GradientContext& c) { return {multiply(c.grad(), sinh(c.input(0)))}; }
+TRAINHOOK_DECL Grads sinh_grad(const GradientContext& c) { return {multiply(c.grad(), cosh(c.input(0)))}; }
+
+inline constexpr OpDef kAcosOp{"Acos", "T -> T", "T:inexact", shape_rules::like<0>, acos_grad};
+inline constexpr OpDef kAsinOp{"Asin", "T -> T", "T:inexact", shape_rules::like<0>, asin_grad};
+inline constexpr OpDef kAtanOp{"Atan", "T -> T", "T:inexact", shape_rules::like<0>, atan_grad};
+inline constexpr OpDef kCeilOp{"Ceil", "T -> T", "T:floating", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kCoshOp{"Cosh", "T -> T", "T:inexact", shape_rules::like<0>, cosh_grad};
 inline constexpr OpDef kDivNoNanOp{"DivNoNan", "T T -> T", "T:inexact", shape_rules::broadcast, divide_no_nan_grad};
 inline constexpr OpDef kErfOp{"Erf", "T -> T", "T:floating", shape_rules::like<0>, erf_grad};
 
-inline constexpr std::array kSpecialOps{&kDivNoNanOp, &kErfOp};
+inline constexpr OpDef kExpm1Op{"Expm1", "T -> T", "T:inexact", shape_rules::like<0>, expm1_grad};
+inline constexpr OpDef kRintOp{"Rint", "T -> T", "T:floating", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kRoundOp{"Round", "T -> T", "T:{int8,int16,int32,int64,inexact}", shape_rules::like<0>,
+                                no_gradient};
+inline constexpr OpDef kSinhOp{"Sinh", "T -> T", "T:inexact", shape_rules::like<0>, sinh_grad};
+inline constexpr OpDef kTanOp{"Tan", "T -> T", "T:inexact", shape_rules::like<0>, tan_grad};
+
+inline constexpr std::array kSpecialOps{&kAcosOp, &kAsinOp,  &kAtanOp, &kCeilOp,  &kCoshOp, &kDivNoNanOp,
+                                        &kErfOp,  &kExpm1Op, &kRintOp, &kRoundOp, &kSinhOp, &kTanOp};
 
 TRAINHOOK_DECL OpFamily special_ops() noexcept { return kSpecialOps; }
 
@@ -50,5 +75,25 @@ TRAINHOOK_DECL Output divide_no_nan(const Operand& x, const Operand& y, std::str
 }
 
 TRAINHOOK_DECL Output erf(Output x, std::string_view name) { return detail::add_op(detail::kErfOp, name, {x}); }
+
+TRAINHOOK_DECL Output acos(Output x, std::string_view name) { return detail::add_op(detail::kAcosOp, name, {x}); }
+
+TRAINHOOK_DECL Output asin(Output x, std::string_view name) { return detail::add_op(detail::kAsinOp, name, {x}); }
+
+TRAINHOOK_DECL Output atan(Output x, std::string_view name) { return detail::add_op(detail::kAtanOp, name, {x}); }
+
+TRAINHOOK_DECL Output ceil(Output x, std::string_view name) { return detail::add_op(detail::kCeilOp, name, {x}); }
+
+TRAINHOOK_DECL Output cosh(Output x, std::string_view name) { return detail::add_op(detail::kCoshOp, name, {x}); }
+
+TRAINHOOK_DECL Output expm1(Output x, std::string_view name) { return detail::add_op(detail::kExpm1Op, name, {x}); }
+
+TRAINHOOK_DECL Output rint(Output x, std::string_view name) { return detail::add_op(detail::kRintOp, name, {x}); }
+
+TRAINHOOK_DECL Output round(Output x, std::string_view name) { return detail::add_op(detail::kRoundOp, name, {x}); }
+
+TRAINHOOK_DECL Output sinh(Output x, std::string_view name) { return detail::add_op(detail::kSinhOp, name, {x}); }
+
+TRAINHOOK_DECL Output tan(Output x, std::string_view name) { return detail::add_op(detail::kTanOp, name, {x}); }
 
 }  // namespace trainhook

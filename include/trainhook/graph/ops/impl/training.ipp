@@ -62,6 +62,16 @@ inline constexpr OpDef kApplyFtrlOp{"ApplyFtrl", "T T T T T T T T -> T",
 inline constexpr OpDef kSparseApplyAdadeltaOp{"SparseApplyAdadelta", "T T T T T T T Tindices -> T",
                                               "T:number Tindices:{int32,int64} use_locking:bool=false",
                                               applied_to_rows<2, 6>};
+inline constexpr OpDef kApplyProximalAdagradOp{"ApplyProximalAdagrad", "T T T T T T -> T",
+                                               "T:number use_locking:bool=false", applied<1, 5>};
+inline constexpr OpDef kApplyProximalGradientDescentOp{"ApplyProximalGradientDescent", "T T T T T -> T",
+                                                       "T:number use_locking:bool=false", applied<0, 4>};
+inline constexpr OpDef kSparseApplyMomentumOp{
+    "SparseApplyMomentum", "T T T T Tindices T -> T",
+    "T:number Tindices:{int32,int64} use_locking:bool=false use_nesterov:bool=false", applied_to_rows<1, 3>};
+inline constexpr OpDef kSparseApplyRMSPropOp{"SparseApplyRMSProp", "T T T T T T T T Tindices -> T",
+                                             "T:number Tindices:{int32,int64} use_locking:bool=false",
+                                             applied_to_rows<2, 7>};
 inline constexpr OpDef kSparseApplyAdagradOp{
     "SparseApplyAdagrad", "T T T T Tindices -> T",
     "T:number Tindices:{int32,int64} use_locking:bool=false update_slots:bool=true", applied_to_rows<1, 3>};
@@ -81,10 +91,21 @@ inline constexpr OpDef kApplyMomentumOp{"ApplyMomentum", "T T T T T -> T",
 inline constexpr OpDef kApplyRMSPropOp{"ApplyRMSProp", "T T T T T T T T -> T", "T:number use_locking:bool=false",
                                        applied<2, 7>};
 
-inline constexpr std::array kTrainingOps{
-    &kApplyAdadeltaOp,        &kApplyFtrlOp,     &kSparseApplyAdadeltaOp, &kSparseApplyAdagradOp,
-    &kSparseApplyFtrlOp,      &kApplyAdagradOp,  &kApplyAdamOp,           &kApplyCenteredRMSPropOp,
-    &kApplyGradientDescentOp, &kApplyMomentumOp, &kApplyRMSPropOp};
+inline constexpr std::array kTrainingOps{&kApplyProximalAdagradOp,
+                                         &kApplyProximalGradientDescentOp,
+                                         &kSparseApplyMomentumOp,
+                                         &kSparseApplyRMSPropOp,
+                                         &kApplyAdadeltaOp,
+                                         &kApplyFtrlOp,
+                                         &kSparseApplyAdadeltaOp,
+                                         &kSparseApplyAdagradOp,
+                                         &kSparseApplyFtrlOp,
+                                         &kApplyAdagradOp,
+                                         &kApplyAdamOp,
+                                         &kApplyCenteredRMSPropOp,
+                                         &kApplyGradientDescentOp,
+                                         &kApplyMomentumOp,
+                                         &kApplyRMSPropOp};
 
 TRAINHOOK_DECL OpFamily training_ops() noexcept { return kTrainingOps; }
 

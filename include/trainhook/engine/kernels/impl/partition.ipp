@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of partition.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/partition.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <trainhook/engine/kernels/broadcast.hpp>
+#include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/strided_copy.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// The shape, as a vector, that two shapes broadcast to.
+template <class T>
+void broadcast_args(KernelContext& context) {
+  const Shape whole =
+      broadcast_shapes(shape_of_ints(ints_of(context.input(0))), shape_of_ints(ints_of(context.input(1))));
+  const std::span<T> dims = context.output<T>(0, Shape{static_cast<std::int64_t>(whole.rank())});
+  for (std::size_t i = 0; i < whole.rank(); ++i) dims[i] = static_cast<T>(whole[i]);
+}
+
+/// Which rows of classes hold a candidate, by row and candidate, and the weight that takes it out of a softmax.
+inline void compute_accidental_hits(KernelContext& context) {
+  const std::span<const std::int64_t> classes = context.data<std::int64_t>(0);
+  const std::span<const std::int64_t> candidates = context.data<std::int64_t>(1);
+  const auto each = static_cast<std::size_t>(context.node().attr<std::int64_t>("num_true"));
+  if (context.shape(0).rank() != 2 || context.shape(0)[1] != static_cast<std::int64_t>(each))
+    throw InvalidArgumentError("true_classes must be of shape [batch,{}], not {}", each, context.shape(0));
+  std::unordered_map<std::int64_t, std::int64_t> places;  // of two equal candidates the last one
+  for (std::size_t i = 0; i < candidates.size(); ++i) places[candidates[i]] = static_cast<std::int64_t>(i);
+  std::vector<std::int32_t> rows;
+  std::vector<std::int64_t> ids;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto found = places.find(classes[i]);
+    if (found == places.end()) continue;
+    rows.push_back(static_cast<std::int32_t>(i / each));
+    ids.push_back(found->second);
+  }
+  const Shape shape{static_cast<std::int64_t>(rows.size())};
+  std::ranges::copy(rows, context.output<std::int32_t>(0, shape).begin());
+  std::ranges::copy(ids, context.output<std::int64_t>(1, shape).begin());
+  std::ranges::fill(context.output<float>(2, shape), -(std::numeric_limits<float>::max)());
+}
+
+inline void dynamic_partition(KernelContext& context) {
+  const Shape& data = context.shape(0);
+  const Shape& parts = context.shape(1);
+  bool fits = parts.rank() <= data.rank();
+  for (std::size_t i = 0; fits && i < parts.rank(); ++i) fits = parts[i] == data[i];
+  if (!fits) throw InvalidArgumentError("the shape {} of data must begin with {}, that of partitions", data, parts);
+  const std::span<const std::int32_t> numbers = context.data<std::int32_t>(1);
+  std::vector<std::int64_t> counts(context.num_outputs());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 0 || static_cast<std::size_t>(numbers[i]) >= counts.size())
+      throw InvalidArgumentError("partitions[{}] = {} is not in [0, {})", i, numbers[i], counts.size());
+    ++counts[static_cast<std::size_t>(numbers[i])];
+  }
+  const std::int64_t each = product_of(data, parts.rank(), data.rank());
+  std::vector<Tensor*> outputs;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    Ints dims;
+    dims.push_back(counts[i]);
+    for (std::size_t k = parts.rank(); k < data.rank(); ++k) dims.push_back(data[k]);
+    outputs.push_back(&context.output(i, context.input(0).dtype(), shape_of_ints(dims)));
+  }
+  if (context.input(0).num_elements() == 0) return;
+  visit_storage(context.input(0).dtype(), [&]<class T>() {
+    std::vector<T*> to;
+    for (Tensor* output : outputs) to.push_back(stored_for_writing<T>(*output));
+    const T* from = stored<T>(context.input(0));
+    for (const std::int32_t number : numbers) {
+      T*& at = to[static_cast<std::size_t>(number)];
+      at = std::copy_n(from, each, at);
+      from += each;
+    }
+  });
+}
+
+inline void identity_n(KernelContext& context) {
+  for (std::size_t i = 0; i < context.num_outputs(); ++i) {
+    const Tensor& in = context.input(i);
+    const Ints strides = full_strides(in.shape());
+    copy_strided(context.output(i, in.dtype(), in.shape()), {0, strides}, in, {0, strides}, Ints(in.shape().dims()));
+  }
+}
+
+/// Values at indices, and the default value everywhere else.
+template <class Index>
+void sparse_to_dense(KernelContext& context, bool validates) {
+  const Shape& indices = context.shape(0);
+  const Shape shape = shape_of_ints(ints_of(context.input(1)));
+  if (indices.rank() > 2) throw InvalidArgumentError("sparse_indices must be a scalar, a vector or a matrix");
+  const std::int64_t count = indices.rank() > 0 ? indices[0] : 1;
+  const std::int64_t depth = indices.rank() == 2 ? indices[1] : 1;
+  if (depth != static_cast<std::int64_t>(shape.rank()))
+    throw InvalidArgumentError("sparse_indices name {} dimensions of {}", depth, shape);
+  if (context.shape(2).rank() > 0 && context.shape(2) != Shape{count})
+    throw InvalidArgumentError("sparse_values must be a scalar or have {} elements, not {}", count, context.shape(2));
+  if (context.shape(3).rank() != 0) throw InvalidArgumentError("default_value must be a scalar");
+  const std::span<const Index> index = context.data<Index>(0);
+  const Ints strides = full_strides(shape);
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t place = 0;
+    for (std::int64_t k = 0; k < depth; ++k) {
+      const auto dim = static_cast<std::size_t>(k);
+      const std::int64_t at = index[static_cast<std::size_t>(i * depth + k)];
+      if (at < 0 || at >= shape[dim])
+        throw InvalidArgumentError("sparse_indices[{}] is out of bounds: {} is not in [0, {})", i, at, shape[dim]);
+      place += at * strides[dim];
+    }
+    if (validates && !places.empty() && place <= places.back())
+      throw InvalidArgumentError("sparse_indices[{}] is {}", i, place == places.back() ? "repeated" : "out of order");
+    places.push_back(place);
+  }
+  Tensor& out = context.output(0, context.input(2).dtype(), shape);
+  if (out.num_elements() == 0) return;
+  visit_storage(out.dtype(), [&]<class T>() {
+    T* to = stored_for_writing<T>(out);
+    std::fill_n(to, out.num_elements(), *stored<T>(context.input(3)));
+    const T* from = stored<T>(context.input(2));
+    const std::int64_t step = context.shape(2).rank() == 0 ? 0 : 1;
+    for (const std::int64_t place : places) {
+      to[place] = *from;
+      from += step;
+    }
+  });
+}
+inline Kernel make_sparse_to_dense(const Node& node) {
+  return kernel_for(IndexTypes{}, node, "Tindices", [&]<class Index>() {
+    return Kernel([validates = node.attr<bool>("validate_indices")](KernelContext& context) {
+      sparse_to_dense<Index>(context, validates);
+    });
+  });
+}
+
+template <class T, class Index>
+void unique_with_counts(KernelContext& context) {
+  if (context.shape(0).rank() != 1)
+    throw InvalidArgumentError("the input must be a vector, but has shape {}", context.shape(0));
+  const std::span<const T> elements = context.data<T>(0);
+  const std::span<Index> places = context.output<Index>(1, context.shape(0));
+  std::unordered_map<T, Index> seen;
+  std::vector<T> found;
+  std::vector<Index> counts;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const auto [entry, is_new] = seen.emplace(elements[i], static_cast<Index>(found.size()));
+    if (is_new) {
+      found.push_back(elements[i]);
+      counts.push_back(0);
+    }
+    places[i] = entry->second;
+    ++counts[static_cast<std::size_t>(entry->second)];
+  }
+  const Shape shape{static_cast<std::int64_t>(found.size())};
+  std::ranges::copy(found, context.output<T>(0, shape).begin());
+  std::ranges::copy(counts, context.output<Index>(2, shape).begin());
+}
+inline Kernel make_unique_with_counts(const Node& node) {
+  return kernel_for(DTypes<float, double, std::int32_t, std::int64_t, std::string>{}, node, "T", [&]<class T>() {
+    return kernel_for(IndexTypes{}, node, "out_idx",
+                      []<class Index>() { return Kernel(unique_with_counts<T, Index>); });
+  });
+}
+
+inline constexpr std::array kPartition{
+    KernelDef{.type = "BroadcastArgs",
+              .make =
+                  [](const Node& node) {
+                    return kernel_for(IndexTypes{}, node, "T", []<class T>() { return Kernel(broadcast_args<T>); });
+                  }},
+    KernelDef{.type = "ComputeAccidentalHits", .make = [](const Node&) { return Kernel(compute_accidental_hits); }},
+    KernelDef{.type = "DynamicPartition", .make = [](const Node&) { return Kernel(dynamic_partition); }},
+    KernelDef{.type = "IdentityN", .make = [](const Node&) { return Kernel(identity_n); }},
+    KernelDef{.type = "SparseToDense", .make = make_sparse_to_dense},
+    KernelDef{.type = "UniqueWithCounts", .make = make_unique_with_counts},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup partition() noexcept { return detail::kPartition; }
+
+}  // namespace trainhook::kernels

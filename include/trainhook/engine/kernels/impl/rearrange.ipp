@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The kernels of rearrange.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/rearrange.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/strided_copy.hpp>
+
+namespace trainhook::kernels {
+namespace detail {
+
+using namespace trainhook::detail;
+
+/// The integers of a tensor of any size.
+inline std::vector<std::int64_t> all_ints_of(const Tensor& tensor) {
+  const auto of = [&]<class T>(T) {
+    const std::span<const T> values = tensor.data<T>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  };
+  return tensor.dtype() == DType::Int32 ? of(std::int32_t{}) : of(std::int64_t{});
+}
+
+/// Numbers before and after each of `rank` dimensions. @throws InvalidArgumentError if one is negative.
+inline std::vector<std::int64_t> pairs_of(const Tensor& tensor, std::size_t rank) {
+  if (tensor.shape() != Shape{static_cast<std::int64_t>(rank), 2})
+    throw InvalidArgumentError("the numbers around each dimension must be [{},2]", rank);
+  std::vector<std::int64_t> pairs = all_ints_of(tensor);
+  if (std::ranges::any_of(pairs, [](std::int64_t x) { return x < 0; }))
+    throw InvalidArgumentError("the numbers around each dimension must not be negative");
+  return pairs;
+}
+
+/// Blocks of spatial dimensions, whose elements are also rows of a batch: those of the first element of all blocks, of
+/// the second, and so on.
+struct Blocks {
+  Shape image{};    ///< [batch, spatial..., rest...]
+  Shape batched{};  ///< [batch * elements of a block, blocks..., rest...]
+  Ints size{};
+  Ints before{};  ///< how many elements of the first block come before the image
+
+  /// Calls `copy(offset in batched, offset in image, strides of image, dims)` for each element of a block.
+  void for_each_element(const auto& copy) const {
+    const Ints batched_strides = full_strides(batched);
+    const Ints image_strides = full_strides(image);
+    Ints at(size);
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = 0;
+    std::int64_t count = 1;
+    for (std::size_t i = 0; i < size.size(); ++i) count *= size[i];
+    for (std::int64_t element = 0; element < count; ++element) {
+      std::int64_t in_batched = element * image[0] * batched_strides[0];
+      std::int64_t in_image = 0;
+      Ints dims(batched.dims());
+      dims[0] = image[0];
+      Ints strides = image_strides;
+      for (std::size_t i = 0; i < size.size(); ++i) {  // blocks whose element lies in the image
+        const std::int64_t missing = (std::max)(before[i] - at[i], std::int64_t{0});
+        const std::int64_t first = (missing + size[i] - 1) / size[i];
+        const std::int64_t end = (image[i + 1] + before[i] - at[i] + size[i] - 1) / size[i];
+        dims[i + 1] = (std::max)((std::min)(end, batched[i + 1]) - first, std::int64_t{0});
+        in_batched += first * batched_strides[i + 1];
+        in_image += (first * size[i] + at[i] - before[i]) * image_strides[i + 1];
+        strides[i + 1] *= size[i];
+      }
+      copy(in_batched, in_image, strides, dims);
+      for (std::size_t i = size.size(); i-- > 0 && ++at[i] == size[i];) at[i] = 0;
+    }
+  }
+};
+
+/// The sizes of a block, input 1. @throws InvalidArgumentError if they are not positive or too many.
+inline Ints block_of(const KernelContext& context) {
+  const std::vector<std::int64_t> sizes = all_ints_of(context.input(1));
+  if (sizes.size() >= context.shape(0).rank())
+    throw InvalidArgumentError("a block of {} dimensions does not go with {}", sizes.size(), context.shape(0));
+  if (std::ranges::any_of(sizes, [](std::int64_t x) { return x < 1; }))
+    throw InvalidArgumentError("the sizes of a block must be positive");
+  return Ints(std::span<const std::int64_t>(sizes));
+}
+
+inline void space_to_batch(KernelContext& context) {
+  Blocks blocks{.image = context.shape(0), .size = block_of(context)};
+  const auto around = pairs_of(context.input(2), blocks.size.size());
+  Ints dims(blocks.image.dims());
+  for (std::size_t i = 0; i < blocks.size.size(); ++i) {
+    blocks.before.push_back(around[2 * i]);
+    const std::int64_t whole = dims[i + 1] + around[2 * i] + around[2 * i + 1];
+    if (whole % blocks.size[i] != 0)
+      throw InvalidArgumentError("dimension {} has {} elements with paddings, not blocks of {}", i + 1, whole,
+                                 blocks.size[i]);
+    dims[i + 1] = whole / blocks.size[i];
+    dims[0] *= blocks.size[i];
+  }
+  blocks.batched = shape_of_ints(dims);
+  Tensor& out = context.output(0, context.input(0).dtype(), blocks.batched);
+  set_to_zero(out);
+  blocks.for_each_element([&](std::int64_t to, std::int64_t from, const Ints& strides, const Ints& extents) {
+    copy_strided(out, {to, full_strides(blocks.batched)}, context.input(0), {from, strides}, extents);
+  });
+}
+
+inline void batch_to_space(KernelContext& context) {
+  Blocks blocks{.batched = context.shape(0), .size = block_of(context)};
+  const auto around = pairs_of(context.input(2), blocks.size.size());
+  Ints dims(blocks.batched.dims());
+  for (std::size_t i = 0; i < blocks.size.size(); ++i) {
+    blocks.before.push_back(around[2 * i]);
+    dims[i + 1] = dims[i + 1] * blocks.size[i] - around[2 * i] - around[2 * i + 1];
+    if (dims[0] % blocks.size[i] != 0 || dims[i + 1] < 0)
+      throw InvalidArgumentError("{} does not go with blocks of {} in dimension {}", context.shape(0), blocks.size[i],
+                                 i + 1);
+    dims[0] /= blocks.size[i];
+  }
+  blocks.image = shape_of_ints(dims);
+  Tensor& out = context.output(0, context.input(0).dtype(), blocks.image);
+  blocks.for_each_element([&](std::int64_t from, std::int64_t to, const Ints& strides, const Ints& extents) {
+    copy_strided(out, {to, strides}, context.input(0), {from, full_strides(blocks.batched)}, extents);
+  });
+}
+
+template <void (*Code)(KernelContext&)>
+Kernel of_real_numbers(const Node& node) {
+  const DType dtype = node.attr<DType>("T");
+  if (!is_integer(dtype) && !is_floating(dtype))
+    throw UnimplementedError("{} of {} (node '{}') has no kernel", node.type(), dtype, node.name());
+  return Code;
+}
+
+/// An image [batch, height, width, channels] with blocks of `size` by `size` pixels, and the same with a pixel for each
+/// block.
+inline void move_depth(KernelContext& context, std::int64_t size, bool to_space) {
+  const Shape& shape = context.shape(0);
+  if (shape.rank() != 4) throw InvalidArgumentError("the image must be of rank 4");
+  const std::int64_t area = size * size;
+  if (to_space ? shape[3] % area != 0 : shape[1] % size != 0 || shape[2] % size != 0)
+    throw InvalidArgumentError("{} does not go with a block_size of {}", shape, size);
+  const Shape result = to_space ? Shape{shape[0], shape[1] * size, shape[2] * size, shape[3] / area}
+                                : Shape{shape[0], shape[1] / size, shape[2] / size, shape[3] * area};
+  const Shape& space = to_space ? result : shape;
+  const Ints row = full_strides(space);
+  const Ints pixel = full_strides(to_space ? shape : result);
+  const std::int64_t channels = space[3];
+  const std::array<std::int64_t, 6> dims{space[0], space[1] / size, space[2] / size, size, size, channels};
+  const std::array<std::int64_t, 6> in_space{row[0], row[1] * size, row[2] * size, row[1], row[2], 1};
+  const std::array<std::int64_t, 6> in_depth{pixel[0], pixel[1], pixel[2], size * channels, channels, 1};
+  const auto ints = [](const std::array<std::int64_t, 6>& values) {
+    return Ints(std::span<const std::int64_t>(values));
+  };
+  Tensor& out = context.output(0, context.input(0).dtype(), result);
+  copy_strided(out, {0, ints(to_space ? in_space : in_depth)}, context.input(0),
+               {0, ints(to_space ? in_depth : in_space)}, ints(dims));
+}
+template <bool ToSpace>
+Kernel make_move_depth(const Node& node) {
+  if (node.attr<std::string>("data_format") != "NHWC")
+    throw UnimplementedError("{} '{}': data_format must be NHWC", node.type(), node.name());
+  return [size = node.attr<std::int64_t>("block_size")](KernelContext& context) { move_depth(context, size, ToSpace); };
+}
+
+/// Which element of `extent` is at each place of a dimension with mirrored ones around it.
+inline std::vector<std::int64_t> mirrored(std::int64_t extent, std::int64_t before, std::int64_t after, bool reflects) {
+  const std::int64_t most = reflects ? extent - 1 : extent;
+  if (before > most || after > most)
+    throw InvalidArgumentError("paddings {} and {} of {} elements: at most {} can be mirrored", before, after, extent,
+                               most);
+  const std::int64_t edge = reflects ? 1 : 0;
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = before; i > 0; --i) places.push_back(i - 1 + edge);
+  for (std::int64_t i = 0; i < extent; ++i) places.push_back(i);
+  for (std::int64_t i = 0; i < after; ++i) places.push_back(extent - 1 - edge - i);
+  return places;
+}
+
+/// Calls `visit(place in the padded tensor, place in the other one)` for each place of the padded one.
+inline void for_each_mirrored(const std::vector<std::vector<std::int64_t>>& places, const Ints& strides,
+                              const auto& visit) {
+  std::vector<std::size_t> at(places.size());
+  std::int64_t count = 1;
+  for (const auto& dim : places) count *= static_cast<std::int64_t>(dim.size());
+  for (std::int64_t place = 0; place < count; ++place) {
+    std::int64_t other = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) other += places[i][at[i]] * strides[i];
+    visit(place, other);
+    for (std::size_t i = places.size(); i-- > 0 && ++at[i] == places[i].size();) at[i] = 0;
+  }
+}
+
+inline void mirror_pad(KernelContext& context, bool reflects) {
+  const Shape& shape = context.shape(0);
+  const auto around = pairs_of(context.input(1), shape.rank());
+  std::vector<std::vector<std::int64_t>> places;
+  Ints dims;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    places.push_back(mirrored(shape[i], around[2 * i], around[2 * i + 1], reflects));
+    dims.push_back(static_cast<std::int64_t>(places.back().size()));
+  }
+  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
+  if (out.num_elements() == 0) return;
+  visit_storage(out.dtype(), [&]<class T>() {
+    T* to = stored_for_writing<T>(out);
+    const T* from = stored<T>(context.input(0));
+    for_each_mirrored(places, full_strides(shape),
+                      [&](std::int64_t place, std::int64_t other) { to[place] = from[other]; });
+  });
+}
+
+template <class T>
+void mirror_pad_grad(KernelContext& context, bool reflects) {
+  const Shape& padded = context.shape(0);
+  const auto around = pairs_of(context.input(1), padded.rank());
+  std::vector<std::vector<std::int64_t>> places;
+  Ints dims;
+  for (std::size_t i = 0; i < padded.rank(); ++i) {
+    dims.push_back(padded[i] - around[2 * i] - around[2 * i + 1]);
+    if (dims[i] < 0) throw InvalidArgumentError("the paddings are more than dimension {} of {}", i, padded);
+    places.push_back(mirrored(dims[i], around[2 * i], around[2 * i + 1], reflects));
+  }
+  const Shape result = shape_of_ints(dims);
+  const std::span<T> to = context.output<T>(0, result);
+  std::ranges::fill(to, T{0});
+  const T* from = context.data<T>(0).data();
+  for_each_mirrored(places, full_strides(result), [&](std::int64_t place, std::int64_t other) {
+    to[static_cast<std::size_t>(other)] += from[place];
+  });
+}
+
+inline Kernel make_mirror_pad(const Node& node) {
+  return [reflects = node.attr<std::string>("mode") == "REFLECT"](KernelContext& context) {
+    mirror_pad(context, reflects);
+  };
+}
+inline Kernel make_mirror_pad_grad(const Node& node) {
+  return kernel_for(FloatingTypes{}, node, "T", [&]<class T>() {
+    return Kernel([reflects = node.attr<std::string>("mode") == "REFLECT"](KernelContext& context) {
+      mirror_pad_grad<T>(context, reflects);
+    });
+  });
+}
+
+/// The first elements of each sequence, as many as the lengths say, in reverse.
+inline void reverse_sequence(KernelContext& context, std::int64_t batch_dim, std::int64_t seq_dim) {
+  const Shape& shape = context.shape(0);
+  const std::size_t batch = axis_of(batch_dim, shape.rank());
+  const std::size_t steps = axis_of(seq_dim, shape.rank());
+  if (batch == steps) throw InvalidArgumentError("batch_dim and seq_dim are the same");
+  const std::vector<std::int64_t> lengths = all_ints_of(context.input(1));
+  if (static_cast<std::int64_t>(lengths.size()) != shape[batch])
+    throw InvalidArgumentError("there are {} lengths for {} sequences", lengths.size(), shape[batch]);
+  Tensor& out = context.output(0, context.input(0).dtype(), shape);
+  const Ints strides = full_strides(shape);
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const std::int64_t length = lengths[i];
+    if (length < 0 || length > shape[steps])
+      throw InvalidArgumentError("lengths[{}] = {} is not in [0, {}]", i, length, shape[steps]);
+    const std::int64_t start = static_cast<std::int64_t>(i) * strides[batch];
+    Ints dims(shape.dims());
+    dims[batch] = 1;
+    dims[steps] = length;
+    Ints backwards = strides;
+    backwards[steps] = -strides[steps];
+    copy_strided(out, {start, strides}, context.input(0), {start + (length - 1) * strides[steps], backwards}, dims);
+    dims[steps] = shape[steps] - length;
+    const std::int64_t rest = start + length * strides[steps];
+    copy_strided(out, {rest, strides}, context.input(0), {rest, strides}, dims);
+  }
+}
+inline Kernel make_reverse_sequence(const Node& node) {
+  return [batch = node.attr<std::int64_t>("batch_dim"), steps = node.attr<std::int64_t>("seq_dim")](
+             KernelContext& context) { reverse_sequence(context, batch, steps); };
+}
+
+/// Matrices with zeros off the diagonals from `lower` below the main one to `upper` above it; a negative number keeps
+/// all of that side.
+inline void matrix_band_part(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  if (shape.rank() < 2) throw InvalidArgumentError("the input must be of rank 2 or more");
+  const std::int64_t rows = shape[shape.rank() - 2];
+  const std::int64_t columns = shape[shape.rank() - 1];
+  const std::int64_t lower = int_of(context.input(1));
+  const std::int64_t upper = int_of(context.input(2));
+  if (lower > rows || upper > columns)
+    throw InvalidArgumentError("a band of {} below and {} above leaves matrices of {} by {}", lower, upper, rows,
+                               columns);
+  Tensor& out = context.output(0, context.input(0).dtype(), shape);
+  set_to_zero(out);
+  if (out.num_elements() == 0) return;
+  visit_storage(out.dtype(), [&]<class T>() {
+    T* to = stored_for_writing<T>(out);
+    const T* from = stored<T>(context.input(0));
+    for (std::int64_t row = 0; row < shape.num_elements() / columns; ++row, to += columns, from += columns) {
+      const std::int64_t i = row % rows;
+      const std::int64_t first = lower < 0 ? 0 : (std::min)((std::max)(i - lower, std::int64_t{0}), columns);
+      const std::int64_t end = upper < 0 ? columns : (std::min)(i + upper + 1, columns);
+      if (first < end) std::copy(from + first, from + end, to + first);
+    }
+  });
+}
+
+inline Kernel make_matrix_band_part(const Node& node) {
+  if (node.attr<DType>("T") == DType::String)
+    throw UnimplementedError("MatrixBandPart of string (node '{}') has no kernel", node.name());
+  return matrix_band_part;
+}
+
+inline constexpr std::array kRearrange{
+    KernelDef{.type = "BatchToSpaceND", .make = of_real_numbers<batch_to_space>},
+    KernelDef{.type = "DepthToSpace", .make = make_move_depth<true>},
+    KernelDef{.type = "MatrixBandPart", .make = make_matrix_band_part},
+    KernelDef{.type = "MirrorPad", .make = make_mirror_pad},
+    KernelDef{.type = "MirrorPadGrad", .make = make_mirror_pad_grad},
+    KernelDef{.type = "ReverseSequence", .make = make_reverse_sequence},
+    KernelDef{.type = "SpaceToBatchND", .make = of_real_numbers<space_to_batch>},
+    KernelDef{.type = "SpaceToDepth", .make = make_move_depth<false>},
+};
+
+}  // namespace detail
+
+TRAINHOOK_DECL KernelGroup rearrange() noexcept { return detail::kRearrange; }
+
+}  // namespace trainhook::kernels

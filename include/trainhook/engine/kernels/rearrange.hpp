@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Kernels that put elements elsewhere: blocks, depth and space, mirrors, sequences, bands.
+#pragma once
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/engine/kernel.hpp>
+
+namespace trainhook::kernels {
+
+[[nodiscard]] TRAINHOOK_DECL KernelGroup rearrange() noexcept;
+
+}  // namespace trainhook::kernels
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/engine/kernels/impl/rearrange.ipp>
+#endif

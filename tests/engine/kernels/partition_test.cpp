@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of kernels of partitions, counts of equal elements, sparse and accidental hits.
+#include <trainhook/engine/kernels/partition.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "run_op.hpp"
+
+namespace trainhook {
+namespace {
+
+std::vector<Tensor> run(const std::string& type, const std::vector<Tensor>& inputs, const Attrs& attrs,
+                        const std::vector<DType>& outputs) {
+  return test::run_op(kernels::partition(), type, inputs, attrs, outputs);
+}
+
+TEST(PartitionKernels, RowsGoToTheirPartInOrder) {
+  const Tensor data = Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2});
+  const auto parts = [&](const Tensor& numbers) {
+    return run("DynamicPartition", {data, numbers}, {{"T", DType::Float}, {"num_partitions", std::int64_t{2}}},
+               {DType::Float, DType::Float});
+  };
+  const std::vector<Tensor> two = parts(Tensor::of<std::int32_t>({1, 0, 1}));
+  EXPECT_EQ(two[0], Tensor::of<float>({3, 4}, {1, 2}));
+  EXPECT_EQ(two[1], Tensor::of<float>({1, 2, 5, 6}, {2, 2}));
+  EXPECT_EQ(parts(Tensor::of<std::int32_t>({0, 0, 0}))[1].shape(), (Shape{0, 2}));
+  EXPECT_THROW(static_cast<void>(parts(Tensor::of<std::int32_t>({0, 2, 0}))), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(parts(Tensor::of<std::int32_t>({0, 0}))), InvalidArgumentError);
+}
+
+TEST(PartitionKernels, EqualElementsAreCounted) {
+  const std::vector<Tensor> unique =
+      run("UniqueWithCounts", {Tensor::of<std::int64_t>({5, 3, 5, 5})},
+          {{"T", DType::Int64}, {"out_idx", DType::Int32}}, {DType::Int64, DType::Int32, DType::Int32});
+  EXPECT_EQ(unique[0], Tensor::of<std::int64_t>({5, 3}));
+  EXPECT_EQ(unique[1], Tensor::of<std::int32_t>({0, 1, 0, 0}));
+  EXPECT_EQ(unique[2], Tensor::of<std::int32_t>({3, 1}));
+}
+
+TEST(PartitionKernels, SparseValuesAreWrittenInOrder) {
+  const auto dense = [](const Tensor& indices, const Tensor& values, bool validates) {
+    return run("SparseToDense", {indices, Tensor::of<std::int32_t>({2, 3}), values, Tensor(9.0F)},
+               {{"T", DType::Float}, {"Tindices", DType::Int32}, {"validate_indices", validates}}, {DType::Float})[0];
+  };
+  const Tensor indices = Tensor::of<std::int32_t>({0, 1, 1, 2}, {2, 2});
+  EXPECT_EQ(dense(indices, Tensor::of<float>({1, 2}), true), Tensor::of<float>({9, 1, 9, 9, 9, 2}, {2, 3}));
+  EXPECT_EQ(dense(indices, Tensor(5.0F), true), Tensor::of<float>({9, 5, 9, 9, 9, 5}, {2, 3}));
+  const Tensor twice = Tensor::of<std::int32_t>({1, 2, 1, 2}, {2, 2});
+  EXPECT_EQ(dense(twice, Tensor::of<float>({1, 2}), false), Tensor::of<float>({9, 9, 9, 9, 9, 2}, {2, 3}));
+  EXPECT_THROW(static_cast<void>(dense(twice, Tensor(5.0F), true)), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(dense(Tensor::of<std::int32_t>({0, 3}, {1, 2}), Tensor(5.0F), false)),
+               InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(dense(indices, Tensor::of<float>({1, 2, 3}), true)), InvalidArgumentError);
+}
+
+TEST(PartitionKernels, AccidentalHitsAreCandidatesAmongTheClasses) {
+  const std::vector<Tensor> hits = run(
+      "ComputeAccidentalHits", {Tensor::of<std::int64_t>({4, 7, 1, 4}, {2, 2}), Tensor::of<std::int64_t>({7, 2, 4})},
+      {{"num_true", std::int64_t{2}}}, {DType::Int32, DType::Int64, DType::Float});
+  EXPECT_EQ(hits[0], Tensor::of<std::int32_t>({0, 0, 1}));
+  EXPECT_EQ(hits[1], Tensor::of<std::int64_t>({2, 0, 2}));
+  EXPECT_EQ(hits[2].data<float>()[0], std::numeric_limits<float>::lowest());
+}
+
+TEST(PartitionKernels, ShapesAreBroadcast) {
+  const auto both = [](const Tensor& x, const Tensor& y) {
+    return run("BroadcastArgs", {x, y}, {{"T", DType::Int32}}, {DType::Int32})[0];
+  };
+  EXPECT_EQ(both(Tensor::of<std::int32_t>({2, 1, 3}), Tensor::of<std::int32_t>({4, 1})),
+            Tensor::of<std::int32_t>({2, 4, 3}));
+  EXPECT_THROW(static_cast<void>(both(Tensor::of<std::int32_t>({2}), Tensor::of<std::int32_t>({3}))),
+               InvalidArgumentError);
+}
+
+TEST(PartitionKernels, SeveralValuesPass) {
+  const std::vector<Tensor> in{Tensor::of<float>({1, 2}), Tensor(std::string("a"))};
+  EXPECT_EQ(
+      run("IdentityN", in, {{"T", std::vector<DType>{DType::Float, DType::String}}}, {DType::Float, DType::String}),
+      in);
+}
+
+}  // namespace
+}  // namespace trainhook
