@@ -8,7 +8,7 @@ export LC_ALL=C
 # The core library: a header includes its own folder and those before it. The optional modules: each may use the whole core
 # library, and of the other modules what wing_uses lists.
 line="core proto io events graph graph_def session data loop checkpoint hooks monitored estimator"
-wings="engine media testing"
+wings="engine media mpi testing"
 wing_uses="engine>media"
 longest=450
 
@@ -160,6 +160,8 @@ check_forbidden_includes() {
     cd "$root" && grep -rnE '#include <(Random123|protozero|Eigen|unsupported)/' include --include=*.hpp | grep -vE '/(engine|proto)/' || true)
   while read -r found; do violation "$found"; done < <(
     cd "$root" && grep -rnE '#include <(png\.h|zlib\.h)>' include/trainhook/engine || true)
+  while read -r found; do violation "$found"; done < <(
+    cd "$root" && grep -rnE '#include <mpi\.h>' include | grep -v '^include/trainhook/mpi/' || true)
 }
 
 check_cost_of_including() {  # kilobytes after preprocessing for programs that link the compiled library: a measure that does not depend on the machine

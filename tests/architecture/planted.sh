@@ -78,6 +78,7 @@ header engine/kernel.hpp "#include <png.h>"; finds forbidden_includes "kernel.hp
 header engine/kernel.hpp "#include <fmt/format.h>"; finds forbidden_includes "kernel.hpp:5"
 header io/disk.hpp "#include <Random123/philox.h>"; finds forbidden_includes "disk.hpp:5"
 header media/picture.hpp "#include <iostream>"; finds forbidden_includes "picture.hpp:5"
+header engine/kernel.hpp "#include <mpi.h>"; finds forbidden_includes "kernel.hpp:5"
 header core/tensor.hpp "#include <regex>"; finds cost_of_including "core/tensor.hpp brings in"
 echo "core/gone.hpp 5" >>"$tree/tests/architecture/costs.txt"; finds cost_of_including "core/gone.hpp is listed"
 echo "#include <Eigen/Core>" >>"$tree/examples/custom_loop.cpp"; finds custom_loop_without_eigen "reaches Eigen"

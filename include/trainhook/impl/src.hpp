@@ -123,6 +123,7 @@
 #include <trainhook/graph_def/impl/utf8.ipp>
 
 #include <trainhook/session/impl/clean_stop.ipp>
+#include <trainhook/session/impl/collective.ipp>
 #include <trainhook/session/impl/coordinator.ipp>
 #include <trainhook/session/impl/feed.ipp>
 #include <trainhook/session/impl/fetch_refs.ipp>
@@ -228,6 +229,7 @@
 #include <trainhook/hooks/impl/tensor_text.ipp>
 #include <trainhook/hooks/impl/timeline.ipp>
 
+#include <trainhook/monitored/impl/agreement.ipp>
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
@@ -240,6 +242,8 @@
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/on_existing.ipp>
+#include <trainhook/monitored/impl/rank_agreement.ipp>
+#include <trainhook/monitored/impl/rank_session_creator.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
@@ -267,3 +271,4 @@
 #include <trainhook/testing/impl/resume_auditor.ipp>
 #include <trainhook/testing/impl/run_steps.ipp>
 #include <trainhook/testing/impl/scripted_session.ipp>
+#include <trainhook/testing/impl/threaded_ranks.ipp>
