@@ -5,8 +5,8 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 "$root/.ci/packages" tests examples mpi
 
+build=$root/build/tests  # where tests/run.sh has compiled the libraries with the same flags
 for mpi in openmpi mpich; do
-  build=$root/build/mpi-$mpi
   cmake --fresh -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTRAINHOOK_COMPILE_OPTIONS=-O0 \
     -DMPI_EXECUTABLE_SUFFIX=".$mpi" -DTRAINHOOK_BUILD_BENCHMARKS=OFF -DTRAINHOOK_ARCHITECTURE_TESTS=OFF
   cmake --build "$build" --target mpi_programs distributed
