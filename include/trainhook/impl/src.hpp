@@ -77,6 +77,7 @@
 #include <trainhook/graph/impl/optimizers.ipp>
 #include <trainhook/graph/impl/variable.ipp>
 
+#include <trainhook/graph/ops/impl/all_reduce.ipp>
 #include <trainhook/graph/ops/impl/array.ipp>
 #include <trainhook/graph/ops/impl/batch_matmul.ipp>
 #include <trainhook/graph/ops/impl/clip.ipp>
