@@ -133,6 +133,7 @@
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/run_args.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
+#include <trainhook/session/impl/share_variables.ipp>
 
 #include <trainhook/data/impl/batch.ipp>
 #include <trainhook/data/impl/dataset.ipp>

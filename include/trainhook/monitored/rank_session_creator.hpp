@@ -30,7 +30,6 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
   [[nodiscard]] TRAINHOOK_DECL bool is_readable(const std::string& prefix) const;
-  TRAINHOOK_DECL void share_variables(SessionRef session);
 
   std::shared_ptr<Agreement> agreement_;
   Graph* graph_;

@@ -5,20 +5,15 @@
 
 #include <trainhook/monitored/rank_session_creator.hpp>
 
-#include <cstddef>
-#include <cstring>
-#include <span>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/saveable.hpp>
-#include <trainhook/core/tensor.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/agreement.hpp>
-#include <trainhook/session/session_ref.hpp>
+#include <trainhook/session/share_variables.hpp>
 
 namespace trainhook::detail {
 
@@ -29,7 +24,10 @@ TRAINHOOK_DECL RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement>
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
   OwnedSession owned = agreement_->is_chief() ? create_as_chief() : create_as_other();
   try {
-    if (owned.restored_from.empty()) share_variables(owned.session);
+    if (owned.restored_from.empty()) {  // random initial values would differ
+      share_variables(owned.session, agreement_->is_chief(),
+                      [&](std::string bytes) { return agreement_->from_chief(std::move(bytes)); });
+    }
     agreement_->settle();
   } catch (...) {
     owned.close();
@@ -61,24 +59,6 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
 TRAINHOOK_DECL bool RankSessionCreator::is_readable(const std::string& prefix) const {
   FileSystem& file_system = options_.file_system != nullptr ? *options_.file_system : posix_file_system();
   return read_from_device([&] { return checkpoint_exists(file_system, prefix); });
-}
-
-// The initial values of the chief, because random ones would differ.
-TRAINHOOK_DECL void RankSessionCreator::share_variables(SessionRef session) {
-  for (const StateSpec& spec : session.state()) {
-    if (spec.kind != StateKind::Variable || spec.dtype == DType::String) continue;
-    const NamedTensor mine = session.snapshot(std::span(&spec.name, 1)).at(0);
-    const std::span<const std::byte> bytes = mine.tensor.bytes();
-    const std::string chiefs = agreement_->from_chief(
-        agreement_->is_chief() ? std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()) : "");
-    if (agreement_->is_chief()) continue;
-    NamedTensor value{.name = spec.name, .tensor = Tensor::uninitialized(mine.tensor.dtype(), mine.tensor.shape())};
-    if (chiefs.size() != bytes.size())
-      throw InternalError("the variable '{}' has {} bytes on rank {} and {} on rank 0", spec.name, bytes.size(),
-                          agreement_->rank(), chiefs.size());
-    std::memcpy(value.tensor.overwrite_bytes().data(), chiefs.data(), chiefs.size());
-    session.load(std::span(&value, 1));
-  }
 }
 
 }  // namespace trainhook::detail
