@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the example `distributed` with several processes, kills them again and again, and compares what it ends with:
+# Runs train_line with several processes, kills them again and again, and compares what it ends with:
 # kill.sh <mpirun> <program> [number of kills]
 set -euo pipefail
 mpirun=$1 program=$2 kills=${3:-20}
@@ -16,7 +16,7 @@ fail() {
   tail -n 20 "$work/output" >&2
   exit 1
 }
-# job <ranks> <directory> <arguments of the example>; job_with <rank> <signal> <seconds> <ranks> ...: the same, and one of them gets a signal
+# job <ranks> <directory> <arguments of train_line>; job_with <rank> <signal> <seconds> <ranks> ...: the same, and one of them gets a signal
 job() { "$mpirun" -n "$1" "$program" --dir "$work/$2" "${@:3}" >"$work/output" 2>&1 </dev/null; }
 job_with() { "$mpirun" -n "$4" bash "$here/on_one_rank.sh" "$1" "$2" "$3" "$program" --dir "$work/$5" "${@:6}" >"$work/output" 2>&1 </dev/null; }
 said() { sed -n "s/^$1 //p" "$work/output"; }
