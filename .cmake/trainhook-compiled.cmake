@@ -43,6 +43,9 @@ function(trainhook_compiled_libraries include)
   if(TARGET trainhook::media)
     trainhook_compiled_library(media_compiled INCLUDE ${include} SOURCES media LINK trainhook::compiled trainhook::media)
   endif()
+  if(TARGET trainhook::mpi)
+    trainhook_compiled_library(mpi_compiled INCLUDE ${include} SOURCES mpi LINK trainhook::compiled trainhook::mpi)
+  endif()
   if(TARGET trainhook::engine)
     # One source file for each group of kernels, so that they are compiled in parallel. The library sees Eigen under a name
     # of its own: its inline functions must not merge with those of a user's file that is built for another processor.

@@ -8,7 +8,7 @@ export LC_ALL=C
 # The core library: a header includes its own folder and those before it. The optional modules: each may use the whole core
 # library, and of the other modules what wing_uses lists.
 line="core proto io events graph graph_def session data loop checkpoint hooks monitored estimator"
-wings="engine media testing"
+wings="engine media mpi testing"
 wing_uses="engine>media"
 longest=450
 
@@ -52,12 +52,15 @@ check_folder_order() {  # a folder sees itself and what comes before it; wings a
   done
 }
 
-check_include_style() {  # <trainhook/...>, of a file that exists; ours are never reached another way
+check_include_style() {  # <trainhook/...>, of a file that exists; ours are never reached another way; bodies include their header first
   while IFS=: read -r file number text; do violation "$file:$number: $text"; done < <(
     cd "$root" && grep -rnE '#[[:space:]]*include[[:space:]]*("|<[^>]*(_impl\.hpp|-inl\.h)>)' include --include=*.[hi]pp || true)
   while read -r from to; do
     [ -f "$root/include/trainhook/$to" ] || violation "include/trainhook/$from includes $to, which does not exist"
   done < <(include_edges)
+  while read -r file first; do  # so that what compiles a body alone has compiled its header alone
+    [ "$first" = "<$(sed 's|impl/||; s|[.]ipp$|.hpp|' <<<"$file")>" ] || violation "include/$file includes $first first, not its header"
+  done < <(cd "$root/include" && find trainhook -name '*.ipp' -exec awk '/^#include/ { print FILENAME, $2; nextfile }' {} +)
 }
 
 check_no_cycles() {  # peel off headers that include nothing any more; what stays is a cycle
@@ -157,6 +160,8 @@ check_forbidden_includes() {
     cd "$root" && grep -rnE '#include <(Random123|protozero|Eigen|unsupported)/' include --include=*.hpp | grep -vE '/(engine|proto)/' || true)
   while read -r found; do violation "$found"; done < <(
     cd "$root" && grep -rnE '#include <(png\.h|zlib\.h)>' include/trainhook/engine || true)
+  while read -r found; do violation "$found"; done < <(
+    cd "$root" && grep -rnE '#include <mpi\.h>' include | grep -v '^include/trainhook/mpi/' || true)
 }
 
 check_cost_of_including() {  # kilobytes after preprocessing for programs that link the compiled library: a measure that does not depend on the machine

@@ -38,7 +38,7 @@ if [ "$way" = find_package ]; then
   if grep -r trainhook:: "$folder/users" --include='*.cmake'; then fail "the user's export names a target of ours that others do not have"; fi
 
   if configure nonsense -DCOMPONENT=nonsense; then fail "a component called nonsense was found"; fi
-  tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -F "no component 'nonsense'. The components are: engine, media." >/dev/null ||
+  tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -F "no component 'nonsense'. The components are: engine, media, mpi." >/dev/null ||
     fail "nobody said which components there are: $(cat "$folder/configured.txt")"
 else
   # The whole compiled library was built as a package's; here only the one file of it that the program needs.

@@ -9,6 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
+
 namespace trainhook {
 namespace {
 
@@ -44,6 +48,11 @@ TEST(ProcessIdentity, AProcessThatHasEndedIsDeadAlsoBeforeItsParentKnows) {
   EXPECT_EQ(is_alive(child), false);
   ::waitpid(static_cast<pid_t>(child.pid), nullptr, 0);
   EXPECT_EQ(is_alive(child), false);
+}
+
+TEST(ProcessIdentity, TheProgramHasADigest) {
+  EXPECT_NE(detail::program_digest(), 0U);
+  EXPECT_EQ(detail::program_digest(), crc32c::value(read_file(posix_file_system(), "/proc/self/exe")));
 }
 
 TEST(ProcessIdentity, NothingIsKnownOfOtherMachinesAndContainersAndEarlierRunsOfThisMachine) {

@@ -38,5 +38,25 @@ TEST(HookServices, NothingForbidsASaveUnlessSomebodyCanBeAsked) {
   EXPECT_EQ(services.save_veto(), "loss is NaN");
 }
 
+TEST(HookServices, InAJobASaveIsAWishUntilAllHaveAgreed) {
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
+  HookServices services(disk, clock, writers);
+  services.request_save();
+  EXPECT_EQ(services.num_save_requests(), 1U);
+  EXPECT_FALSE(services.agrees_on_saves());
+
+  services.agree_on_saves();
+  EXPECT_TRUE(services.agrees_on_saves());
+  EXPECT_FALSE(services.take_save_wish());
+  services.request_save();
+  EXPECT_EQ(services.num_save_requests(), 1U);
+  EXPECT_TRUE(services.take_save_wish());
+  EXPECT_FALSE(services.take_save_wish());
+  services.grant_save();
+  EXPECT_EQ(services.num_save_requests(), 2U);
+}
+
 }  // namespace
 }  // namespace trainhook

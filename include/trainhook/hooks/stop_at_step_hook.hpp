@@ -29,6 +29,8 @@ class StopAtStepHook : public SessionRunHook {
   /// The step at which the loop ends; with `num_steps`, known once the session is created.
   [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
 
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;

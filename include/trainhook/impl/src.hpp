@@ -77,6 +77,7 @@
 #include <trainhook/graph/impl/optimizers.ipp>
 #include <trainhook/graph/impl/variable.ipp>
 
+#include <trainhook/graph/ops/impl/all_reduce.ipp>
 #include <trainhook/graph/ops/impl/array.ipp>
 #include <trainhook/graph/ops/impl/batch_matmul.ipp>
 #include <trainhook/graph/ops/impl/clip.ipp>
@@ -123,6 +124,7 @@
 #include <trainhook/graph_def/impl/utf8.ipp>
 
 #include <trainhook/session/impl/clean_stop.ipp>
+#include <trainhook/session/impl/collective.ipp>
 #include <trainhook/session/impl/coordinator.ipp>
 #include <trainhook/session/impl/feed.ipp>
 #include <trainhook/session/impl/fetch_refs.ipp>
@@ -131,6 +133,7 @@
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/run_args.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
+#include <trainhook/session/impl/share_variables.ipp>
 
 #include <trainhook/data/impl/batch.ipp>
 #include <trainhook/data/impl/dataset.ipp>
@@ -228,6 +231,7 @@
 #include <trainhook/hooks/impl/tensor_text.ipp>
 #include <trainhook/hooks/impl/timeline.ipp>
 
+#include <trainhook/monitored/impl/agreement.ipp>
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
@@ -240,6 +244,8 @@
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/on_existing.ipp>
+#include <trainhook/monitored/impl/rank_agreement.ipp>
+#include <trainhook/monitored/impl/rank_session_creator.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
@@ -267,3 +273,4 @@
 #include <trainhook/testing/impl/resume_auditor.ipp>
 #include <trainhook/testing/impl/run_steps.ipp>
 #include <trainhook/testing/impl/scripted_session.ipp>
+#include <trainhook/testing/impl/threaded_ranks.ipp>

@@ -29,6 +29,9 @@ struct ProcessIdentity {
 /// Program and arguments of this process, separated by spaces; empty if the system does not tell. At most 4 KiB.
 [[nodiscard]] TRAINHOOK_DECL std::string command_line();
 
+/// CRC-32C of the program's file, which tells different builds apart; 0 if the system does not tell.
+[[nodiscard]] TRAINHOOK_DECL std::uint32_t program_digest();
+
 /// Whether the process lives. Nothing if that cannot be seen from here, because it runs on another machine, in another
 /// container, or ran before this machine's last start.
 [[nodiscard]] TRAINHOOK_DECL std::optional<bool> is_alive(const ProcessIdentity& process);

@@ -46,6 +46,8 @@ class CoordinatedSession {
   /// True if a hook requested a stop, in a run that succeeded or not.
   [[nodiscard]] bool stop_requested() const noexcept { return hooked_.should_stop(); }
   void request_stop() noexcept { hooked_.request_stop(); }
+  [[nodiscard]] bool stops_on_all_ranks() const noexcept { return hooked_.stops_on_all_ranks(); }
+  bool take_back_stop() noexcept { return hooked_.take_back_stop(); }
 
   /// A run with all hooks around it.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);

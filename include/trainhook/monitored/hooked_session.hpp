@@ -9,6 +9,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/error.hpp>
@@ -30,6 +32,9 @@ using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 /// The hooks of a list by phase, and within a phase in the order of the list. @throws InvalidArgumentError if one is
 /// twice in it.
 [[nodiscard]] TRAINHOOK_DECL Hooks in_phases(const HookList& entries);
+
+/// Why a hook does not want the model to be saved now; nothing if none objects.
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::string> first_veto(const Hooks& hooks);
 
 /// Tells whether a session is recreated after an error.
 using IsLoss = std::function<bool(const std::exception_ptr& error)>;
@@ -53,6 +58,12 @@ class HookedSession {
 
   /// Has the effect of a hook's stop request: no further run.
   void request_stop() noexcept { stop_ = true; }
+
+  /// True if the hook that requested the stop did so on every rank of the job at once.
+  [[nodiscard]] bool stops_on_all_ranks() const noexcept { return stop_ && stops_on_all_ranks_; }
+
+  /// Takes back a stop request that other ranks do not know of yet; returns whether there was one.
+  bool take_back_stop() noexcept { return std::exchange(stop_, false); }
 
   /// Calls each hook's `before_run`, makes one merged run, calls each hook's `after_run`, and returns the user's part
   /// of the results.
@@ -83,6 +94,7 @@ class HookedSession {
   MergedRun merged_;
   bool is_running_ = false;
   bool stop_ = false;
+  bool stops_on_all_ranks_ = false;
 };
 
 }  // namespace trainhook::detail

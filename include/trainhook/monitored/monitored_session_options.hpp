@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include <trainhook/core/clock.hpp>
@@ -16,6 +17,7 @@
 
 namespace trainhook {
 
+class Collective;
 class FileSystem;
 
 /// The report of one recovery.
@@ -40,6 +42,10 @@ struct RetryPolicy {
 
 struct MonitoredSessionOptions {
   HookList hooks{};
+  std::shared_ptr<Collective> collective{};  ///< connects the ranks of a job; null: a process alone. If a rank loses
+                                             ///< its session, the job ends: `retry` does not count
+  std::int64_t agree_every_n_steps = 1;      ///< how often the ranks agree whether to stop or to save
+  Duration max_wait_secs = std::chrono::seconds(7200);        ///< how long a rank waits for the others
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   RetryPolicy retry{};
   EventErrors event_errors = EventErrors::Warn;  ///< what happens if events for TensorBoard cannot be written

@@ -28,10 +28,13 @@ struct MonitoredTrainingSessionOptions {
   bool is_chief = true;                   ///< false: a worker, which uses the session of its chief; it ignores what has
                                           ///< to do with files, and `scaffold` and `chief_only_hooks`
   std::shared_ptr<LocalMaster> master{};  ///< shared by the chief and the workers of this process; null: no workers
-  std::string checkpoint_dir{};           ///< restore from here and save to here; empty: neither
-  OnExisting on_existing = OnExisting::Resume;          ///< what to do if `checkpoint_dir` holds a run already
-  std::shared_ptr<Scaffold> scaffold{};                 ///< null: a new one with all defaults
-  OptionalDuration save_checkpoint_secs{};              ///< if no period is given: every 600 s, unless one of the hooks
+  std::shared_ptr<Collective> collective{};     ///< connects the ranks of a job, of which rank 0 is the chief; null: a
+                                                ///< process alone
+  std::int64_t agree_every_n_steps = 1;         ///< how often the ranks agree whether to stop or to save
+  std::string checkpoint_dir{};                 ///< restore from here and save to here; empty: neither
+  OnExisting on_existing = OnExisting::Resume;  ///< what to do if `checkpoint_dir` holds a run already
+  std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
+  OptionalDuration save_checkpoint_secs{};      ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
   OptionalDuration save_summaries_secs{};               ///< if no period is given: every 100 steps
   std::optional<std::int64_t> save_summaries_steps{};
@@ -44,9 +47,9 @@ struct MonitoredTrainingSessionOptions {
   EventErrors event_errors = EventErrors::Warn;        ///< what happens if events for TensorBoard cannot be written
   RetryPolicy retry{};
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
-  Duration max_wait_secs = std::chrono::seconds(7200);        ///< how long a worker waits for its chief
-  FileSystem* file_system = nullptr;                          ///< null: the machine's own
-  Clock* clock = nullptr;                                     ///< null: the machine's own
+  Duration max_wait_secs = std::chrono::seconds(7200);  ///< how long a worker waits for its chief, a rank for others
+  FileSystem* file_system = nullptr;                    ///< null: the machine's own
+  Clock* clock = nullptr;                               ///< null: the machine's own
 };
 
 namespace detail {
@@ -62,6 +65,11 @@ namespace detail {
 /// Trains a graph: restores the newest good checkpoint of `checkpoint_dir` or initializes, counts steps, saves
 /// summaries and checkpoints. `graph` must outlive the session; `session_args` are passed to the constructor of engine
 /// `S` after the graph. Source: TensorFlow's `MonitoredTrainingSession`.
+///
+/// With a `collective`, each rank of the job makes a session of its own, of the same graph and with the same options.
+/// Rank 0 is the chief, which alone has the `chief_only_hooks` and the hooks that write files; the others restore what
+/// it has restored, or get its initial values. All ranks stop at the same step: when a hook of one of them asks to,
+/// when a signal reaches one, or when the input of one has ended. If a rank fails, all get its error.
 template <SessionLike S, class... SessionArgs>
 [[nodiscard]] MonitoredSession<S> monitored_training_session(Graph& graph,
                                                              const MonitoredTrainingSessionOptions& options = {},

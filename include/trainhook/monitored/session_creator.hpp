@@ -74,6 +74,12 @@ class SessionCreator {
   virtual void session_failed(const std::exception_ptr& /*error*/) noexcept {}
 };
 
+namespace detail {
+
+/// The creator of a monitored session. @throws InvalidArgumentError if it is null.
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionCreator> checked_creator(std::shared_ptr<SessionCreator> creator);
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

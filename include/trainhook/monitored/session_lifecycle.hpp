@@ -22,6 +22,7 @@ class SessionCreator;
 
 namespace detail {
 
+class Agreement;
 class CoordinatedSession;
 
 /// The session that one attempt of a step function works with.
@@ -42,7 +43,9 @@ class StepAttempt {
 /// share, and the session while there is one.
 class SessionLifecycle {
  public:
-  TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options);
+  /// @param agreement with the other ranks of the job; null: `options` tell if there are any
+  TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
+                                  std::shared_ptr<Agreement> agreement = nullptr);
   TRAINHOOK_DECL SessionLifecycle(SessionLifecycle&& other) noexcept;
   SessionLifecycle& operator=(SessionLifecycle&&) = delete;
   TRAINHOOK_DECL ~SessionLifecycle();

@@ -80,9 +80,25 @@ class HookServices {
   [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
   void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
 
-  /// Asks the hooks that save for a checkpoint at the next step boundary, whatever their periods.
-  void request_save() noexcept { ++num_save_requests_; }
+  /// Asks the hooks that save for a checkpoint at the next step boundary, whatever their periods. In a job of several
+  /// ranks it is a wish of this rank: all ranks have the request once they have agreed.
+  void request_save() noexcept {
+    if (agrees_on_saves_) {
+      wishes_save_ = true;
+    } else {
+      ++num_save_requests_;
+    }
+  }
   [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
+
+  /// True in a job of several ranks: a save that is due by a clock, and not by the step alone, must be requested.
+  [[nodiscard]] bool agrees_on_saves() const noexcept { return agrees_on_saves_; }
+
+  /// For the session's owner, in such a job: from now on saves are agreed on; whether this rank has wished one since
+  /// the last call; all ranks have agreed on one.
+  void agree_on_saves() noexcept { agrees_on_saves_ = true; }
+  [[nodiscard]] bool take_save_wish() noexcept { return std::exchange(wishes_save_, false); }
+  void grant_save() noexcept { ++num_save_requests_; }
 
   /// Makes a figure known to other hooks, in place of an earlier one of that name.
   void publish(std::string_view name, PublishedMetric metric) { entry(metrics_, name) = metric; }
@@ -111,6 +127,8 @@ class HookServices {
   std::string newest_checkpoint_;
   std::string stop_reason_;
   std::uint64_t num_save_requests_ = 0;
+  bool agrees_on_saves_ = false;
+  bool wishes_save_ = false;
   PublishedMetrics metrics_;
   PublishedMetrics restored_metrics_;
   std::function<std::optional<std::string>()> save_veto_;

@@ -36,6 +36,15 @@ class SessionRunContext {
     if (!stop_requested_) stop_reason_ = std::move(reason);
     stop_requested_ = true;
   }
+
+  /// The same for a hook that looks at nothing but the step, and so requests it on every rank of a job at once: the
+  /// loop ends after this run even if the ranks do not agree at every step.
+  void request_stop_on_all_ranks(std::string reason) {
+    request_stop(std::move(reason));
+    stops_on_all_ranks_ = true;
+  }
+  [[nodiscard]] bool stops_on_all_ranks() const noexcept { return stops_on_all_ranks_; }
+
   [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
@@ -67,6 +76,7 @@ class SessionRunContext {
   std::optional<Duration> now_;
   std::string stop_reason_;
   bool stop_requested_ = false;
+  bool stops_on_all_ranks_ = false;
 };
 
 /// The value of an integer scalar variable in a session, by one run without hooks.

@@ -114,8 +114,11 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
 }
 
 TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
-  return services_->num_save_requests() != save_requests_ ||
-         timer_.should_trigger_for_step(context.global_step(), context);
+  if (services_->num_save_requests() != save_requests_) return true;
+  if (!timer_.should_trigger_for_step(context.global_step(), context)) return false;
+  if (!options_.save_secs || !services_->agrees_on_saves()) return true;
+  services_->request_save();  // by this rank's clock, so that the others must hear of it
+  return false;
 }
 
 TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {

@@ -60,7 +60,9 @@ TRAINHOOK_DECL void SignalHook::end(SessionRef /*session*/) {
   signals_.reset();
   if (reason_.empty()) return;
   const std::string& checkpoint = services().newest_checkpoint();
-  if (checkpoint.empty()) {
+  if (checkpoint.empty() && services().agrees_on_saves()) {
+    log_info("{}: training has ended, as all ranks agreed.", reason_);
+  } else if (checkpoint.empty()) {
     log_warning("{}: training has ended, and no checkpoint was saved.", reason_);
   } else {
     log_info("{}: training has ended; the last checkpoint is {}. Start the program again to go on from there.", reason_,

@@ -49,7 +49,7 @@ TRAINHOOK_DECL void StopAtStepHook::after_create_session(SessionRef session, Coo
 }
 
 TRAINHOOK_DECL void StopAtStepHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
-  if (last_step_ && context.global_step() >= *last_step_) context.request_stop(reason());
+  if (last_step_ && context.global_step() >= *last_step_) context.request_stop_on_all_ranks(reason());
 }
 
 TRAINHOOK_DECL std::string StopAtStepHook::reason() const { return fmt::format("step {} is reached", *last_step_); }

@@ -13,9 +13,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
+
+#include <trainhook/io/crc32c.hpp>
 
 namespace trainhook::detail {
 
@@ -68,6 +72,18 @@ TRAINHOOK_DECL std::string command_line() {
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::ranges::replace(text, '\0', ' ');
   return text;
+}
+
+TRAINHOOK_DECL std::uint32_t program_digest() {
+  const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::vector<std::byte> bytes(std::size_t{1} << 20);
+  std::uint32_t digest = 0;
+  ssize_t got = 0;
+  while ((got = ::read(file, bytes.data(), bytes.size())) > 0)
+    digest = crc32c::extend(digest, std::span(bytes).first(static_cast<std::size_t>(got)));
+  ::close(file);
+  return got < 0 ? 0 : digest;
 }
 
 TRAINHOOK_DECL std::optional<bool> is_alive(const ProcessIdentity& process) {

@@ -39,6 +39,13 @@ TRAINHOOK_DECL Hooks in_phases(const HookList& entries) {
   return hooks;
 }
 
+TRAINHOOK_DECL std::optional<std::string> first_veto(const Hooks& hooks) {
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    if (std::optional<std::string> reason = hook->veto_save()) return reason;
+  }
+  return std::nullopt;
+}
+
 TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services,
                                             IsLoss is_loss)
     : session_(session),
@@ -100,6 +107,7 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
 
 TRAINHOOK_DECL void HookedSession::take_stop(const SessionRunContext& context, const SessionRunHook* stopper) {
   stop_ = true;
+  stops_on_all_ranks_ |= context.stops_on_all_ranks();
   services_->set_stop_reason(!context.stop_reason().empty() ? context.stop_reason()
                              : stopper != nullptr ? fmt::format("{} requested a stop", short_type_name(*stopper))
                                                   : std::string("a hook requested a stop"));

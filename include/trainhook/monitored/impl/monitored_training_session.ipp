@@ -6,6 +6,7 @@
 #include <trainhook/monitored/monitored_training_session.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <string_view>
 #include <utility>
 
@@ -16,9 +17,11 @@
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/monitored/agreement.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
+#include <trainhook/session/collective.hpp>
 
 namespace trainhook::detail {
 
@@ -46,7 +49,7 @@ TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks) {
 // In TensorFlow's order: the chief's own, step counter, summaries, checkpoints, then the user's.
 TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& options,
                                        const std::shared_ptr<Scaffold>& scaffold) {
-  if (!options.is_chief) return options.hooks;
+  if (!options.is_chief || (options.collective != nullptr && options.collective->rank() > 0)) return options.hooks;
   HookList hooks = options.chief_only_hooks;
   const std::string& summary_dir = options.summary_dir.empty() ? options.checkpoint_dir : options.summary_dir;
   if (!summary_dir.empty() && options.log_step_count_steps > 0) {
@@ -80,35 +83,74 @@ TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& op
 
 TRAINHOOK_DECL SessionLifecycle start_with(std::shared_ptr<SessionCreator> creator,
                                            const MonitoredTrainingSessionOptions& options,
-                                           const std::shared_ptr<Scaffold>& scaffold) {
+                                           const std::shared_ptr<Scaffold>& scaffold,
+                                           const std::shared_ptr<Agreement>& agreement = nullptr) {
   return {std::move(creator),
           {.hooks = training_hooks(options, scaffold),
            .stop_grace_period_secs = options.stop_grace_period_secs,
            .retry = options.retry,
            .event_errors = options.event_errors,
            .file_system = options.file_system,
-           .clock = options.clock}};
+           .clock = options.clock},
+          agreement};
+}
+
+TRAINHOOK_DECL void prepare_directory(const MonitoredTrainingSessionOptions& options) {
+  prepare_directory(options.file_system != nullptr ? *options.file_system : posix_file_system(), options.checkpoint_dir,
+                    options.on_existing, options.directory_lock);
+}
+
+TRAINHOOK_DECL ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSessionOptions& options,
+                                                          const std::shared_ptr<Scaffold>& scaffold) {
+  return {.scaffold = scaffold,
+          .checkpoint_dir = options.checkpoint_dir,
+          .master = options.master,
+          .file_system = options.file_system,
+          .clock = options.clock};
+}
+
+TRAINHOOK_DECL std::shared_ptr<Scaffold> scaffold_of(const MonitoredTrainingSessionOptions& options) {
+  return options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
+}
+
+// One rank of a job. What it throws before the session begins reaches the others, too.
+TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
+                                           const MonitoredTrainingSessionOptions& options) {
+  if (!options.is_chief || options.master != nullptr)
+    throw UnimplementedError(
+        "monitored_training_session: a rank of a job has no workers of its own; leave is_chief and master alone");
+  if (has_checkpoint_saver(options.hooks))
+    throw InvalidArgumentError(
+        "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "
+        "only rank 0 may write them");
+  const auto agreement = Agreement::of({.collective = options.collective,
+                                        .agree_every_n_steps = options.agree_every_n_steps,
+                                        .max_wait_secs = options.max_wait_secs,
+                                        .stop_grace_period_secs = options.stop_grace_period_secs});
+  try {
+    agreement->expect_same_options(options);
+    if (agreement->is_chief()) prepare_directory(options);
+    const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
+    return start_with(agreement->session_creator(graph, std::move(open), creator_options(options, scaffold)), options,
+                      scaffold, agreement);
+  } catch (...) {
+    agreement->fail(std::current_exception());
+    throw;
+  }
 }
 
 TRAINHOOK_DECL SessionLifecycle start_chief(Graph& graph, SessionOpener open,
                                             const MonitoredTrainingSessionOptions& options) {
-  prepare_directory(options.file_system != nullptr ? *options.file_system : posix_file_system(), options.checkpoint_dir,
-                    options.on_existing, options.directory_lock);
-  const std::shared_ptr<Scaffold> scaffold =
-      options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
-  return start_with(
-      std::make_shared<ChiefSessionCreator>(graph, std::move(open),
-                                            ChiefSessionCreatorOptions{.scaffold = scaffold,
-                                                                       .checkpoint_dir = options.checkpoint_dir,
-                                                                       .master = options.master,
-                                                                       .file_system = options.file_system,
-                                                                       .clock = options.clock}),
-      options, scaffold);
+  if (options.collective != nullptr) return start_rank(graph, std::move(open), options);
+  prepare_directory(options);
+  const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
+  return start_with(std::make_shared<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold)),
+                    options, scaffold);
 }
 
 TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
                                                const MonitoredTrainingSessionOptions& options) {
-  if (options.is_chief) return start_chief(graph, std::move(open), options);
+  if (options.is_chief || options.collective != nullptr) return start_chief(graph, std::move(open), options);
   return start_with(std::make_shared<WorkerSessionCreator>(
                         WorkerSessionCreatorOptions{.master = options.master, .max_wait_secs = options.max_wait_secs}),
                     options, nullptr);
@@ -120,7 +162,7 @@ namespace trainhook {
 
 TRAINHOOK_DECL MonitoredSession<LoopSession> monitored_training_session(
     LoopSession& loop, const MonitoredTrainingSessionOptions& options) {
-  if (!options.is_chief || options.master != nullptr)
+  if (options.collective == nullptr && (!options.is_chief || options.master != nullptr))
     throw UnimplementedError(
         "monitored_training_session: chief and workers cannot share a LoopSession; leave is_chief and master alone");
   return MonitoredSession<LoopSession>(detail::start_chief(

@@ -5,6 +5,8 @@
 
 #include <trainhook/monitored/session_creator.hpp>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 
 TRAINHOOK_DECL void OwnedSession::close() {
@@ -18,5 +20,11 @@ TRAINHOOK_DECL void OwnedSession::close() {
 }
 
 TRAINHOOK_DECL SessionCreator::~SessionCreator() = default;
+
+TRAINHOOK_DECL std::shared_ptr<SessionCreator> detail::checked_creator(std::shared_ptr<SessionCreator> creator) {
+  if (creator == nullptr)
+    throw InvalidArgumentError("MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
+  return creator;
+}
 
 }  // namespace trainhook

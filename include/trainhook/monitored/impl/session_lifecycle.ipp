@@ -25,6 +25,7 @@
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/monitored/agreement.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
 #include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/monitored/hook_states.hpp>
@@ -44,10 +45,9 @@ TRAINHOOK_DECL void StepAttempt::run(const RunRequest& request, std::span<Tensor
 }
 
 struct SessionLifecycle::Impl {
-  TRAINHOOK_DECL Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options);
+  TRAINHOOK_DECL Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
+                      std::shared_ptr<Agreement> agreement);
 
-  TRAINHOOK_DECL static std::shared_ptr<SessionCreator> checked(std::shared_ptr<SessionCreator> creator,
-                                                                const MonitoredSessionOptions& options);
   TRAINHOOK_DECL void begin();
   TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
   TRAINHOOK_DECL void end_normally();
@@ -55,7 +55,6 @@ struct SessionLifecycle::Impl {
   TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
   TRAINHOOK_DECL void leave_graph() noexcept;
   TRAINHOOK_DECL void release_hooks() noexcept;
-  TRAINHOOK_DECL std::optional<std::string> ask_for_veto() const;
   TRAINHOOK_DECL void expect_open() const;
 
   // Makes a run: records the error that leaves it, and then does what was put off until its end.
@@ -68,12 +67,14 @@ struct SessionLifecycle::Impl {
     } catch (...) {
       const std::exception_ptr error = std::current_exception();
       const std::exception_ptr thrown = is_nested ? error : last_error.record(error);
+      if (!is_nested && agreement != nullptr) agreement->run_failed();
       if (!is_nested) finish_quietly();
       if (thrown != error) std::rethrow_exception(thrown);
       throw;
     }
     if (is_nested) return;
     if (last_error.get() != nullptr) last_error.forget();  // a later run succeeded
+    if (agreement != nullptr) agreement->begin_round(*session, services);
     if (is_ending()) finish();
   }
 
@@ -81,6 +82,7 @@ struct SessionLifecycle::Impl {
   TRAINHOOK_DECL void finish();
   TRAINHOOK_DECL void finish_quietly() noexcept;
 
+  std::shared_ptr<Agreement> agreement;  // with the other ranks; null: a process alone
   std::shared_ptr<SessionCreator> creator;
   FileSystem& file_system;
   Clock& clock;
@@ -103,8 +105,9 @@ struct SessionLifecycle::Impl {
 };
 
 TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator,
-                                            const MonitoredSessionOptions& options)
-    : creator(checked(std::move(session_creator), options)),
+                                            const MonitoredSessionOptions& options, std::shared_ptr<Agreement> with)
+    : agreement(std::move(with)),
+      creator(checked_creator(std::move(session_creator))),
       file_system(options.file_system != nullptr ? *options.file_system : posix_file_system()),
       clock(options.clock != nullptr ? *options.clock : system_clock()),
       writers({.on_error = options.event_errors, .file_system = &file_system, .clock = &clock}),
@@ -112,19 +115,14 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
       hooks(in_phases(options.hooks)),
       was_finalized(!creator->is_chief() || creator->graph().is_finalized()),
       exceptions_at_start(std::uncaught_exceptions()) {
-  services.set_save_veto([this] { return ask_for_veto(); });
-}
-
-TRAINHOOK_DECL std::shared_ptr<SessionCreator> SessionLifecycle::Impl::checked(std::shared_ptr<SessionCreator> creator,
-                                                                               const MonitoredSessionOptions& options) {
-  if (creator == nullptr)
-    throw InvalidArgumentError("MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
   check_grace_period("MonitoredSession", options.stop_grace_period_secs);
-  return creator;
+  services.set_save_veto([this] { return first_veto(hooks); });
+  if (agreement != nullptr) services.agree_on_saves();
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
   graph = &creator->graph();
+  if (agreement != nullptr) agreement->expect_same_program(*graph, hooks);
   if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
   if (creator->is_chief()) {
     states = std::make_shared<HookStates>(hooks, services);
@@ -147,6 +145,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
   closed = true;
+  if (agreement != nullptr) agreement->fail(error);
   creator->session_failed(error);  // before the session's threads end, which may look like the end of input
   if (error != nullptr) errors.push_back(error);
   if (error == nullptr) services.set_stop_reason("an exception");
@@ -181,6 +180,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
   last_step = session->session()->step();
   attempt([&] { std::ranges::copy(session->close(), std::back_inserter(errors)); });
   attempt([&] { writers.close(); });
+  if (agreement != nullptr) attempt([&] { agreement->finish(errors.empty() ? nullptr : errors.front()); });
   leave_graph();
   release_hooks();
   for (std::size_t i = 1; i < errors.size(); ++i)
@@ -193,6 +193,9 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
 TRAINHOOK_DECL void SessionLifecycle::Impl::close() {
   if (closed) return;
   close_requested = false;
+  if (agreement != nullptr)
+    agreement->ask_to_stop(is_end_of_input(last_error.get()) ? "end of input" : "the program closed the session",
+                           *session, services);
   const std::vector<std::exception_ptr> reported = session->errors();
   if (session->session() == nullptr) {
     const std::exception_ptr unheard = session->loss();
@@ -243,24 +246,19 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::leave_graph() noexcept {
   if (!was_finalized) graph->unfinalize();
 }
 
-TRAINHOOK_DECL std::optional<std::string> SessionLifecycle::Impl::ask_for_veto() const {
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
-    if (std::optional<std::string> reason = hook->veto_save()) return reason;
-  }
-  return std::nullopt;
-}
-
 TRAINHOOK_DECL void SessionLifecycle::Impl::expect_open() const {
   if (closed || is_ending()) throw FailedPreconditionError("Session is already closed; make a new one to go on");
 }
 
 TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator,
-                                                  const MonitoredSessionOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(creator), options)) {
+                                                  const MonitoredSessionOptions& options,
+                                                  std::shared_ptr<Agreement> agreement)
+    : impl_(std::make_unique<Impl>(std::move(creator), options,
+                                   agreement != nullptr ? std::move(agreement) : Agreement::of(options))) {
   try {
     impl_->begin();
     impl_->session.emplace(*impl_->creator, impl_->hooks, impl_->services, options.stop_grace_period_secs,
-                           options.retry);
+                           impl_->agreement == nullptr ? options.retry : RetryPolicy{.max_attempts = 0});
   } catch (...) {
     impl_->end_by(std::current_exception());
     throw;
@@ -288,6 +286,7 @@ TRAINHOOK_DECL Graph& SessionLifecycle::graph() const { return impl_->creator->g
 TRAINHOOK_DECL bool SessionLifecycle::should_stop() noexcept {
   if (impl_->closed || impl_->is_ending()) return true;
   if (impl_->session->session() != nullptr) impl_->last_error.forget_if_past();
+  if (impl_->agreement != nullptr) return impl_->agreement->should_stop(*impl_->session, impl_->services);
   return impl_->session->should_stop();
 }
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Agreement: what a session asks the other ranks of its job.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include <trainhook/core/duration.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/monitored_session_options.hpp>
+#include <trainhook/monitored/session_creator.hpp>
+
+namespace trainhook {
+
+class Graph;
+class HookServices;
+struct MonitoredTrainingSessionOptions;
+
+namespace detail {
+
+class RecoverableSession;
+
+struct AgreementOptions {
+  std::int64_t every_n_steps = 1;
+  Duration max_wait_secs{};           ///< how long a rank waits for the others
+  Duration stop_grace_period_secs{};  ///< the same for a rank that has failed
+};
+
+/// What the ranks of a job decide together, one for each rank: RankAgreement. A program of one process has only this
+/// interface, and a null pointer to it.
+class Agreement {
+ public:
+  TRAINHOOK_DECL virtual ~Agreement();
+
+  /// The agreement that the options ask for; null for a process alone.
+  [[nodiscard]] TRAINHOOK_DECL static std::shared_ptr<Agreement> of(const MonitoredSessionOptions& options);
+
+  [[nodiscard]] virtual int rank() const noexcept = 0;
+  [[nodiscard]] bool is_chief() const noexcept { return rank() == 0; }
+
+  /// Each of these is a call of all ranks. @throws the error of the first rank that has failed, with its number; the
+  /// first two InvalidArgumentError for what differs, on every rank. `from_chief` returns the bytes of rank 0; `settle`
+  /// returns if no rank has failed.
+  virtual void expect_same_options(const MonitoredTrainingSessionOptions& options) = 0;
+  virtual void expect_same_program(const Graph& graph, const Hooks& hooks) = 0;
+  [[nodiscard]] virtual std::string from_chief(std::string bytes) = 0;
+  virtual void settle() = 0;
+
+  /// Makes sessions that begin with the values of rank 0.
+  [[nodiscard]] virtual std::shared_ptr<SessionCreator> session_creator(Graph& graph, SessionOpener open,
+                                                                        ChiefSessionCreatorOptions options) = 0;
+
+  /// A run has failed, and its error goes to the user, who may go on.
+  virtual void run_failed() noexcept = 0;
+
+  /// A run is over: starts the round of this step if one is due, without waiting.
+  virtual void begin_round(RecoverableSession& session, HookServices& services) = 0;
+
+  /// Whether the loop ends, which all ranks decide together, once after each run. Gives the session the stop request,
+  /// or the error of a rank that failed. Never throws.
+  [[nodiscard]] virtual bool should_stop(RecoverableSession& session, HookServices& services) noexcept = 0;
+
+  /// This rank ends for a reason of its own, such as the end of its input: the others stop at the end of their step. If
+  /// one of them has failed meanwhile, the session gets that error.
+  virtual void ask_to_stop(const std::string& reason, RecoverableSession& session, HookServices& services) = 0;
+
+  /// The last round, after the end of the hooks. @throws the error of another rank.
+  virtual void finish(const std::exception_ptr& error) = 0;
+
+  /// Tells the others of the error that ends this rank, unless they know.
+  virtual void fail(const std::exception_ptr& error) noexcept = 0;
+};
+
+}  // namespace detail
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/monitored/impl/agreement.ipp>
+#endif

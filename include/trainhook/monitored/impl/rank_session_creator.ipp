@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of rank_session_creator.hpp.
+#pragma once
+
+#include <trainhook/monitored/rank_session_creator.hpp>
+
+#include <string>
+#include <utility>
+
+#include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/monitored/agreement.hpp>
+#include <trainhook/session/share_variables.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement> agreement, Graph& graph,
+                                                      SessionOpener open, ChiefSessionCreatorOptions options)
+    : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {}
+
+TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
+  OwnedSession owned = agreement_->is_chief() ? create_as_chief() : create_as_other();
+  try {
+    if (owned.restored_from.empty()) {  // random initial values would differ
+      share_variables(owned.session, agreement_->is_chief(),
+                      [&](std::string bytes) { return agreement_->from_chief(std::move(bytes)); });
+    }
+    agreement_->settle();
+  } catch (...) {
+    owned.close();
+    throw;
+  }
+  return owned;
+}
+
+TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
+  OwnedSession owned = ChiefSessionCreator(*graph_, open_, options_).create_session();
+  static_cast<void>(agreement_->from_chief(owned.restored_from));
+  return owned;
+}
+
+TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
+  const std::string prefix = agreement_->from_chief({});
+  ChiefSessionCreatorOptions options = options_;
+  options.checkpoint_dir.clear();
+  options.checkpoint_filename_with_path = prefix;
+  if (!prefix.empty() && !is_readable(prefix)) {
+    throw NotFoundError(
+        "{}, which rank 0 has restored, is not there for rank {}: checkpoint_dir must be a directory that all machines "
+        "of the job share",
+        prefix, agreement_->rank());
+  }
+  return ChiefSessionCreator(*graph_, open_, std::move(options)).create_session();
+}
+
+TRAINHOOK_DECL bool RankSessionCreator::is_readable(const std::string& prefix) const {
+  FileSystem& file_system = options_.file_system != nullptr ? *options_.file_system : posix_file_system();
+  return read_from_device([&] { return checkpoint_exists(file_system, prefix); });
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RankAgreement: what the ranks of a job decide together: when the loop stops, when to save, and that one has failed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/duration.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/monitored/agreement.hpp>
+#include <trainhook/session/collective.hpp>
+
+namespace trainhook::detail {
+
+/// What must be the same on all ranks, by its name.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// What two ranks with the same model and hooks have in common, for programs that are the same.
+[[nodiscard]] TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks);
+
+/// What they must have in common for their decisions by the step alone to be the same.
+[[nodiscard]] TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options);
+
+/// One for each rank of a training session. Everything goes in rounds: in each, all ranks add up their votes, and what
+/// else they exchange follows only if none has failed. So a rank may fail at any time: its vote meets the round that
+/// the others are in, and all get its error. If a round finds no answer in time, the job is ended.
+class RankAgreement final : public Agreement, public std::enable_shared_from_this<RankAgreement> {
+ public:
+  /// @throws InvalidArgumentError if a number is not positive.
+  TRAINHOOK_DECL RankAgreement(std::shared_ptr<Collective> ranks, const AgreementOptions& options);
+  RankAgreement(const RankAgreement&) = delete;
+  RankAgreement& operator=(const RankAgreement&) = delete;
+  TRAINHOOK_DECL ~RankAgreement() override;
+
+  [[nodiscard]] int rank() const noexcept override { return ranks_->rank(); }
+
+  /// A call of all ranks. @throws InvalidArgumentError for facts that differ, on every rank.
+  TRAINHOOK_DECL void expect_same(const Facts& facts);
+  void expect_same_options(const MonitoredTrainingSessionOptions& options) override {
+    expect_same(facts_about(options));
+  }
+  void expect_same_program(const Graph& graph, const Hooks& hooks) override { expect_same(facts_about(graph, hooks)); }
+  [[nodiscard]] TRAINHOOK_DECL std::string from_chief(std::string bytes) override;
+  TRAINHOOK_DECL void settle() override;
+
+  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionCreator> session_creator(
+      Graph& graph, SessionOpener open, ChiefSessionCreatorOptions options) override;
+
+  void run_failed() noexcept override { is_undecided_ = true; }
+  TRAINHOOK_DECL void begin_round(RecoverableSession& session, HookServices& services) override;
+  [[nodiscard]] TRAINHOOK_DECL bool should_stop(RecoverableSession& session, HookServices& services) noexcept override;
+  TRAINHOOK_DECL void ask_to_stop(const std::string& reason, RecoverableSession& session,
+                                  HookServices& services) override;
+  TRAINHOOK_DECL void finish(const std::exception_ptr& error) override;
+  TRAINHOOK_DECL void fail(const std::exception_ptr& error) noexcept override;
+
+ private:
+  enum Bit : std::uint64_t { kNothing = 0, kStop = 1, kSave = 2, kFailed = 4 };
+  enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary };
+
+  // A round: `end` throws the error of a rank that failed, and passes on why the first that wants it stops.
+  TRAINHOOK_DECL void begin(Votes votes);
+  TRAINHOOK_DECL Votes end(Duration max_wait);
+  TRAINHOOK_DECL Votes round(Votes votes);
+  [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
+
+  // Calls `talk`; if the ranks cannot talk to each other any more, ends the job.
+  template <class Talk>
+  auto talking(Talk talk);
+
+  // The rounds between two steps.
+  [[nodiscard]] TRAINHOOK_DECL bool is_due(const RecoverableSession& session) const;
+  [[nodiscard]] TRAINHOOK_DECL Votes wishes(RecoverableSession& session, HookServices& services);
+  TRAINHOOK_DECL bool decide(RecoverableSession& session, HookServices& services);
+  TRAINHOOK_DECL bool follow(const Votes& all, RecoverableSession& session, HookServices& services);
+  TRAINHOOK_DECL void take_failure(RecoverableSession& session) noexcept;
+
+  std::shared_ptr<Collective> ranks_;
+  AgreementOptions options_;
+  std::int64_t boundary_ = 0;  // how many decisions there were, or could have been
+  bool is_undecided_ = true;   // since the last run
+  bool is_under_way_ = false;  // a round has begun
+  bool wants_stop_ = false;    // until all ranks agree
+  bool has_agreed_to_stop_ = false;
+  bool is_over_ = false;   // the last round was made, or all know of an error
+  int first_failed_ = -1;  // the rank whose error all have
+  std::string reason_;     // why the loop stops
+  std::string failure_;    // what this rank tells of its error
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/monitored/impl/rank_agreement.ipp>
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RankSessionCreator: gives the sessions of all ranks of a job the values of the chief's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/session_creator.hpp>
+
+namespace trainhook::detail {
+
+class Agreement;
+
+/// Rank 0 restores the newest good checkpoint, or initializes. The others wait for it and never look into the directory
+/// themselves: they restore the checkpoint that rank 0 names, or get its initial values from it. No rank goes on before
+/// all have their session.
+class RankSessionCreator final : public SessionCreator {
+ public:
+  /// @param options as for the chief; a checkpoint is restored from `checkpoint_dir`
+  TRAINHOOK_DECL RankSessionCreator(std::shared_ptr<Agreement> agreement, Graph& graph, SessionOpener open,
+                                    ChiefSessionCreatorOptions options);
+
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
+  [[nodiscard]] Graph& graph() override { return *graph_; }
+
+ private:
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
+  [[nodiscard]] TRAINHOOK_DECL bool is_readable(const std::string& prefix) const;
+
+  std::shared_ptr<Agreement> agreement_;
+  Graph* graph_;
+  SessionOpener open_;
+  ChiefSessionCreatorOptions options_;
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/monitored/impl/rank_session_creator.ipp>
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// mpi::collective: what the ranks of a training session agree with, on MPI.
+#pragma once
+
+#include <memory>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/mpi/communicator.hpp>
+#include <trainhook/session/collective.hpp>
+
+namespace trainhook::mpi {
+
+/// A Collective for the ranks of `comm`, with a communicator of its own; all of them must make it. Use it on the thread
+/// that began MPI.
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm);
+
+}  // namespace trainhook::mpi
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/mpi/impl/collective.ipp>
+#endif

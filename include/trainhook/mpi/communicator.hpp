@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Communicator: a group of MPI processes that exchange messages of their own.
+#pragma once
+
+#include <memory>
+
+#include <mpi.h>
+
+#include <trainhook/core/linkage.hpp>
+
+namespace trainhook::mpi {
+
+/// Owns a communicator of MPI. Copies are cheap and share it; the last one frees it, unless MPI has ended before. MPI's
+/// errors become exceptions, which name the call and the rank. The ranks are those of the communicator, from 0.
+class Communicator {
+ public:
+  /// A duplicate of `original`, so that its messages are not mixed with others. All ranks of `original` must make it.
+  /// @throws FailedPreconditionError unless MPI is initialized: make an mpi::Runtime before.
+  TRAINHOOK_DECL explicit Communicator(MPI_Comm original);
+
+  /// Another one for the same ranks. All of them must make it.
+  [[nodiscard]] TRAINHOOK_DECL Communicator duplicate() const;
+
+  [[nodiscard]] TRAINHOOK_DECL int rank() const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL int size() const noexcept;
+
+  /// For calls of MPI of your own. Its error handler is MPI_ERRORS_RETURN.
+  [[nodiscard]] TRAINHOOK_DECL MPI_Comm native() const noexcept;
+
+ private:
+  struct Handle;
+  std::shared_ptr<const Handle> handle_;
+};
+
+namespace detail {
+
+/// Throws an InternalError with MPI's own words, unless `code` is MPI_SUCCESS.
+TRAINHOOK_DECL void check(int code, const char* call, int rank);
+
+/// True between the beginning of MPI and its end.
+[[nodiscard]] TRAINHOOK_DECL bool is_running() noexcept;
+
+}  // namespace detail
+}  // namespace trainhook::mpi
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/mpi/impl/communicator.ipp>
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of mpi/collective.hpp.
+#pragma once
+
+#include <trainhook/mpi/collective.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/monitored/rank_agreement.hpp>
+#include <trainhook/mpi/request.hpp>
+
+namespace trainhook::mpi::detail {
+
+static_assert(std::is_trivially_copyable_v<Votes> && sizeof(Votes) % sizeof(std::int64_t) == 0);
+
+// As MPI calls it: adds each of the `count` votes at `in` to the one at `out`.
+// NOLINTNEXTLINE(readability-non-const-parameter): the type is given by MPI
+TRAINHOOK_DECL void add_votes(void* in, void* out, int* count, MPI_Datatype* /*type*/) {
+  for (int i = 0; i < *count; ++i) {
+    const std::size_t offset = static_cast<std::size_t>(i) * sizeof(Votes);
+    Votes one;
+    Votes all;
+    std::memcpy(&one, static_cast<const char*>(in) + offset, sizeof one);
+    std::memcpy(&all, static_cast<const char*>(out) + offset, sizeof all);
+    all.add(one);
+    std::memcpy(static_cast<char*>(out) + offset, &all, sizeof all);
+  }
+}
+
+/// See `mpi::collective`.
+class MpiCollective final : public Collective {
+ public:
+  explicit MpiCollective(Communicator comm) : comm_(std::move(comm)) {
+    check(MPI_Type_contiguous(static_cast<int>(sizeof(Votes) / sizeof(std::int64_t)), MPI_INT64_T, &votes_type_),
+          "MPI_Type_contiguous", rank());
+    check(MPI_Type_commit(&votes_type_), "MPI_Type_commit", rank());
+    check(MPI_Op_create(add_votes, 1, &add_), "MPI_Op_create", rank());
+  }
+  MpiCollective(const MpiCollective&) = delete;
+  MpiCollective& operator=(const MpiCollective&) = delete;
+  ~MpiCollective() override {
+    if (!is_running() || reduction_) return;  // what is under way still uses them
+    MPI_Op_free(&add_);
+    MPI_Type_free(&votes_type_);
+  }
+
+  [[nodiscard]] int rank() const noexcept override { return comm_.rank(); }
+  [[nodiscard]] int size() const noexcept override { return comm_.size(); }
+
+  [[nodiscard]] std::string broadcast(std::string bytes, int root, Duration max_wait) override {
+    if (root < 0 || root >= size()) throw InvalidArgumentError("broadcast: there is no rank {}", root);
+    std::uint64_t length = bytes.size();
+    call("MPI_Ibcast", max_wait,
+         [&](MPI_Request* request) { return MPI_Ibcast(&length, 1, MPI_UINT64_T, root, comm_.native(), request); });
+    bytes.resize(length);
+    in_parts(bytes, [&](char* part, int part_length) {
+      call("MPI_Ibcast", max_wait, [&](MPI_Request* request) {
+        return MPI_Ibcast(part, part_length, MPI_BYTE, root, comm_.native(), request);
+      });
+    });
+    return bytes;
+  }
+
+  [[nodiscard]] std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) override {
+    const std::vector<std::uint64_t> lengths = all_lengths(bytes.size(), max_wait);
+    if (rank() != root) {
+      std::string copy = bytes;  // MPI may not take constant memory
+      in_parts(copy, [&](char* part, int length) {
+        call("MPI_Isend", max_wait,
+             [&](MPI_Request* request) { return MPI_Isend(part, length, MPI_BYTE, root, 0, comm_.native(), request); });
+      });
+      return {};
+    }
+    std::vector<std::string> all;
+    for (int source = 0; source < size(); ++source) {
+      if (source == root) {
+        all.push_back(bytes);
+        continue;
+      }
+      in_parts(all.emplace_back(lengths[static_cast<std::size_t>(source)], '\0'), [&](char* part, int length) {
+        call("MPI_Irecv", max_wait, [&](MPI_Request* request) {
+          return MPI_Irecv(part, length, MPI_BYTE, source, 0, comm_.native(), request);
+        });
+      });
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) override {
+    const std::vector<std::uint64_t> lengths = all_lengths(bytes.size(), max_wait);
+    std::string joined;
+    for (const std::string& part : gather(bytes, 0, max_wait)) joined += part;
+    joined = broadcast(std::move(joined), 0, max_wait);
+    std::vector<std::string> all;
+    std::size_t begin = 0;
+    for (const std::uint64_t length : lengths) {
+      all.push_back(joined.substr(begin, length));
+      begin += length;
+    }
+    return all;
+  }
+
+  void begin(const Votes& votes) override {
+    expect_no_reduction();
+    mine_ = votes;
+    reduction_.emplace("MPI_Iallreduce", rank());
+    check(MPI_Iallreduce(&mine_, &all_, 1, votes_type_, add_, comm_.native(), reduction_->native()), "MPI_Iallreduce",
+          rank());
+  }
+
+  [[nodiscard]] Votes finish(Duration max_wait) override {
+    if (!reduction_) throw FailedPreconditionError("finish: no begin came before");
+    reduction_->wait(max_wait);
+    reduction_.reset();
+    return all_;
+  }
+
+  void barrier(Duration max_wait) override {
+    call("MPI_Ibarrier", max_wait, [&](MPI_Request* request) { return MPI_Ibarrier(comm_.native(), request); });
+  }
+
+  void end_job(const std::string& why) noexcept override {
+    log_error("rank {} ends the job: {}", rank(), why);
+    MPI_Abort(comm_.native(), 1);
+  }
+
+  [[nodiscard]] std::shared_ptr<trainhook::detail::Agreement> make_agreement(
+      const trainhook::detail::AgreementOptions& options) override {
+    return std::make_shared<trainhook::detail::RankAgreement>(shared_from_this(), options);
+  }
+
+ private:
+  static constexpr std::size_t kLongestPart = std::size_t{1} << 30;  // MPI counts with int
+
+  template <class Start>
+  void call(const char* name, Duration max_wait, Start start) {
+    expect_no_reduction();
+    Request request(name, rank());
+    check(start(request.native()), name, rank());
+    request.wait(max_wait);
+  }
+
+  template <class Transfer>
+  static void in_parts(std::string& bytes, Transfer transfer) {
+    for (std::size_t begin = 0; begin < bytes.size(); begin += kLongestPart)
+      transfer(bytes.data() + begin, static_cast<int>((std::min)(kLongestPart, bytes.size() - begin)));
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> all_lengths(std::uint64_t mine, Duration max_wait) {
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
+    call("MPI_Iallgather", max_wait, [&](MPI_Request* request) {
+      return MPI_Iallgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm_.native(), request);
+    });
+    return all;
+  }
+
+  void expect_no_reduction() const {
+    if (reduction_) throw FailedPreconditionError("call finish first, for the reduction that has begun");
+  }
+
+  Communicator comm_;
+  MPI_Datatype votes_type_ = MPI_DATATYPE_NULL;
+  MPI_Op add_ = MPI_OP_NULL;
+  Votes mine_;
+  Votes all_;
+  std::optional<Request> reduction_;
+};
+
+}  // namespace trainhook::mpi::detail
+
+namespace trainhook::mpi {
+
+TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm) {
+  return std::make_shared<detail::MpiCollective>(comm.duplicate());
+}
+
+}  // namespace trainhook::mpi

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of runtime.hpp.
+#pragma once
+
+#include <trainhook/mpi/runtime.hpp>
+
+#include <chrono>
+#include <exception>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/mpi/request.hpp>
+
+namespace trainhook::mpi {
+
+TRAINHOOK_DECL Runtime::Runtime(int& argc, char**& argv) : exceptions_at_start_(std::uncaught_exceptions()) {
+  begin(argc, argv);
+  try {
+    int level = MPI_THREAD_SINGLE;
+    detail::check(MPI_Query_thread(&level), "MPI_Query_thread", 0);
+    if (level < MPI_THREAD_FUNNELED)
+      throw FailedPreconditionError(
+          "mpi::Runtime: MPI runs with MPI_THREAD_SINGLE, and a program that saves checkpoints has threads. {}",
+          is_ours_ ? "Use an MPI that was built with support for threads"
+                   : "Leave the beginning to mpi::Runtime, or call MPI_Init_thread with MPI_THREAD_FUNNELED instead of "
+                     "MPI_Init");
+    world_.emplace(MPI_COMM_WORLD);
+  } catch (...) {
+    if (is_ours_) end();
+    throw;
+  }
+}
+
+TRAINHOOK_DECL Runtime::~Runtime() {
+  if (!is_ours_ || !detail::is_running()) return;
+  if (std::uncaught_exceptions() > exceptions_at_start_) {
+    try {
+      detail::Request all_are_here("MPI_Ibarrier", world_->rank());
+      detail::check(MPI_Ibarrier(world_->native(), all_are_here.native()), "MPI_Ibarrier", world_->rank());
+      all_are_here.wait(std::chrono::seconds(10));
+    } catch (...) {
+      log_error("rank {} ends by an exception, and the other ranks do not know; it ends them, too: {}", world_->rank(),
+                describe(std::current_exception()));
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  world_.reset();
+  end();
+}
+
+TRAINHOOK_DECL void Runtime::begin(int& argc, char**& argv) {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0)
+    throw FailedPreconditionError("mpi::Runtime: MPI was ended before, and can be begun only once in a process");
+  if (detail::is_running()) return;
+  int level = MPI_THREAD_SINGLE;
+  detail::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", 0);
+  is_ours_ = true;
+}
+
+TRAINHOOK_DECL void Runtime::end() noexcept {
+  if (MPI_Finalize() != MPI_SUCCESS) log_error("MPI_Finalize failed");
+}
+
+}  // namespace trainhook::mpi

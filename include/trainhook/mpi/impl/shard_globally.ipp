@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of shard_globally.hpp.
+#pragma once
+
+#include <trainhook/mpi/shard_globally.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook::mpi::detail {
+
+TRAINHOOK_DECL Tensor rows_of(const Tensor& batch, std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> dims(batch.shape().dims().begin(), batch.shape().dims().end());
+  const std::size_t rows = static_cast<std::size_t>(dims.front());
+  dims.front() = end - begin;
+  Tensor part = Tensor::uninitialized(batch.dtype(), Shape(std::span<const std::int64_t>(dims)));
+  const auto first = static_cast<std::size_t>(begin);
+  if (batch.dtype() == DType::String) {
+    const std::span<const std::string> all = batch.data<std::string>();
+    const std::span<std::string> some = part.mutable_data<std::string>();
+    std::ranges::copy(all.subspan(first * (all.size() / rows), some.size()), some.begin());
+  } else {
+    const std::span<const std::byte> all = batch.bytes();
+    const std::span<std::byte> some = part.overwrite_bytes();
+    std::ranges::copy(all.subspan(first * (all.size() / rows), some.size()), some.begin());
+  }
+  return part;
+}
+
+TRAINHOOK_DECL Element rows_of_rank(Element batch, int rank, int size) {
+  for (Tensor& component : batch) {
+    const std::int64_t rows = component.shape()[0];
+    if (rows != batch.front().shape()[0] || rows < size) {
+      throw InvalidArgumentError(
+          "mpi::shard_globally: a batch has {} rows and another component {}; {} ranks need the same number, of at "
+          "least "
+          "one row for each",
+          rows, batch.front().shape()[0], size);
+    }
+  }
+  const std::int64_t rows = batch.front().shape()[0];
+  for (Tensor& component : batch) component = rows_of(component, rows * rank / size, rows * (rank + 1) / size);
+  return batch;
+}
+
+}  // namespace trainhook::mpi::detail
+
+namespace trainhook::mpi {
+
+TRAINHOOK_DECL Dataset shard_globally(const Dataset& batches, const Communicator& comm) {
+  ElementSpec spec = batches.element_spec();
+  for (OutputSpec& component : spec) {
+    if (!component.shape.has_rank()) continue;
+    if (component.shape.rank() == 0)
+      throw InvalidArgumentError(
+          "mpi::shard_globally: the dataset gives {}, and each component must be a batch; call "
+          "batch() before",
+          spec_to_string(batches.element_spec()));
+    std::vector<std::int64_t> dims(component.shape.dims().begin(), component.shape.dims().end());
+    dims.front() = kUnknownDim;  // it depends on the rank, and the saved position must not
+    component.shape = PartialShape(std::span<const std::int64_t>(dims));
+  }
+  return batches.map([rank = comm.rank(),
+                      size = comm.size()](Element batch) { return detail::rows_of_rank(std::move(batch), rank, size); },
+                     {.element_spec = std::move(spec)});
+}
+
+}  // namespace trainhook::mpi

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Request: an operation of MPI that is under way, and that is waited for with a deadline.
+#pragma once
+
+#include <mpi.h>
+
+#include <trainhook/core/duration.hpp>
+#include <trainhook/core/linkage.hpp>
+
+namespace trainhook::mpi::detail {
+
+/// One non-blocking call. While it waits it lets other processes of the machine run.
+class Request {
+ public:
+  /// @param call the name of the call, for messages; must outlive this
+  Request(const char* call, int rank) noexcept : call_(call), rank_(rank) {}
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  /// For the call that starts it.
+  [[nodiscard]] MPI_Request* native() noexcept { return &request_; }
+
+  /// Returns when it is done. @throws DeadlineExceededError after `max_wait`: it is under way still, and its memory
+  /// must stay until the process ends.
+  TRAINHOOK_DECL void wait(Duration max_wait);
+
+ private:
+  [[nodiscard]] TRAINHOOK_DECL bool is_done();
+
+  const char* call_;
+  int rank_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+}  // namespace trainhook::mpi::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/mpi/impl/request.ipp>
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Collective: the few things that the processes of a job, its ranks, tell each other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <trainhook/core/duration.hpp>
+#include <trainhook/core/linkage.hpp>
+
+namespace trainhook {
+
+namespace detail {
+
+class Agreement;
+struct AgreementOptions;
+
+}  // namespace detail
+
+/// What one rank says in a reduction, and afterwards what all ranks have said together.
+struct Votes {
+  static constexpr std::size_t kNumbers = 3;
+  using Numbers = std::array<std::int64_t, kNumbers>;
+
+  static constexpr Numbers all_of(std::int64_t value) noexcept { return {value, value, value}; }
+
+  std::uint64_t any = 0;                                                   ///< bits that one rank has set
+  Numbers least = all_of((std::numeric_limits<std::int64_t>::max)());      ///< the smallest of all ranks
+  Numbers greatest = all_of(std::numeric_limits<std::int64_t>::lowest());  ///< the largest of all ranks
+
+  /// Adds what another rank says. The order of the ranks does not matter.
+  constexpr void add(const Votes& other) noexcept {
+    any |= other.any;
+    for (std::size_t i = 0; i < kNumbers; ++i) {
+      least[i] = (std::min)(least[i], other.least[i]);
+      greatest[i] = (std::max)(greatest[i], other.greatest[i]);
+    }
+  }
+
+  bool operator==(const Votes&) const = default;
+};
+
+/// Connects the ranks of a job. Every rank makes the same calls in the same order; a call waits until all ranks have
+/// made it, at most for `max_wait`. After an error no further call can succeed: call `end_job`, or end the process. For
+/// one thread at a time. A process alone needs none: a null pointer stands for it and costs nothing.
+///
+/// trainhook::mpi implements it for MPI, testing::ThreadedRanks for the threads of a test.
+class Collective : public std::enable_shared_from_this<Collective> {
+ public:
+  TRAINHOOK_DECL virtual ~Collective();
+
+  /// From 0 to `size() - 1`. Rank 0 is the chief: it writes checkpoints and events.
+  [[nodiscard]] virtual int rank() const noexcept = 0;
+  [[nodiscard]] virtual int size() const noexcept = 0;
+
+  /// Returns the bytes of rank `root` on every rank; those of the others are ignored.
+  /// @throws DeadlineExceededError after `max_wait`; so does each of the following.
+  [[nodiscard]] virtual std::string broadcast(std::string bytes, int root, Duration max_wait) = 0;
+
+  /// Returns the bytes of all ranks, in the order of the ranks, on every rank.
+  [[nodiscard]] virtual std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) = 0;
+
+  /// The same on rank `root` only, which saves memory; empty on the others.
+  [[nodiscard]] virtual std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) = 0;
+
+  /// Starts to add up the votes of all ranks and does not wait. `finish` must follow before any other call.
+  virtual void begin(const Votes& votes) = 0;
+
+  /// Returns the votes of all ranks, of the reduction that `begin` has started.
+  [[nodiscard]] virtual Votes finish(Duration max_wait) = 0;
+
+  /// Returns once all ranks are here.
+  virtual void barrier(Duration max_wait) = 0;
+
+  /// Ends all ranks at once, because they cannot agree any more; `why` is printed. With MPI it does not return.
+  virtual void end_job(const std::string& why) noexcept = 0;
+
+  /// What a training session decides with: a `detail::RankAgreement` with this and `options`. It is made here, so that
+  /// a program of one process has none of its code.
+  [[nodiscard]] virtual std::shared_ptr<detail::Agreement> make_agreement(const detail::AgreementOptions& options) = 0;
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/collective.ipp>
+#endif

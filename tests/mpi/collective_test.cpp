@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// mpi::collective: each call with all ranks.
+#include <trainhook/mpi/collective.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+
+#include "world.hpp"
+
+namespace trainhook::mpi {
+namespace {
+
+using namespace std::chrono_literals;
+using trainhook::testing::world;
+
+// Of another length on every rank; empty on rank 0.
+std::string bytes_of(int rank) {
+  return std::string(static_cast<std::size_t>(rank) * 100'000, static_cast<char>('a' + rank));
+}
+
+std::vector<std::string> bytes_of_all() {
+  std::vector<std::string> all;
+  for (int rank = 0; rank < world().size(); ++rank) all.push_back(bytes_of(rank));
+  return all;
+}
+
+TEST(MpiCollective, BroadcastGivesTheBytesOfTheRoot) {
+  const std::shared_ptr<Collective> ranks = collective(world());
+  for (int root = 0; root < ranks->size(); ++root)
+    EXPECT_EQ(ranks->broadcast(bytes_of(ranks->rank()), root, 60s), bytes_of(root));
+  EXPECT_THROW(static_cast<void>(ranks->broadcast("", ranks->size(), 60s)), InvalidArgumentError);
+}
+
+TEST(MpiCollective, GatherGivesTheBytesOfAllInOrder) {
+  const std::shared_ptr<Collective> ranks = collective(world());
+  EXPECT_EQ(ranks->all_gather(bytes_of(ranks->rank()), 60s), bytes_of_all());
+  for (int root = 0; root < ranks->size(); ++root) {
+    const std::vector<std::string> got = ranks->gather(bytes_of(ranks->rank()), root, 60s);
+    EXPECT_EQ(got, root == ranks->rank() ? bytes_of_all() : std::vector<std::string>());
+  }
+}
+
+TEST(MpiCollective, VotesAreAddedUpWhileTheRanksGoOn) {
+  const std::shared_ptr<Collective> ranks = collective(world());
+  const std::int64_t last = ranks->size() - 1;
+  for (std::int64_t step = 1; step <= 200; ++step) {
+    const std::int64_t mine = step * 10 + ranks->rank();
+    ranks->begin({.any = 1ULL << (ranks->rank() + 32), .least = {mine, -mine, 0}, .greatest = {mine, -mine, 0}});
+    const Votes all = ranks->finish(60s);
+    ASSERT_EQ(all, (Votes{.any = ((1ULL << ranks->size()) - 1) << 32,
+                          .least = {step * 10, -(step * 10 + last), 0},
+                          .greatest = {step * 10 + last, -step * 10, 0}}));
+  }
+  ranks->barrier(60s);
+}
+
+TEST(MpiCollective, AReductionIsFinishedBeforeTheNextCall) {
+  const std::shared_ptr<Collective> ranks = collective(world());
+  EXPECT_THROW(static_cast<void>(ranks->finish(60s)), FailedPreconditionError);
+  ranks->begin({});
+  EXPECT_THROW(ranks->begin({}), FailedPreconditionError);
+  EXPECT_THROW(ranks->barrier(60s), FailedPreconditionError);
+  EXPECT_EQ(ranks->finish(60s), Votes());
+}
+
+TEST(MpiCollective, TwoOfThemDoNotDisturbEachOther) {
+  const std::shared_ptr<Collective> one = collective(world());
+  const std::shared_ptr<Collective> other = collective(world());
+  one->begin({.any = 1});
+  other->begin({.any = 2});
+  if (world().rank() % 2 == 0) {
+    EXPECT_EQ(one->finish(60s).any, 1U);
+    EXPECT_EQ(other->finish(60s).any, 2U);
+  } else {
+    EXPECT_EQ(other->finish(60s).any, 2U);
+    EXPECT_EQ(one->finish(60s).any, 1U);
+  }
+}
+
+}  // namespace
+}  // namespace trainhook::mpi

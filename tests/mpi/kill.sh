@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs train_line with several processes, kills them again and again, and compares what it ends with:
+# kill.sh <mpirun> <program> [number of kills]
+set -euo pipefail
+mpirun=$1 program=$2 kills=${3:-20}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+RANDOM=7
+
+fail() {
+  echo "kill: $*" >&2
+  tail -n 20 "$work/output" >&2
+  exit 1
+}
+# job <ranks> <directory> <arguments of train_line>; job_with <rank> <signal> <seconds> <ranks> ...: the same, and one of them gets a signal
+job() { "$mpirun" -n "$1" "$program" --dir "$work/$2" "${@:3}" >"$work/output" 2>&1 </dev/null; }
+job_with() { "$mpirun" -n "$4" bash "$here/on_one_rank.sh" "$1" "$2" "$3" "$program" --dir "$work/$5" "${@:6}" >"$work/output" 2>&1 </dev/null; }
+said() { sed -n "s/^$1 //p" "$work/output"; }
+
+training=(--steps 6000 --save-steps 50)
+for ranks in 1 2 3 4; do
+  job "$ranks" "whole$ranks" "${training[@]}" || fail "$ranks ranks did not come to their end"
+  eval "weights$ranks='$(said weights)'"
+  line=$(said y)
+  [ "$line" = "${first_line:=$line}" ] || fail "$ranks ranks end with '$line', one with '$first_line'"
+done
+
+# One rank of two is killed, the job ends, and starts again: the same bits as the run that never stopped.
+killed=0
+while [ "$killed" -lt "$kills" ]; do
+  if job_with $((RANDOM % 2)) KILL "0.$((RANDOM % 6 + 2))" 2 killed "${training[@]}"; then
+    [ "$(said weights)" = "$weights2" ] || fail "after $killed kills the weights are $(said weights) and not $weights2"
+    rm -rf "$work/killed"
+    killed=$((killed + 1))  # or a run that is too short would go on for ever
+  else
+    killed=$((killed + 1))
+  fi
+done
+job 2 killed "${training[@]}" || fail "the last run failed"
+[ "$(said weights)" = "$weights2" ] || fail "after all kills the weights are $(said weights) and not $weights2"
+
+# With other numbers of ranks the sums are rounded differently.
+for ranks in 3 1 4; do
+  job_with 0 KILL "0.$((RANDOM % 4 + 3))" "$ranks" changed "${training[@]}" || true
+done
+job 2 changed "${training[@]}" || fail "a run with another number of ranks failed"
+[ "$(said y)" = "$first_line" ] || fail "with changing numbers of ranks it ends with '$(said y)' and not '$first_line'"
+
+# A signal to one rank stops all, with a checkpoint.
+job_with 2 TERM 1 3 stopped --steps 100000000 --save-steps 50000000 || fail "a job that was asked to stop failed"
+grep -q 'ranks, steps 0 to .*: rank 2: SIGTERM' "$work/output" || fail "it does not say that rank 2 got the signal"
+step=$(sed -n 's/.* steps 0 to \([0-9]*\):.*/\1/p' "$work/output")
+[ -e "$work/stopped/model.ckpt-$step.index" ] || fail "there is no checkpoint of step $step"
+
+echo "kill: $killed kills, a signal and changing numbers of ranks: the same weights"
