@@ -18,9 +18,9 @@ namespace trainhook {
 class Estimator;
 
 /// A hook that stops when `should_stop` is true, asked every 60 s unless a period is given. Source: TensorFlow's
-/// `make_early_stopping_hook`. There the estimator tells who the chief is; only the chief asks, and a variable tells the
-/// workers. Here each task that has the hook asks for itself, and ranks of a job stop together, so the estimator makes no
-/// difference: it is taken so that a call reads as in TensorFlow.
+/// `make_early_stopping_hook`. There the estimator tells who the chief is; only the chief asks, and a variable tells
+/// the workers. Here each task that has the hook asks for itself, and ranks of a job stop together, so the estimator
+/// makes no difference: it is taken so that a call reads as in TensorFlow.
 [[nodiscard]] TRAINHOOK_DECL StopOnPredicateHook make_early_stopping_hook(const Estimator& estimator,
                                                                           StopPredicate should_stop,
                                                                           StopOnPredicateHook::Options options = {});

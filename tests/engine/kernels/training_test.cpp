@@ -14,6 +14,7 @@
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook {
 namespace {
