@@ -55,6 +55,25 @@ TEST(ConvKernels, PadBehindFirst) {
   EXPECT_EQ(run("Conv2D", {kImage, kFilter}, attrs("SAME", 2)), Tensor::of<float>({5421, 603, 87, 9}, {1, 2, 2, 1}));
 }
 
+TEST(ConvKernels, WindowsThatOverflowAreErrors) {
+  const auto with = [](const char* attr, std::int64_t value, std::string padding = "SAME") {
+    Attrs result = attrs(std::move(padding));
+    result[attr] = std::vector<std::int64_t>{1, value, value, 1};
+    return result;
+  };
+  const Tensor filter(DType::Float, Shape{3, 3, 1, 1});
+  for (const std::int64_t dilation : {std::int64_t{INT32_MAX}, std::int64_t{1} << 30}) {
+    EXPECT_THROW(static_cast<void>(run("Conv2D", {kImage, filter}, with("dilations", dilation))), InvalidArgumentError);
+    EXPECT_THROW(static_cast<void>(run("Conv2D", {kImage, filter}, with("dilations", dilation, "VALID"))),
+                 InvalidArgumentError);
+  }
+  for (const char* attr : {"dilations", "strides"})
+    EXPECT_THROW(static_cast<void>(run("Conv2D", {kImage, filter}, with(attr, INT64_MAX))), UnimplementedError);
+  const Tensor none(DType::Float, Shape{0, INT64_MAX, 1, 1});
+  EXPECT_THROW(static_cast<void>(run("Conv2D", {none, filter}, attrs("SAME", 2))), InvalidArgumentError);
+  EXPECT_EQ(run("Conv2D", {kImage, kFilter}, with("strides", INT32_MAX)), Tensor::of<float>({5421}, {1, 1, 1, 1}));
+}
+
 /// The values, with 999 for NaN.
 std::vector<float> without_nan(const Tensor& tensor) {
   std::vector<float> values;

@@ -27,11 +27,16 @@ struct WindowAttrs {
   std::array<std::int64_t, 4> around{};  ///< zeros before and after the height, and the width
 };
 
+inline constexpr std::int64_t kMostPixels = INT32_MAX;  // along one dimension, so that products of two do not overflow
+
 /// The two extents of an attribute [1, height, width, 1]. @throws UnimplementedError for anything else.
 inline std::array<std::int64_t, 2> window_attr(const Node& node, std::string_view key) {
   const auto& sizes = node.attr<std::vector<std::int64_t>>(key);
-  if (sizes.size() == 4 && sizes[0] == 1 && sizes[3] == 1 && sizes[1] > 0 && sizes[2] > 0) return {sizes[1], sizes[2]};
-  throw UnimplementedError("{} '{}': {} must be [1,height,width,1]", node.type(), node.name(), key);
+  const auto fits = [](std::int64_t size) { return size > 0 && size <= kMostPixels; };
+  if (sizes.size() == 4 && sizes[0] == 1 && sizes[3] == 1 && fits(sizes[1]) && fits(sizes[2]))
+    return {sizes[1], sizes[2]};
+  throw UnimplementedError("{} '{}': {} must be [1,height,width,1], and none more than {}", node.type(), node.name(),
+                           key, kMostPixels);
 }
 
 inline WindowAttrs window_attrs(const Node& node, bool takes_explicit = false) {
@@ -93,6 +98,10 @@ struct Sweep {
   Sweep(std::int64_t extent_in, std::int64_t size_in, std::int64_t stride_in, std::int64_t dilation_in, bool same,
         std::int64_t zeros_before, std::int64_t zeros_after)
       : extent(extent_in), size(size_in), stride(stride_in), before(zeros_before), dilation(dilation_in) {
+    if (extent > kMostPixels || size > kMostPixels || zeros_before > kMostPixels || zeros_after > kMostPixels)
+      throw InvalidArgumentError(
+          "a window of {} over an extent of {} with {} and {} zeros around it: at most {} are taken", size, extent,
+          zeros_before, zeros_after, kMostPixels);
     if (same) {
       steps = (extent + stride - 1) / stride;
       before = (std::max)(std::int64_t{0}, (steps - 1) * stride + reach() - extent) / 2;

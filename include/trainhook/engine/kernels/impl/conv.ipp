@@ -75,8 +75,16 @@ struct Border {
 template <class T>
 class BorderedImage {
  public:
-  BorderedImage(const Border& height, const Border& width, std::int64_t channels) noexcept
-      : height_(height), width_(width), channels_(channels) {}
+  /// @throws InvalidArgumentError for borders that no memory holds.
+  BorderedImage(const Border& height, const Border& width, std::int64_t channels)
+      : height_(height), width_(width), channels_(channels) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    std::int64_t size = 0;
+    if (__builtin_mul_overflow(height_.padded, width_.padded, &size) ||
+        __builtin_mul_overflow(size, channels_, &size) || size > kMost)
+      throw InvalidArgumentError("an image of {} by {} pixels with its borders, which the window needs, is too large",
+                                 height_.padded, width_.padded);
+  }
 
   [[nodiscard]] std::int64_t row() const noexcept { return width_.padded * channels_; }
   [[nodiscard]] std::size_t size() const noexcept {
