@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
@@ -144,18 +143,6 @@ TEST(RankAgreement, ASessionWithACreatorOfItsOwnHasOne) {
   });
   EXPECT_EQ(none, std::vector<std::exception_ptr>(2));
   EXPECT_EQ(runs, (std::vector{4, 4}));
-}
-
-TEST(RankAgreement, FactsAboutAProgramNameItsGraphAndItsLastStep) {
-  Graph graph;
-  graph.set_random_seed(5);
-  const Facts facts = facts_about(graph, in_phases({StopAtStepHook({.last_step = 9})}));
-  ASSERT_EQ(facts.size(), 4U);
-  EXPECT_EQ(facts[0].first, "the digest of the program's file");
-  EXPECT_NE(facts[0].second, "00000000");
-  EXPECT_EQ(facts[1].first, "the digest of the graph");
-  EXPECT_EQ(facts[2], (std::pair<std::string, std::string>("the graph's random seed", "5")));
-  EXPECT_EQ(facts[3], (std::pair<std::string, std::string>("StopAtStepHook's last_step", "9")));
 }
 
 }  // namespace

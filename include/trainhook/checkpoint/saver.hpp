@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -69,7 +68,7 @@ struct SaveRequest {
   std::string latest_filename = "checkpoint";  ///< the state file, in the same directory
   std::string meta_graph{};                    ///< a serialized MetaGraphDef for `<prefix>.meta`; empty: none
   bool write_state = true;                     ///< false: leaves the state file and old checkpoints alone
-  std::span<const NamedTensor> extra{};        ///< written as well; a restore ignores them
+  std::vector<NamedTensor> extra{};            ///< written as well; a restore ignores them
   std::function<void()> before_commit{};       ///< called once the data is written; if it throws, nothing is committed
 };
 
@@ -104,9 +103,10 @@ class Saver {
   /// Reads and verifies the whole checkpoint, gives the saveables their state, then the session its own: if anything
   /// is wrong, no variable changes. A partitioned variable is joined, or cut as the graph's parts are; variables of an
   /// object-based checkpoint are found by their full names.
+  /// @param own where the checkpoint has what belongs to one rank of a job, which is used in place of the chief's
   /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
   /// differs, NotFoundError if a variable is missing.
-  TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix) const;
+  TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix, const std::string& own = {}) const;
 
   /// The checkpoints that later saves will delete, oldest first; none if `max_to_keep` is 0, or before the first save.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> last_checkpoints() const;
@@ -132,9 +132,10 @@ class Saver {
   // missing.
   TRAINHOOK_DECL static std::optional<std::string_view> find_entry(const BundleReader& reader,
                                                                    const std::optional<ObjectGraphKeys>& full_names,
-                                                                   const StateSpec& spec);
+                                                                   const StateSpec& spec, const std::string& own);
 
-  TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const Saveable& saveable);
+  // What a saveable of that name has saved.
+  TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const std::string& name);
 
   // Adds what the graph's saveables give now, by name in the checkpoint.
   TRAINHOOK_DECL void add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const;

@@ -10,10 +10,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/checkpoint_saver_options.hpp>
@@ -72,6 +74,10 @@ class CheckpointJob {
   /// True if a hook vetoes the save. The timer is not triggered, so that the model is saved as soon as it may be.
   [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(std::int64_t step);
 
+  /// Before `start_save` and outside of what may fail and be tolerated: takes what the other ranks of a job have of
+  /// their own for the next `take`. @throws the error of a rank that has failed, which ends all.
+  TRAINHOOK_DECL void take_ranks(SessionRef session, std::int64_t step);
+
   /// Triggers the timer, calls the listeners' `before_save`, logs.
   TRAINHOOK_DECL void start_save(SessionRef session, std::int64_t step);
 
@@ -119,6 +125,7 @@ class CheckpointJob {
   std::optional<Duration> lease_refreshed_;  // by the monotonic clock; nothing if there is no lease
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
+  std::vector<NamedTensor> ranks_;  // of the next checkpoint
   std::optional<std::int64_t> last_saved_;
   std::exception_ptr events_failure_;  // set by the thread that writes; read at the end, which waits for it
   std::uint64_t save_requests_ = 0;    // of others, that were followed

@@ -78,6 +78,9 @@ class SecondOrStepTimer {
   [[nodiscard]] std::optional<std::int64_t> last_triggered_step() const noexcept { return mark().step; }
   [[nodiscard]] bool uses_seconds() const noexcept { return options_.every_secs.has_value(); }
 
+  /// From which step on a period in steps is due; the lowest of all before the first trigger, nothing for seconds.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> next_step() const noexcept;
+
   /// Forgets all triggers.
   void reset() noexcept { mark() = {}; }
 

@@ -180,6 +180,7 @@
 #include <trainhook/checkpoint/impl/non_finite.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
 #include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
+#include <trainhook/checkpoint/impl/rank_state.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
 #include <trainhook/checkpoint/impl/run_record.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>
@@ -245,7 +246,9 @@
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/on_existing.ipp>
 #include <trainhook/monitored/impl/rank_agreement.ipp>
+#include <trainhook/monitored/impl/rank_facts.ipp>
 #include <trainhook/monitored/impl/rank_session_creator.ipp>
+#include <trainhook/monitored/impl/rank_states_hook.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>

@@ -41,6 +41,7 @@ class Agreement {
   [[nodiscard]] TRAINHOOK_DECL static std::shared_ptr<Agreement> of(const MonitoredSessionOptions& options);
 
   [[nodiscard]] virtual int rank() const noexcept = 0;
+  [[nodiscard]] virtual int size() const noexcept = 0;
   [[nodiscard]] bool is_chief() const noexcept { return rank() == 0; }
 
   /// Each of these is a call of all ranks. @throws the error of the first rank that has failed, with its number; the
@@ -50,6 +51,9 @@ class Agreement {
   virtual void expect_same_program(const Graph& graph, const Hooks& hooks) = 0;
   [[nodiscard]] virtual std::string from_chief(std::string bytes) = 0;
   virtual void settle() = 0;
+
+  /// Adds one that takes part in saves to the hooks of this rank, which are in the order of their phases.
+  virtual void add_own_hook(Hooks& hooks) = 0;
 
   /// Makes sessions that begin with the values of rank 0.
   [[nodiscard]] virtual std::shared_ptr<SessionCreator> session_creator(Graph& graph, SessionOpener open,

@@ -21,6 +21,7 @@ struct ChiefSessionCreatorOptions {
   std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
   std::string checkpoint_dir{};                 ///< restore its newest good checkpoint, if it has one
   std::string checkpoint_filename_with_path{};  ///< or exactly this one
+  std::string own_state{};                      ///< where it has the state of one rank of a job; see Saver::restore
   std::shared_ptr<LocalMaster> master{};        ///< shared with the workers of this process; null: no workers
   FileSystem* file_system = nullptr;            ///< null: the machine's own
   Clock* clock = nullptr;                       ///< null: the machine's own

@@ -27,6 +27,12 @@ class HookStates final : public Saveable {
   /// Whether to warn of state for a hook that does not exist. It matters little to a session that saves nothing.
   void set_warns_of_missing_hooks(bool warns) noexcept { warns_ = warns; }
 
+  /// For a rank of a job other than the chief: gives the version also of a hook without state, which tells it from one
+  /// that the rank does not have, and keeps no state of others, because that is the chief's.
+  void set_is_part_of_job() noexcept { is_part_of_job_ = true; }
+
+  static constexpr std::string_view kName = "_trainhook/hooks";
+
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save() override;
   TRAINHOOK_DECL void load(const StateValues& values) override;
@@ -38,7 +44,7 @@ class HookStates final : public Saveable {
 
   [[nodiscard]] TRAINHOOK_DECL static StateValues save(SessionRunHook& hook);
   TRAINHOOK_DECL static void load(SessionRunHook& hook, const StateValues& state);
-  TRAINHOOK_DECL static void add(StateValues& all, const std::string& name, const StateValues& state);
+  TRAINHOOK_DECL void add(StateValues& all, const std::string& name, const StateValues& state) const;
 
   TRAINHOOK_DECL void load_metric(const NamedTensor& saved);
 
@@ -46,6 +52,7 @@ class HookStates final : public Saveable {
   std::map<std::string, SessionRunHook*> hooks_;
   std::map<std::string, StateValues> orphans_;
   bool warns_ = true;
+  bool is_part_of_job_ = false;
 };
 
 }  // namespace trainhook::detail

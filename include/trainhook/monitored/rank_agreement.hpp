@@ -6,26 +6,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/agreement.hpp>
+#include <trainhook/monitored/rank_facts.hpp>
 #include <trainhook/session/collective.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook::detail {
-
-/// What must be the same on all ranks, by its name.
-using Facts = std::vector<std::pair<std::string, std::string>>;
-
-/// What two ranks with the same model and hooks have in common, for programs that are the same.
-[[nodiscard]] TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks);
-
-/// What they must have in common for their decisions by the step alone to be the same.
-[[nodiscard]] TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options);
 
 /// One for each rank of a training session. Everything goes in rounds: in each, all ranks add up their votes, and what
 /// else they exchange follows only if none has failed. So a rank may fail at any time: its vote meets the round that
@@ -39,6 +34,7 @@ class RankAgreement final : public Agreement, public std::enable_shared_from_thi
   TRAINHOOK_DECL ~RankAgreement() override;
 
   [[nodiscard]] int rank() const noexcept override { return ranks_->rank(); }
+  [[nodiscard]] int size() const noexcept override { return ranks_->size(); }
 
   /// A call of all ranks. @throws InvalidArgumentError for facts that differ, on every rank.
   TRAINHOOK_DECL void expect_same(const Facts& facts);
@@ -48,6 +44,28 @@ class RankAgreement final : public Agreement, public std::enable_shared_from_thi
   void expect_same_program(const Graph& graph, const Hooks& hooks) override { expect_same(facts_about(graph, hooks)); }
   [[nodiscard]] TRAINHOOK_DECL std::string from_chief(std::string bytes) override;
   TRAINHOOK_DECL void settle() override;
+
+  TRAINHOOK_DECL void add_own_hook(Hooks& hooks) override;
+
+  /// How this rank gives what it has of its own when the chief collects that, which it may do while this rank is in any
+  /// round. If it throws, all ranks get its error.
+  void give_state_by(std::function<std::string()> give) { give_ = std::move(give); }
+
+  /// For the chief: what each rank gives. All ranks must be at the same step boundary, and call `meet` there.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> collect();
+
+  /// A call of all ranks at a step boundary at which the chief may have collected, when it has done so.
+  /// @param next_save of the chief: from which step on it may save by the step alone
+  TRAINHOOK_DECL void meet(std::int64_t next_save);
+
+  /// Whether all ranks meet at the end of the step that `step` returns, which is called only if it matters.
+  [[nodiscard]] TRAINHOOK_DECL bool meets_at(FunctionRef<std::int64_t()> step) const;
+
+  /// Of the chief, for the rounds after a step: as for `meet`.
+  void expect_save(std::int64_t next_save) noexcept { chiefs_next_save_ = next_save; }
+
+  [[nodiscard]] bool has_agreed_to_stop() const noexcept { return has_agreed_to_stop_; }
+  [[nodiscard]] const std::string& stop_reason() const noexcept { return reason_; }
 
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionCreator> session_creator(
       Graph& graph, SessionOpener open, ChiefSessionCreatorOptions options) override;
@@ -61,12 +79,16 @@ class RankAgreement final : public Agreement, public std::enable_shared_from_thi
   TRAINHOOK_DECL void fail(const std::exception_ptr& error) noexcept override;
 
  private:
-  enum Bit : std::uint64_t { kNothing = 0, kStop = 1, kSave = 2, kFailed = 4 };
-  enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary };
+  enum Bit : std::uint64_t { kNothing = 0, kStop = 1, kSave = 2, kFailed = 4, kCollect = 8 };
+  enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary, kNextSave };
 
-  // A round: `end` throws the error of a rank that failed, and passes on why the first that wants it stops.
+  // A round: `end` throws the error of a rank that failed, and passes on why the first that wants it stops. If the
+  // chief collects in it, the others give what it wants and make the round again, unless it was one that all stop
+  // after.
   TRAINHOOK_DECL void begin(Votes votes);
   TRAINHOOK_DECL Votes end(Duration max_wait);
+  TRAINHOOK_DECL void take(const Votes& all, Duration max_wait);
+  TRAINHOOK_DECL void give(Duration max_wait);
   TRAINHOOK_DECL Votes round(Votes votes);
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
 
@@ -78,6 +100,8 @@ class RankAgreement final : public Agreement, public std::enable_shared_from_thi
   [[nodiscard]] TRAINHOOK_DECL bool is_due(const RecoverableSession& session) const;
   [[nodiscard]] TRAINHOOK_DECL Votes wishes(RecoverableSession& session, HookServices& services);
   TRAINHOOK_DECL bool decide(RecoverableSession& session, HookServices& services);
+  [[nodiscard]] bool is_outstanding() const noexcept { return is_under_way_ || held_; }
+  TRAINHOOK_DECL Votes outstanding();
   TRAINHOOK_DECL bool follow(const Votes& all, RecoverableSession& session, HookServices& services);
   TRAINHOOK_DECL void take_failure(RecoverableSession& session) noexcept;
 
@@ -88,10 +112,18 @@ class RankAgreement final : public Agreement, public std::enable_shared_from_thi
   bool is_under_way_ = false;  // a round has begun
   bool wants_stop_ = false;    // until all ranks agree
   bool has_agreed_to_stop_ = false;
-  bool is_over_ = false;   // the last round was made, or all know of an error
-  int first_failed_ = -1;  // the rank whose error all have
-  std::string reason_;     // why the loop stops
-  std::string failure_;    // what this rank tells of its error
+  bool is_over_ = false;               // the last round was made, or all know of an error
+  int first_failed_ = -1;              // the rank whose error all have
+  Votes votes_;                        // of this rank in the round that is under way
+  std::optional<Votes> held_;          // a round between steps that had to end before its decision is due
+  std::function<std::string()> give_;  // empty: there is no session yet
+  std::vector<std::string> given_;     // for the chief
+  bool is_collecting_ = false;
+  bool is_save_granted_ = false;                     // after the next step
+  std::int64_t next_save_ = HookServices::kAnyStep;  // by the step alone, as the chief has said
+  std::int64_t chiefs_next_save_ = HookServices::kAnyStep;
+  std::string reason_;   // why the loop stops
+  std::string failure_;  // what this rank tells of its error
 };
 
 }  // namespace trainhook::detail

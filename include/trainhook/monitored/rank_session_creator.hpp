@@ -10,13 +10,19 @@
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 
+namespace trainhook {
+
+class FileSystem;
+
+}  // namespace trainhook
+
 namespace trainhook::detail {
 
 class Agreement;
 
 /// Rank 0 restores the newest good checkpoint, or initializes. The others wait for it and never look into the directory
-/// themselves: they restore the checkpoint that rank 0 names, or get its initial values from it. No rank goes on before
-/// all have their session.
+/// themselves: they restore the checkpoint that rank 0 names, with what it has of their own, or get its initial values
+/// from it. No rank goes on before all have their session.
 class RankSessionCreator final : public SessionCreator {
  public:
   /// @param options as for the chief; a checkpoint is restored from `checkpoint_dir`
@@ -29,6 +35,8 @@ class RankSessionCreator final : public SessionCreator {
  private:
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
+  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
+  TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL bool is_readable(const std::string& prefix) const;
 
   std::shared_ptr<Agreement> agreement_;

@@ -32,6 +32,7 @@ struct RestoreOptions {
   std::shared_ptr<Saver> saver{};                       ///< null: nothing is restored
   std::string checkpoint_dir{};                         ///< its newest good checkpoint
   std::string checkpoint_filename_with_path{};          ///< or exactly this one
+  std::string own_state{};                              ///< where that has the state of one rank; see Saver::restore
   bool wait_for_checkpoint = false;                     ///< if the directory has none yet, wait for one
   Duration max_wait_secs = std::chrono::seconds(7200);  ///< the longest such wait
 };

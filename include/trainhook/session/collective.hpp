@@ -26,10 +26,10 @@ struct AgreementOptions;
 
 /// What one rank says in a reduction, and afterwards what all ranks have said together.
 struct Votes {
-  static constexpr std::size_t kNumbers = 3;
+  static constexpr std::size_t kNumbers = 4;
   using Numbers = std::array<std::int64_t, kNumbers>;
 
-  static constexpr Numbers all_of(std::int64_t value) noexcept { return {value, value, value}; }
+  static constexpr Numbers all_of(std::int64_t value) noexcept { return {value, value, value, value}; }
 
   std::uint64_t any = 0;                                                   ///< bits that one rank has set
   Numbers least = all_of((std::numeric_limits<std::int64_t>::max)());      ///< the smallest of all ranks

@@ -3,8 +3,10 @@
 /// HookServices: the disk, clock, event writers and metrics that the hooks of a session share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -36,6 +39,21 @@ struct PublishedMetric {
 
 /// By name; there are few.
 using PublishedMetrics = std::vector<std::pair<std::string, PublishedMetric>>;
+
+namespace detail {
+
+/// For hooks that save the model of a job of several ranks.
+class StatesOfRanks {
+ public:
+  /// What the other ranks have of their own, as of now, named as in the checkpoint. All ranks must be at the end of
+  /// `step`. @throws the error of a rank that has failed.
+  [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, std::int64_t step) = 0;
+
+ protected:
+  ~StatesOfRanks() = default;
+};
+
+}  // namespace detail
 
 /// What a monitored session offers to its hooks. Owned by the session; valid from a hook's `begin` to its `end` or
 /// `abort`.
@@ -100,6 +118,18 @@ class HookServices {
   [[nodiscard]] bool take_save_wish() noexcept { return std::exchange(wishes_save_, false); }
   void grant_save() noexcept { ++num_save_requests_; }
 
+  /// For a hook that saves, in such a job, before each save: gives what the other ranks have of their own; null in a
+  /// process alone.
+  [[nodiscard]] detail::StatesOfRanks* states_of_ranks() const noexcept { return states_of_ranks_; }
+  void set_states_of_ranks(detail::StatesOfRanks* states) noexcept { states_of_ranks_ = states; }
+
+  /// For the same hook, after each run and before it saves: from which step on it may save by the step alone. The
+  /// session's owner takes the first of those steps, after the run.
+  void expect_save(std::int64_t step) noexcept { expected_save_ = (std::min)(expected_save_, step); }
+  [[nodiscard]] std::int64_t take_expected_save() noexcept { return std::exchange(expected_save_, kNoStep); }
+  static constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::lowest();
+  static constexpr std::int64_t kNoStep = (std::numeric_limits<std::int64_t>::max)();
+
   /// Makes a figure known to other hooks, in place of an earlier one of that name.
   void publish(std::string_view name, PublishedMetric metric) { entry(metrics_, name) = metric; }
 
@@ -127,6 +157,8 @@ class HookServices {
   std::string newest_checkpoint_;
   std::string stop_reason_;
   std::uint64_t num_save_requests_ = 0;
+  std::int64_t expected_save_ = kNoStep;
+  detail::StatesOfRanks* states_of_ranks_ = nullptr;
   bool agrees_on_saves_ = false;
   bool wishes_save_ = false;
   PublishedMetrics metrics_;

@@ -132,7 +132,7 @@ TRAINHOOK_DECL void Saver::tidy(const std::string& save_path, const std::string&
   retention(save_path, latest_filename).tidy(clock().wall_seconds());
 }
 
-TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix) const {
+TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix, const std::string& own) const {
   const BundleReader reader = open(prefix);
   std::optional<ObjectGraphKeys> full_names;
   if (ObjectGraphKeys::is_object_based(reader)) {
@@ -146,14 +146,17 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
   for (const StateSpec& spec : chosen) {
     if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !reader.has_tensor(spec.name)) {
       staged.push_back({spec.name, detail::VariableSlices::read(reader, *slice, spec)});
-    } else if (const auto key = find_entry(reader, full_names, spec))
+    } else if (const auto key = find_entry(reader, full_names, spec, own))
       staged.push_back({spec.name, reader.get_tensor(*key)});
   }
   if (const std::optional<Variable> step = get_global_step(session.graph()))
     expect_possible(step->name(), staged, prefix);
   std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
-  for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph()))
-    states.emplace_back(saveable, read_state(reader, *saveable));
+  for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
+    StateValues state;
+    if (!own.empty()) state = read_state(reader, own + saveable->name());
+    states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(reader, saveable->name()));
+  }
   for (const auto& [saveable, state] : states) saveable->load(state);
   session.load(staged);
 }
@@ -225,8 +228,9 @@ TRAINHOOK_DECL BundleReader Saver::open(const std::string& prefix) const {
 
 TRAINHOOK_DECL std::optional<std::string_view> Saver::find_entry(const BundleReader& reader,
                                                                  const std::optional<ObjectGraphKeys>& full_names,
-                                                                 const StateSpec& spec) {
-  auto found = reader.entries().find(spec.name);
+                                                                 const StateSpec& spec, const std::string& own) {
+  auto found = reader.entries().find(spec.kind == StateKind::Variable ? spec.name : own + spec.name);
+  if (found == reader.entries().end() && !own.empty()) found = reader.entries().find(spec.name);
   if (found == reader.entries().end()) {
     const bool has_full_name = full_names && full_names->keys().contains(spec.name);
     if (spec.kind == StateKind::Input && !has_full_name) {
@@ -258,8 +262,7 @@ TRAINHOOK_DECL std::optional<std::string_view> Saver::find_entry(const BundleRea
   return found->first;
 }
 
-TRAINHOOK_DECL StateValues Saver::read_state(const BundleReader& reader, const Saveable& saveable) {
-  const std::string name = saveable.name();
+TRAINHOOK_DECL StateValues Saver::read_state(const BundleReader& reader, const std::string& name) {
   StateValues values;
   if (reader.has_tensor(name)) values.set("", reader.get_tensor(name));
   const std::string beginning = fmt::format("{}/", name);

@@ -97,6 +97,7 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int6
   if (writer_->is_busy() && !may_overlap(step)) return false;
   const bool stop = take_outcomes(session);
   if (job_->is_vetoed(step)) return stop;
+  job_->take_ranks(session, step);
   try {
     job_->start_save(session, step);
     if (const auto replaced = writer_->submit(step, job_->take(session, step, detail::CheckpointJob::Commit::Later)))

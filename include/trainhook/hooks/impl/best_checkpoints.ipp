@@ -80,7 +80,7 @@ TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_
                       .global_step = step,
                       .meta_graph = export_meta_graph_for(session.graph(), saver_.options()),
                       .write_state = false,
-                      .extra = {&metric, 1}};
+                      .extra = {metric}};
   if (claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
   std::vector<BestCheckpoint> all = best_;
   std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });

@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/checkpoint_job.hpp>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/saveable.hpp>
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
@@ -114,7 +116,10 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
 }
 
 TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
-  if (services_->num_save_requests() != save_requests_) return true;
+  const bool is_requested = services_->num_save_requests() != save_requests_;
+  if (services_->agrees_on_saves())
+    services_->expect_save(is_requested ? HookServices::kAnyStep : timer_.next_step().value_or(HookServices::kNoStep));
+  if (is_requested) return true;
   if (!timer_.should_trigger_for_step(context.global_step(), context)) return false;
   if (!options_.save_secs || !services_->agrees_on_saves()) return true;
   services_->request_save();  // by this rank's clock, so that the others must hear of it
@@ -123,6 +128,7 @@ TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
 
 TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
   if (is_vetoed(step)) return false;
+  take_ranks(session, step);
   std::string prefix;
   try {
     start_save(session, step);
@@ -147,6 +153,15 @@ TRAINHOOK_DECL bool CheckpointJob::is_vetoed(std::int64_t step) {
   return vetoed_;
 }
 
+TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t step) {
+  ranks_.clear();
+  if (services_->states_of_ranks() == nullptr) return;
+  const SaverOptions& saver = find_saver(session.graph())->options();
+  const bool saves_all = saver.var_list.empty() && saver.with_saveables &&
+                         std::ranges::find(saver.kinds, StateKind::Auxiliary) != saver.kinds.end();
+  if (saves_all) ranks_ = services_->states_of_ranks()->collect(session, step);
+}
+
 TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
   timer_.update_last_triggered_step(step, services_->clock());
   save_requests_ = services_->num_save_requests();
@@ -162,7 +177,7 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   if (claim_ != nullptr) {
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
   }
-  SaveRequest request{.save_path = save_path(), .global_step = step};
+  SaveRequest request{.save_path = save_path(), .global_step = step, .extra = std::move(ranks_)};
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   if (claim_ != nullptr && claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());

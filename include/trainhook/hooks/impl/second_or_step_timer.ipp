@@ -5,6 +5,8 @@
 
 #include <trainhook/hooks/second_or_step_timer.hpp>
 
+#include <limits>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -63,6 +65,13 @@ TRAINHOOK_DECL void SecondOrStepTimer::update_last_triggered_step(std::int64_t s
 TRAINHOOK_DECL void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, Clock& clock) {
   set_last_triggered_step(step);
   if (uses_seconds()) mark().time = clock.monotonic_now();
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> SecondOrStepTimer::next_step() const noexcept {
+  if (uses_seconds()) return std::nullopt;
+  const std::optional<std::int64_t>& last = mark().step;
+  if (!last) return std::numeric_limits<std::int64_t>::lowest();
+  return options_.align ? (periods(*last) + 1) * *options_.every_steps : *last + *options_.every_steps;
 }
 
 TRAINHOOK_DECL std::int64_t SecondOrStepTimer::periods(std::int64_t step) const noexcept {

@@ -42,7 +42,8 @@ TRAINHOOK_DECL OwnedSession ChiefSessionCreator::create_session() {
       manager_->prepare_session(open_,
                                 {.saver = scaffold.saver(),
                                  .checkpoint_dir = options_.checkpoint_dir,
-                                 .checkpoint_filename_with_path = options_.checkpoint_filename_with_path},
+                                 .checkpoint_filename_with_path = options_.checkpoint_filename_with_path,
+                                 .own_state = options_.own_state},
                                 init);
   return options_.master != nullptr ? options_.master->publish(std::move(ready)) : ready;
 }

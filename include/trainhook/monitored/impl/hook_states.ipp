@@ -30,12 +30,13 @@ TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks, HookServices& services
   }
 }
 
-TRAINHOOK_DECL std::string HookStates::name() const { return "_trainhook/hooks"; }
+TRAINHOOK_DECL std::string HookStates::name() const { return std::string(kName); }
 
 TRAINHOOK_DECL StateValues HookStates::save() {
   StateValues all;
   for (const auto& [name, hook] : hooks_) add(all, name, save(*hook));
   for (const auto& [name, state] : orphans_) add(all, name, state);
+  if (is_part_of_job_) add(all, std::string(kMetrics), {});
   for (const auto& [name, metric] : services_->metrics()) {
     all.set(fmt::format("{}/step/{}", kMetrics, name), Tensor(metric.step));
     all.set(fmt::format("{}/value/{}", kMetrics, name), Tensor(metric.value));
@@ -66,7 +67,7 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
       load(*hook->second, state);
     } else if (name == kMetrics) {
       for (const NamedTensor& entry : state.entries()) load_metric(entry);
-    } else {
+    } else if (!is_part_of_job_) {
       const bool numbered = hooks_.contains(name.substr(0, name.rfind('_')));
       if (warns_)
         log_warning("the checkpoint holds state of a hook '{}' that is not there; it is kept{}", name,
@@ -107,8 +108,8 @@ TRAINHOOK_DECL void HookStates::load(SessionRunHook& hook, const StateValues& st
   if (!own.empty()) hook.load_state(own);
 }
 
-TRAINHOOK_DECL void HookStates::add(StateValues& all, const std::string& name, const StateValues& state) {
-  if (state.empty()) return;
+TRAINHOOK_DECL void HookStates::add(StateValues& all, const std::string& name, const StateValues& state) const {
+  if (state.empty() && !is_part_of_job_) return;
   all.set(fmt::format("{}/{}", name, kVersion), Tensor(static_cast<std::int64_t>(state.version)));
   for (const NamedTensor& entry : state.entries()) all.set(fmt::format("{}/{}", name, entry.name), entry.tensor);
 }

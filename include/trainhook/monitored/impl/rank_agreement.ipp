@@ -12,15 +12,11 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
-#include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/rank_session_creator.hpp>
+#include <trainhook/monitored/rank_states_hook.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -46,66 +42,9 @@ TRAINHOOK_DECL std::string failure_bytes(const std::exception_ptr& error) {
 
 TRAINHOOK_DECL ErrorCode failure_code(std::string_view bytes) { return static_cast<ErrorCode>(bytes.at(0)); }
 
-TRAINHOOK_DECL std::string fact_bytes(const Facts& facts) {
-  std::string bytes;
-  for (const auto& [name, value] : facts) {
-    bytes.append(name).push_back('\0');
-    bytes.append(value).push_back('\0');
-  }
-  return bytes;
-}
-
-TRAINHOOK_DECL Facts facts_in(std::string_view bytes) {
-  Facts facts;
-  const auto take = [&] {
-    const std::string_view text = bytes.substr(0, bytes.find('\0'));
-    bytes.remove_prefix(text.size() + 1);
-    return std::string(text);
-  };
-  while (!bytes.empty()) {
-    std::string name = take();
-    facts.emplace_back(std::move(name), take());
-  }
-  return facts;
-}
-
-// What differs between two ranks, for people; empty if nothing does.
-TRAINHOOK_DECL std::string fact_differences(const Facts& mine, const Facts& chiefs) {
-  std::string text;
-  const auto add = [&](std::string difference) { text += (text.empty() ? "" : ", ") + difference; };
-  for (const auto& [name, value] : mine) {
-    const auto same = std::ranges::find(chiefs, name, &Facts::value_type::first);
-    if (same == chiefs.end()) {
-      add(fmt::format("{} is '{}' and not there", name, value));
-    } else if (same->second != value) {
-      add(fmt::format("{} is '{}' and not '{}'", name, value, same->second));
-    }
-  }
-  for (const auto& [name, value] : chiefs) {
-    if (std::ranges::find(mine, name, &Facts::value_type::first) == mine.end())
-      add(fmt::format("{} is not there and not '{}'", name, value));
-  }
-  return text;
-}
-
 // True if a thread of this rank has failed. Takes no lock as long as none has asked to stop.
 TRAINHOOK_DECL bool has_failed(RecoverableSession& session) {
   return session.session() == nullptr || (session.session()->coordinator().should_stop() && !session.errors().empty());
-}
-
-TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks) {
-  const RunRecord record = run_record_of(graph);
-  Facts facts = {{"the digest of the program's file", fmt::format("{:08x}", program_digest())},
-                 {"the digest of the graph", fmt::format("{:08x}", record.graph_digest)},
-                 {"the graph's random seed", fmt::format("{}", record.random_seed)}};
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
-    const auto* stop = dynamic_cast<const StopAtStepHook*>(hook.get());
-    if (stop == nullptr) continue;
-    const bool is_last = stop->options().last_step.has_value();
-    facts.emplace_back(is_last ? "StopAtStepHook's last_step" : "StopAtStepHook's num_steps",
-                       fmt::format("{}", is_last ? *stop->options().last_step : *stop->options().num_steps));
-  }
-  return facts;
 }
 
 TRAINHOOK_DECL RankAgreement::RankAgreement(std::shared_ptr<Collective> ranks, const AgreementOptions& options)
@@ -118,21 +57,6 @@ TRAINHOOK_DECL RankAgreement::RankAgreement(std::shared_ptr<Collective> ranks, c
 }
 
 TRAINHOOK_DECL RankAgreement::~RankAgreement() = default;
-
-TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options) {
-  const auto steps = [](const std::optional<std::int64_t>& period) {
-    return period ? fmt::format("{}", *period) : std::string("none");
-  };
-  const auto time = [](const std::optional<Duration>& period) {
-    return period ? fmt::format("{} s", std::chrono::duration<double>(*period).count()) : std::string("none");
-  };
-  return {{"checkpoint_dir", options.checkpoint_dir},
-          {"save_checkpoint_steps", steps(options.save_checkpoint_steps)},
-          {"save_checkpoint_secs", time(options.save_checkpoint_secs)},
-          {"save_summaries_steps", steps(options.save_summaries_steps)},
-          {"save_summaries_secs", time(options.save_summaries_secs)},
-          {"agree_every_n_steps", fmt::format("{}", options.agree_every_n_steps)}};
-}
 
 template <class Talk>
 auto RankAgreement::talking(Talk talk) {
@@ -157,13 +81,24 @@ TRAINHOOK_DECL Votes RankAgreement::vote(std::uint64_t bits) const {
 }
 
 TRAINHOOK_DECL void RankAgreement::begin(Votes votes) {
+  votes_ = votes;
   talking([&] { ranks_->begin(votes); });
   is_under_way_ = true;
 }
 
 TRAINHOOK_DECL Votes RankAgreement::end(Duration max_wait) {
-  const Votes all = talking([&] { return ranks_->finish(max_wait); });
-  is_under_way_ = false;
+  for (const Votes mine = votes_;;) {
+    const Votes all = talking([&] { return ranks_->finish(max_wait); });
+    is_under_way_ = false;
+    take(all, max_wait);
+    if ((all.any & kCollect) == 0) return all;
+    give(max_wait);
+    if (is_collecting_ || (all.any & kStop) != 0) return all;
+    begin(mine);
+  }
+}
+
+TRAINHOOK_DECL void RankAgreement::take(const Votes& all, Duration max_wait) {
   if ((all.any & kFailed) != 0) {
     is_over_ = true;
     first_failed_ = static_cast<int>(all.least[kFirstFailed]);
@@ -177,13 +112,63 @@ TRAINHOOK_DECL Votes RankAgreement::end(Duration max_wait) {
         "the loops of the ranks differ: one has asked should_stop() {} times between steps, another one {} times",
         all.least[kBoundary], all.greatest[kBoundary]);
   }
-  if ((all.any & kStop) != 0) {
-    const int first = static_cast<int>(all.least[kFirstToStop]);
-    reason_ = talking([&] { return ranks_->broadcast(reason_, first, max_wait); });
-    if (ranks_->size() > 1) reason_ = fmt::format("rank {}: {}", first, reason_);
-    has_agreed_to_stop_ = true;
+  if ((all.any & kStop) == 0) return;
+  const int first = static_cast<int>(all.least[kFirstToStop]);
+  reason_ = talking([&] { return ranks_->broadcast(reason_, first, max_wait); });
+  if (ranks_->size() > 1) reason_ = fmt::format("rank {}: {}", first, reason_);
+  has_agreed_to_stop_ = true;
+}
+
+// In two parts, so that all hear of a rank that cannot give its state before any bytes are sent.
+TRAINHOOK_DECL void RankAgreement::give(Duration max_wait) {
+  std::string mine;
+  std::exception_ptr own;
+  try {
+    if (give_) mine = give_();
+  } catch (...) {
+    own = std::current_exception();
+    failure_ = failure_bytes(own);
   }
-  return all;
+  begin(vote(own != nullptr ? kFailed : kNothing));
+  try {
+    static_cast<void>(end(max_wait));
+  } catch (...) {
+    if (own != nullptr && first_failed_ == rank()) std::rethrow_exception(own);
+    throw;
+  }
+  given_ = talking([&] { return ranks_->gather(mine, 0, max_wait); });
+}
+
+TRAINHOOK_DECL std::vector<std::string> RankAgreement::collect() {
+  if (is_over_) throw FailedPreconditionError("the ranks of the job have ended by an error: nothing more is saved");
+  if (is_under_way_) held_ = end(options_.max_wait_secs);
+  is_collecting_ = true;
+  try {
+    round(vote(kCollect));
+  } catch (...) {
+    is_collecting_ = false;
+    throw;
+  }
+  is_collecting_ = false;
+  return std::move(given_);
+}
+
+TRAINHOOK_DECL void RankAgreement::meet(std::int64_t next_save) {
+  if (is_over_) return;
+  if (is_under_way_) held_ = end(options_.max_wait_secs);
+  Votes votes = vote(kNothing);
+  if (is_chief()) votes.least[kNextSave] = next_save;
+  next_save_ = round(votes).least[kNextSave];
+  is_save_granted_ = false;
+}
+
+TRAINHOOK_DECL bool RankAgreement::meets_at(FunctionRef<std::int64_t()> step) const {
+  return !is_over_ && (is_save_granted_ || (next_save_ != HookServices::kNoStep && step() >= next_save_));
+}
+
+TRAINHOOK_DECL void RankAgreement::add_own_hook(Hooks& hooks) {
+  const auto last = std::ranges::find(hooks, HookPhase::Report, [](const auto& hook) { return hook->phase(); });
+  hooks.insert(last, std::make_shared<RankStatesHook>(*this));
 }
 
 TRAINHOOK_DECL Votes RankAgreement::round(Votes votes) {
@@ -227,11 +212,23 @@ TRAINHOOK_DECL Votes RankAgreement::wishes(RecoverableSession& session, HookServ
   reason_ = services.stop_reason();
   Votes votes = vote((wants_stop_ ? kStop : kNothing) | (services.take_save_wish() ? kSave : kNothing));
   votes.least[kBoundary] = votes.greatest[kBoundary] = boundary_;
+  if (is_chief()) votes.least[kNextSave] = chiefs_next_save_;
   return votes;
 }
 
+TRAINHOOK_DECL Votes RankAgreement::outstanding() {
+  if (!held_) return end(options_.max_wait_secs);
+  const Votes held = *held_;
+  held_.reset();
+  return held;
+}
+
 TRAINHOOK_DECL bool RankAgreement::follow(const Votes& all, RecoverableSession& session, HookServices& services) {
-  if ((all.any & kSave) != 0) services.grant_save();
+  if ((all.any & kSave) != 0) {
+    services.grant_save();
+    is_save_granted_ = true;
+  }
+  next_save_ = all.least[kNextSave];
   if (has_agreed_to_stop_) {
     services.set_stop_reason(reason_);
     session.session()->request_stop();
@@ -241,14 +238,14 @@ TRAINHOOK_DECL bool RankAgreement::follow(const Votes& all, RecoverableSession& 
 
 TRAINHOOK_DECL void RankAgreement::begin_round(RecoverableSession& session, HookServices& services) {
   is_undecided_ = true;
-  if (is_under_way_ || is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
+  if (is_outstanding() || is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   if (is_due(session)) begin(wishes(session, services));
 }
 
 TRAINHOOK_DECL bool RankAgreement::decide(RecoverableSession& session, HookServices& services) {
-  if (is_due(session) && !is_under_way_) begin(wishes(session, services));
+  if (is_due(session) && !is_outstanding()) begin(wishes(session, services));
   bool stop = false;
-  if (is_under_way_) stop = follow(end(options_.max_wait_secs), session, services);
+  if (is_outstanding()) stop = follow(outstanding(), session, services);
   // After a round that began before the last run, which may have been the last of all ranks.
   if (!stop && session.session()->stops_on_all_ranks())
     stop = follow(round(wishes(session, services)), session, services);
@@ -272,7 +269,7 @@ TRAINHOOK_DECL void RankAgreement::ask_to_stop(const std::string& reason, Recove
                                                HookServices& services) {
   if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   try {
-    if (is_under_way_ && follow(end(options_.max_wait_secs), session, services)) return;
+    if (is_outstanding() && follow(outstanding(), session, services)) return;
     services.set_stop_reason(reason);
     reason_ = services.stop_reason();
     follow(round(vote(kStop)), session, services);

@@ -6,11 +6,16 @@
 #include <trainhook/monitored/rank_session_creator.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
+#include <trainhook/checkpoint/rank_state.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/agreement.hpp>
 #include <trainhook/session/share_variables.hpp>
@@ -39,6 +44,7 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
   OwnedSession owned = ChiefSessionCreator(*graph_, open_, options_).create_session();
   static_cast<void>(agreement_->from_chief(owned.restored_from));
+  if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
   return owned;
 }
 
@@ -47,6 +53,7 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
   options.checkpoint_filename_with_path = prefix;
+  options.own_state = rank_prefix(agreement_->rank());
   if (!prefix.empty() && !is_readable(prefix)) {
     throw NotFoundError(
         "{}, which rank 0 has restored, is not there for rank {}: checkpoint_dir must be a directory that all machines "
@@ -56,9 +63,22 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
   return ChiefSessionCreator(*graph_, open_, std::move(options)).create_session();
 }
 
+TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const {
+  return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
+}
+
 TRAINHOOK_DECL bool RankSessionCreator::is_readable(const std::string& prefix) const {
-  FileSystem& file_system = options_.file_system != nullptr ? *options_.file_system : posix_file_system();
-  return read_from_device([&] { return checkpoint_exists(file_system, prefix); });
+  return read_from_device([&] { return checkpoint_exists(file_system(), prefix); });
+}
+
+TRAINHOOK_DECL void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
+  const BundleReader reader(prefix, {.file_system = &file_system()});
+  std::vector<std::string_view> names;
+  for (const auto& [name, entry] : reader.entries()) names.push_back(name);
+  const std::vector<int> others = ranks_beyond(agreement_->size(), names);
+  if (others.empty()) return;
+  log_info("{} has the state of {} ranks that this job of {} does not have; the first is rank {}. It is left out",
+           prefix, others.size(), agreement_->size(), others.front());
 }
 
 }  // namespace trainhook::detail

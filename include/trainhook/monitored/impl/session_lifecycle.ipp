@@ -117,7 +117,9 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
       exceptions_at_start(std::uncaught_exceptions()) {
   check_grace_period("MonitoredSession", options.stop_grace_period_secs);
   services.set_save_veto([this] { return first_veto(hooks); });
-  if (agreement != nullptr) services.agree_on_saves();
+  if (agreement == nullptr) return;
+  services.agree_on_saves();
+  agreement->add_own_hook(hooks);
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
@@ -126,6 +128,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
   if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
   if (creator->is_chief()) {
     states = std::make_shared<HookStates>(hooks, services);
+    if (agreement != nullptr && !agreement->is_chief()) states->set_is_part_of_job();
     graph->add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states));
   }
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of rank_state.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/rank_state.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph_def/tensor_proto.hpp>
+#include <trainhook/graph_def/tensor_proto_reader.hpp>
+#include <trainhook/proto/wire.hpp>
+
+namespace trainhook::detail {
+
+inline constexpr std::string_view kRankPrefix = "_trainhook/ranks/";
+inline constexpr std::string_view kVersionOfHook = "/version";
+
+TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
+  std::set<std::string> wanted_input;
+  for (const auto& item : session.graph().collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
+    wanted_input.insert(item.state_name);
+  std::vector<std::string> names;
+  for (const StateSpec& spec : session.state()) {
+    if (spec.kind == StateKind::Auxiliary || (spec.kind == StateKind::Input && wanted_input.contains(spec.name)))
+      names.push_back(spec.name);
+  }
+  RankState state;
+  for (NamedTensor& value : session.snapshot(names)) {
+    std::string name = value.name;
+    state.push_back({.name = std::move(name), .entries = {std::move(value)}});
+  }
+  for (const auto& saveable : session.graph().collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects)) {
+    StatePart part{.name = saveable->name()};
+    const StateValues values = saveable->save();
+    for (const NamedTensor& entry : values.entries())
+      part.entries.push_back(
+          {entry.name.empty() ? part.name : fmt::format("{}/{}", part.name, entry.name), entry.tensor});
+    state.push_back(std::move(part));
+  }
+  return state;
+}
+
+// A part is a message: its name (1), and for each entry a message (2) of a name (1) and a TensorProto (2).
+TRAINHOOK_DECL std::string rank_state_bytes(const RankState& state) {
+  std::string bytes;
+  WireWriter writer(bytes);
+  for (const StatePart& part : state) {
+    add_wire_message(writer, 1, [&](WireWriter& message) {
+      message.add_string(1, part.name);
+      for (const NamedTensor& entry : part.entries) {
+        add_wire_message(message, 2, [&](WireWriter& named) {
+          named.add_string(1, entry.name);
+          add_wire_message(named, 2, [&](WireWriter& value) { write_tensor(value, entry.tensor); });
+        });
+      }
+    });
+  }
+  return bytes;
+}
+
+TRAINHOOK_DECL NamedTensor read_entry(WireReader reader, std::string_view what, FillBudget& budget) {
+  NamedTensor entry;
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case 1: entry.name = reader.get_string(); break;
+      case 2: entry.tensor = TensorProtoReader(what, budget).read(reader.get_message()); break;
+      default: reader.skip();
+    }
+  }
+  if (entry.name.empty() || !entry.tensor.has_value()) throw DataLossError("{}: a value lacks its name", what);
+  return entry;
+}
+
+TRAINHOOK_DECL RankState rank_state_in(std::string_view bytes, int rank) {
+  const std::string what = fmt::format("the state that rank {} has sent", rank);
+  FillBudget budget;
+  RankState state;
+  WireReader(bytes, what).for_each_field(1, [&](WireReader& all) {
+    WireReader reader = all.get_message();
+    StatePart& part = state.emplace_back();
+    while (reader.next()) {
+      switch (reader.tag()) {
+        case 1: part.name = reader.get_string(); break;
+        case 2: part.entries.push_back(read_entry(reader.get_message(), what, budget)); break;
+        default: reader.skip();
+      }
+    }
+  });
+  return state;
+}
+
+TRAINHOOK_DECL std::string rank_prefix(int rank) { return fmt::format("{}{}/", kRankPrefix, rank); }
+
+// By name; those of hooks for each hook, and nothing for a hook that has only a version.
+using EntriesByName = std::map<std::string_view, const Tensor*>;
+using EntriesByGroup = std::map<std::string_view, EntriesByName>;
+
+TRAINHOOK_DECL std::string_view group_of(const StatePart& part, const NamedTensor& entry, bool by_hook) {
+  return by_hook ? std::string_view(entry.name).substr(0, entry.name.find('/', part.name.size() + 1))
+                 : std::string_view();
+}
+
+TRAINHOOK_DECL EntriesByGroup grouped(const StatePart& part, bool by_hook) {
+  EntriesByGroup groups;
+  for (const NamedTensor& entry : part.entries) {
+    const std::string_view group = group_of(part, entry, by_hook);
+    EntriesByName& entries = groups[group];
+    const bool is_value = !by_hook || entry.name.substr((std::min)(group.size(), entry.name.size())) != kVersionOfHook;
+    if (is_value) entries.emplace(entry.name, &entry.tensor);
+  }
+  return groups;
+}
+
+TRAINHOOK_DECL bool is_same_value(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  return a.dtype() == DType::String ? std::ranges::equal(a.data<std::string>(), b.data<std::string>())
+                                    : std::ranges::equal(a.bytes(), b.bytes());
+}
+
+TRAINHOOK_DECL bool is_same(const EntriesByName& a, const EntriesByName& b) {
+  return std::ranges::equal(a, b, [](const auto& left, const auto& right) {
+    return left.first == right.first && is_same_value(*left.second, *right.second);
+  });
+}
+
+// Whether the chief has the same in that part; of the part of all hooks, in those that the rank has.
+TRAINHOOK_DECL bool is_chiefs(const StatePart& part, const RankState& chiefs, bool by_hook) {
+  const auto chiefs_part = std::ranges::find(chiefs, part.name, &StatePart::name);
+  const EntriesByGroup mine = grouped(part, by_hook);
+  const EntriesByGroup others = chiefs_part == chiefs.end() ? EntriesByGroup() : grouped(*chiefs_part, by_hook);
+  if (!by_hook && mine.size() != others.size()) return false;
+  return std::ranges::all_of(mine, [&](const auto& group) {
+    const auto other = others.find(group.first);
+    return is_same(group.second, other == others.end() ? EntriesByName() : other->second);
+  });
+}
+
+TRAINHOOK_DECL std::vector<NamedTensor> own_entries(int rank, const RankState& state, const RankState& chiefs,
+                                                    std::string_view hooks) {
+  const std::string prefix = rank_prefix(rank);
+  std::vector<NamedTensor> entries;
+  for (const StatePart& part : state) {
+    const bool by_hook = part.name == hooks;
+    if (is_chiefs(part, chiefs, by_hook)) continue;
+    const EntriesByGroup groups = grouped(part, by_hook);
+    const bool has_values = std::ranges::any_of(groups, [](const auto& group) { return !group.second.empty(); });
+    for (const NamedTensor& entry : part.entries) {
+      const bool is_needed = !has_values || !groups.at(group_of(part, entry, by_hook)).empty();
+      if (is_needed) entries.push_back({prefix + entry.name, entry.tensor});
+    }
+  }
+  return entries;
+}
+
+TRAINHOOK_DECL std::vector<int> ranks_beyond(int size, const std::vector<std::string_view>& names) {
+  std::set<int> ranks;
+  for (std::string_view name : names) {
+    if (!name.starts_with(kRankPrefix)) continue;
+    name.remove_prefix(kRankPrefix.size());
+    int rank = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+    if (error == std::errc() && end != name.data() + name.size() && *end == '/' && rank >= size) ranks.insert(rank);
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+}  // namespace trainhook::detail

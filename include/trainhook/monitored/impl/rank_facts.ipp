@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of rank_facts.hpp.
+#pragma once
+
+#include <trainhook/monitored/rank_facts.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include <trainhook/checkpoint/run_record.hpp>
+#include <trainhook/core/duration.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/io/process_identity.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::string fact_bytes(const Facts& facts) {
+  std::string bytes;
+  for (const auto& [name, value] : facts) {
+    bytes.append(name).push_back('\0');
+    bytes.append(value).push_back('\0');
+  }
+  return bytes;
+}
+
+TRAINHOOK_DECL Facts facts_in(std::string_view bytes) {
+  Facts facts;
+  const auto take = [&] {
+    const std::string_view text = bytes.substr(0, bytes.find('\0'));
+    bytes.remove_prefix(text.size() + 1);
+    return std::string(text);
+  };
+  while (!bytes.empty()) {
+    std::string name = take();
+    facts.emplace_back(std::move(name), take());
+  }
+  return facts;
+}
+
+TRAINHOOK_DECL std::string fact_differences(const Facts& mine, const Facts& chiefs) {
+  std::string text;
+  const auto add = [&](std::string difference) { text += (text.empty() ? "" : ", ") + difference; };
+  for (const auto& [name, value] : mine) {
+    const auto same = std::ranges::find(chiefs, name, &Facts::value_type::first);
+    if (same == chiefs.end()) {
+      add(fmt::format("{} is '{}' and not there", name, value));
+    } else if (same->second != value) {
+      add(fmt::format("{} is '{}' and not '{}'", name, value, same->second));
+    }
+  }
+  for (const auto& [name, value] : chiefs) {
+    if (std::ranges::find(mine, name, &Facts::value_type::first) == mine.end())
+      add(fmt::format("{} is not there and not '{}'", name, value));
+  }
+  return text;
+}
+
+TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks) {
+  const RunRecord record = run_record_of(graph);
+  Facts facts = {{"the digest of the program's file", fmt::format("{:08x}", program_digest())},
+                 {"the digest of the graph", fmt::format("{:08x}", record.graph_digest)},
+                 {"the graph's random seed", fmt::format("{}", record.random_seed)}};
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    const auto* stop = dynamic_cast<const StopAtStepHook*>(hook.get());
+    if (stop == nullptr) continue;
+    const bool is_last = stop->options().last_step.has_value();
+    facts.emplace_back(is_last ? "StopAtStepHook's last_step" : "StopAtStepHook's num_steps",
+                       fmt::format("{}", is_last ? *stop->options().last_step : *stop->options().num_steps));
+  }
+  return facts;
+}
+
+TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options) {
+  const auto steps = [](const std::optional<std::int64_t>& period) {
+    return period ? fmt::format("{}", *period) : std::string("none");
+  };
+  const auto time = [](const std::optional<Duration>& period) {
+    return period ? fmt::format("{} s", std::chrono::duration<double>(*period).count()) : std::string("none");
+  };
+  return {{"checkpoint_dir", options.checkpoint_dir},
+          {"save_checkpoint_steps", steps(options.save_checkpoint_steps)},
+          {"save_checkpoint_secs", time(options.save_checkpoint_secs)},
+          {"save_summaries_steps", steps(options.save_summaries_steps)},
+          {"save_summaries_secs", time(options.save_summaries_secs)},
+          {"agree_every_n_steps", fmt::format("{}", options.agree_every_n_steps)}};
+}
+
+}  // namespace trainhook::detail
