@@ -49,7 +49,7 @@ void all_reduce(KernelContext& context, AllReducer& reducer, bool is_mean) {
 
 inline Kernel make_all_reduce(const Node& node) {
   return kernel_for(NumberTypes{}, node, "T", [&]<class T>() {
-    const auto reduction = node.attr<std::string>("reduction");
+    const auto& reduction = node.attr<std::string>("reduction");
     const bool is_mean = reduction == "mean";
     if ((!is_mean && reduction != "sum") || (is_mean && !std::is_floating_point_v<T>))
       throw InvalidArgumentError("node '{}' (TrainhookAllReduce): {} has no reduction '{}'", node.name(), dtype_of<T>,
