@@ -12,5 +12,5 @@ for mpi in openmpi mpich; do
   cmake --build "$build" --target mpi_programs distributed
   echo "=== $mpi"
   "$root/.ci/ctest" "$build" -L mpi "$@"
-  "$root/tests/mpi/kill.sh" "mpirun.$mpi" "$build/examples/distributed" 10
+  "$root/tests/mpi/kill.sh" "mpirun.$mpi" "$build/examples/distributed" "$build/tests/mpi/mpi_own_draws" 10
 done
