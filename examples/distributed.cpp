@@ -1,83 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes that train one model, on MPI: mpirun -n 4 ./distributed. Kill one or all, and start it again with
-// any number of them.
+// The quickstart's model, trained by several processes on MPI: mpirun -n 4 ./distributed. Kill one or all of them, and
+// start it again with any number of processes that divides 128: it goes on with the next batch.
 
-#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <random>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <trainhook/mpi/all_reduce.hpp>
+#include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/mpi/collective.hpp>
+#include <trainhook/mpi/distributed_optimizer.hpp>
 #include <trainhook/mpi/runtime.hpp>
+#include <trainhook/mpi/shard_globally.hpp>
 #include <trainhook/trainhook.hpp>
+
+#include "synthetic_images.hpp"
 
 namespace th = trainhook;
 
 namespace {
 
-/// One step of least squares on a batch of noisy samples of y = 3 x - 1, of which each rank takes its part. Every rank
-/// draws the whole batch, so that the samples do not depend on the number of ranks.
-double gradient_step(std::vector<double>& weights, std::mt19937_64& noise, const th::mpi::Communicator& world) {
-  constexpr int kBatch = 64;
-  std::vector<double> sums(3);  // of both gradients and the loss
-  for (int i = 0; i < kBatch; ++i) {
-    const double x = std::uniform_real_distribution<double>(-1, 1)(noise);
-    const double y = 3 * x - 1 + std::normal_distribution<double>(0, 0.1)(noise);
-    if (i % world.size() != world.rank()) continue;
-    const double error = weights[0] * x + weights[1] - y;
-    sums[0] += error * x;
-    sums[1] += error;
-    sums[2] += error * error;
-  }
-  th::mpi::all_reduce(sums, th::mpi::Reduction::Sum, world);
-  weights[0] -= 0.05 * sums[0] / kBatch;
-  weights[1] -= 0.05 * sums[1] / kBatch;
-  return sums[2] / kBatch;
-}
-
 void train(const th::mpi::Communicator& world, const std::string& directory, std::int64_t steps,
            std::int64_t save_steps) {
-  std::vector<double> weights(2);
-  std::mt19937_64 noise(7);
-  double loss = 0;
+  th::Graph graph;
+  graph.set_random_seed(1);
+  // Each process has a part of each batch of 128; the sequence of batches does not depend on their number.
+  const th::Dataset batches = synthetic_images(10'000, 1).shuffle(10'000, 1).repeat().batch(128);
+  const th::GraphIterator iterator = th::make_iterator(graph, th::mpi::shard_globally(batches, world), "batches");
+  graph.add_to_collection(th::graph_keys::kSaveableObjects, th::make_saveable_from_iterator(iterator));
+  auto [next_images, next_labels] = iterator.get_next<2>();
+  const th::Output images = th::placeholder_with_default(next_images, {th::kUnknownDim, 784}, "images");
+  const th::Output labels = th::placeholder_with_default(next_labels, {th::kUnknownDim}, "labels");
 
-  th::LoopSession loop;
-  loop.variable("weights", weights);
-  loop.state("noise", noise);
-  const th::Output watched = loop.value("loss", [&] { return loss; });
-  th::summary::scalar("squared_error", watched);
+  const th::Output logits = th::dense(th::relu(th::dense(images, 128, "hidden")), 10, "logits");
+  const th::Output loss = th::reduce_mean(th::sparse_softmax_cross_entropy_with_logits(labels, logits)).named("loss");
+  const th::Output accuracy =
+      th::reduce_mean(th::cast(th::equal(th::argmax(logits, 1), labels), th::DType::Float)).named("accuracy");
+  const th::Variable step = th::get_or_create_global_step(graph);
+  auto optimizer = th::mpi::DistributedOptimizer(th::AdamOptimizer({.learning_rate = 1e-3}), world);
+  const th::Output mean_loss = th::mpi::all_reduce(loss, th::mpi::Reduction::Mean, world);  // of the whole batch
+  th::summary::scalar("mean_loss", mean_loss);
+  // All processes must run what waits for all of them: so it is part of each step, and not only of those with
+  // summaries.
+  const th::Operation train_op = th::group(graph, {optimizer.minimize(loss, step), mean_loss.operation()});
 
-  auto session = th::monitored_training_session(
-      loop, {.collective = th::mpi::collective(world),
-             .checkpoint_dir = directory,
-             .save_checkpoint_steps = save_steps,
-             .hooks = {th::StopAtStepHook({.last_step = steps}), th::NanTensorHook(watched), th::SignalHook()}});
-  const std::int64_t first = session.global_step();
-  th::run_until_stop(session, [&] { session.run([&] { loss = gradient_step(weights, noise, world); }); });
+  th::Element test;
+  th::Iterator(synthetic_images(2'000, 2).batch(2'000)).get_next(test);
+  const auto evaluation = std::make_shared<th::FinalOpsHook>(
+      th::FetchRefs{accuracy},
+      th::FinalOpsHook::Options{.final_ops_feed_dict = {{images, test[0]}, {labels, test[1]}}});
+  auto session = th::monitored_training_session<th::EigenSession>(
+      graph, {.collective = th::mpi::collective(world),
+              .checkpoint_dir = directory,
+              .save_checkpoint_steps = save_steps,
+              .hooks = {th::StopAtStepHook({.last_step = steps}), th::NanTensorHook(loss), th::SignalHook()},
+              .chief_only_hooks = {th::LoggingTensorHook({{"loss", loss}}, {.every_n_iter = 100}), evaluation}});
+  th::run_until_stop(session, train_op);
 
-  if (world.rank() != 0) return;
-  fmt::print("{} ranks, steps {} to {}: {}\n", world.size(), first, session.global_step(), session.why_it_ended());
-  fmt::print("y = {:.3f} x + {:.3f}\n", weights[0], weights[1]);
-  fmt::print("weights {:016x} {:016x}\n", std::bit_cast<std::uint64_t>(weights[0]),
-             std::bit_cast<std::uint64_t>(weights[1]));
+  if (world.rank() == 0) {
+    fmt::print("{} processes: test accuracy {:.4f} at step {}\n", world.size(),
+               evaluation->final_ops_values()[0].scalar<float>(), session.global_step());
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string directory = "distributed-run";
-  std::int64_t steps = 1000;
+  std::int64_t steps = 500;
   std::int64_t save_steps = 100;
-  CLI::App app("Fits a line with all processes of an MPI job. --dir must be on a disk that they share.");
+  CLI::App app("Trains a 784-128-10 classifier with all processes of an MPI job, which share the disk of --dir.");
   app.add_option("--dir", directory, "checkpoints and TensorBoard events")->capture_default_str();
-  app.add_option("--steps", steps, "train up to this step")->capture_default_str();
+  app.add_option("--steps", steps, "train up to this step, batches of 128")->capture_default_str();
   app.add_option("--save-steps", save_steps, "steps between checkpoints")->capture_default_str();
   try {
     const th::mpi::Runtime mpi(argc, argv);

@@ -11,8 +11,7 @@ start=$SECONDS
 
 # Neither optimised nor with debug information: nearly all the time goes into compiling. No NDEBUG: asserts stay on.
 cmake --fresh -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTRAINHOOK_COMPILE_OPTIONS=-O0 \
-  -DTRAINHOOK_BUILD_BENCHMARKS=OFF \
-  -DTRAINHOOK_BUILD_EXAMPLES=OFF
+  -DTRAINHOOK_BUILD_BENCHMARKS=OFF -DTRAINHOOK_BUILD_EXAMPLES=OFF -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON  # that is tests/mpi/run.sh
 cmake --build "$build"
 tested=$SECONDS
 

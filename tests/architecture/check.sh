@@ -52,12 +52,15 @@ check_folder_order() {  # a folder sees itself and what comes before it; wings a
   done
 }
 
-check_include_style() {  # <trainhook/...>, of a file that exists; ours are never reached another way
+check_include_style() {  # <trainhook/...>, of a file that exists; ours are never reached another way; bodies include their header first
   while IFS=: read -r file number text; do violation "$file:$number: $text"; done < <(
     cd "$root" && grep -rnE '#[[:space:]]*include[[:space:]]*("|<[^>]*(_impl\.hpp|-inl\.h)>)' include --include=*.[hi]pp || true)
   while read -r from to; do
     [ -f "$root/include/trainhook/$to" ] || violation "include/trainhook/$from includes $to, which does not exist"
   done < <(include_edges)
+  while read -r file first; do  # so that what compiles a body alone has compiled its header alone
+    [ "$first" = "<$(sed 's|impl/||; s|[.]ipp$|.hpp|' <<<"$file")>" ] || violation "include/$file includes $first first, not its header"
+  done < <(cd "$root/include" && find trainhook -name '*.ipp' -exec awk '/^#include/ { print FILENAME, $2; nextfile }' {} +)
 }
 
 check_no_cycles() {  # peel off headers that include nothing any more; what stays is a cycle

@@ -57,6 +57,7 @@ header trainhook.hpp "#include <trainhook/media/picture.hpp>"; finds folder_orde
 header attic/box.hpp; finds folder_order "attic has no place"
 header io/disk.hpp "#include \"trainhook/core/tensor.hpp\""; finds include_style "disk.hpp:5"
 header io/disk.hpp "#include <trainhook/core/absent.hpp>"; finds include_style "which does not exist"
+header core/impl/tensor.ipp "#include <string>" "#include <trainhook/core/tensor.hpp>"; finds include_style "core/impl/tensor.ipp includes <string> first"
 header io/disk.hpp "#include <trainhook/io/tape.hpp>"; header io/tape.hpp "#include <trainhook/io/disk.hpp>"; finds no_cycles "io/tape.hpp is part"
 header io/impl/disk.ipp "#include <trainhook/session/step.hpp>"; finds folder_order "io/disk.hpp includes session/step.hpp"
 header core/tape.hpp "#include <trainhook/core/tensor.hpp>"; header core/impl/tensor.ipp "#include <trainhook/core/tape.hpp>"; finds no_cycles "core/tape.hpp is part"

@@ -36,6 +36,9 @@ TEST(Shape, IsEqualByRankAndDimensions) {
 TEST(Shape, RefusesWhatAFileMightClaim) {
   EXPECT_THROW((Shape{2, -1}), InvalidArgumentError);
   EXPECT_THROW((Shape{std::int64_t{1} << 32, std::int64_t{1} << 31}), InvalidArgumentError);
+  EXPECT_THROW((Shape{std::int64_t{1} << 32, std::int64_t{1} << 31, 0}), InvalidArgumentError);
+  EXPECT_THROW((Shape{0, std::int64_t{1} << 32, std::int64_t{1} << 31}), InvalidArgumentError);  // strides overflow
+  EXPECT_EQ((Shape{0, std::int64_t{1} << 62}).num_elements(), 0);
   const std::vector<std::int64_t> nine(9, 1);
   EXPECT_THROW(Shape{std::span(nine)}, InvalidArgumentError);
   EXPECT_EQ(Shape{std::span(nine).first(8)}.rank(), 8u);

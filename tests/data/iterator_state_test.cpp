@@ -102,6 +102,7 @@ TEST(StateReader, TakesNoMemoryForPromises) {
   expect_damage(huge(1, 1), tensor);
   expect_damage(huge(7, 1), tensor);
   expect_damage(huge(1, 2), tensor);
+  expect_damage(bytes_of({4, 1, 3, 0}) + huge(1, 2).substr(3), tensor);  // no element, and strides that overflow
   expect_damage(bytes_of({4, 1, 9}), tensor);
   expect_damage(bytes_of({4, 11, 0}), tensor);                   // no dtype
   expect_damage(bytes_of({4, 0x81, 2, 0, 0, 0, 0, 0}), tensor);  // 257 is not Float

@@ -30,6 +30,9 @@ TEST(TensorText, ScalarsAreTheirShortestDigits) {
   EXPECT_EQ(tensor_text(Tensor(-std::numeric_limits<float>::quiet_NaN())), "nan");
   EXPECT_EQ(tensor_text(Tensor(-std::numeric_limits<double>::infinity())), "-inf");
   EXPECT_EQ(tensor_text(Tensor(std::complex<float>(1, -2))), "1.0-2.0j");
+  EXPECT_EQ(tensor_text(Tensor(std::complex<double>(-0.0, -std::numeric_limits<double>::quiet_NaN()))), "-0.0+nanj");
+  EXPECT_EQ(tensor_text(Tensor(1e16)), "1e+16");
+  EXPECT_EQ(tensor_text(Tensor(123456789.0F)), "123456790.0");
   EXPECT_EQ(tensor_text(Tensor()), "none");
 }
 

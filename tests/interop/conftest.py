@@ -2,6 +2,8 @@
 """Where the programs under test are, and what a case needs to run them."""
 
 import collections
+import contextlib
+import logging
 import os
 import pathlib
 import subprocess
@@ -95,6 +97,27 @@ def trained(quickstart, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained") / "model"
     quickstart(folder, "--steps", 600, "--save-steps", 200, "--sync")
     return folder
+
+
+@pytest.fixture(scope="session")
+def heard():
+    """`with heard(hear):` calls hear(text) with each line that TensorFlow logs, and ends its event files."""
+    import tensorflow as tf  # takes seconds, and most cases do without
+
+    @contextlib.contextmanager
+    def listen(hear):
+        logger, handler, level = logging.getLogger("tensorflow"), logging.Handler(), tf.compat.v1.logging.get_verbosity()
+        handler.emit = lambda record: hear(record.getMessage())
+        tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.INFO)
+        logger.addHandler(handler)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            tf.compat.v1.logging.set_verbosity(level)
+            tf.compat.v1.summary.FileWriterCache.clear()
+
+    return listen
 
 
 @pytest.fixture(scope="session")

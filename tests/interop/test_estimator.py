@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same Estimator in TensorFlow and here: checkpoints, curves, log lines, metrics and predictions; and each goes on from the other."""
 
-import logging
 import re
 
 import numpy as np
@@ -32,26 +31,6 @@ def model(features, labels, mode):
 def theirs_in(directory):
     config = tf.estimator.RunConfig(save_summary_steps=2, save_checkpoints_steps=3, log_step_count_steps=4)
     return tf.estimator.Estimator(model, str(directory), config)
-
-
-class Lines(logging.Handler):
-    """What TensorFlow logs."""
-
-    def __init__(self):
-        super().__init__()
-        self.lines = []
-
-    def emit(self, record):
-        self.lines.append(record.getMessage())
-
-    def __enter__(self):
-        tf1.logging.set_verbosity(tf1.logging.INFO)
-        logging.getLogger("tensorflow").addHandler(self)
-        return self.lines
-
-    def __exit__(self, *_):
-        logging.getLogger("tensorflow").removeHandler(self)
-        tf1.logging.set_verbosity(tf1.logging.WARN)
 
 
 def curves(directory):
@@ -95,11 +74,12 @@ def ours(programs, run, tmp_path):
     return start
 
 
-def test_training_writes_the_same(ours, tmp_path):
+def test_training_writes_the_same(ours, tmp_path, heard):
     output = ours("train", "ours", 10)
     estimator = theirs_in(tmp_path / "theirs")
     evaluator = tf.estimator.experimental.InMemoryEvaluatorHook(estimator, line, name="memory", every_n_iter=4)
-    with Lines() as lines:
+    lines = []
+    with heard(lines.append):
         estimator.train(lambda: line().repeat(), max_steps=10, hooks=[evaluator])
     assert checkpoints(tmp_path / "ours") == checkpoints(tmp_path / "theirs")
     same_curves(curves(tmp_path / "ours"), curves(tmp_path / "theirs"))

@@ -2,7 +2,6 @@
 """Each stock hook in the same small program here and in TensorFlow: the same log lines, the same events, the same files. test_systems.py
 compares those that save, the order of callbacks, and the hooks of the five systems."""
 
-import logging
 import re
 
 import numpy as np
@@ -33,11 +32,10 @@ def said(lines):
     return kept
 
 
-class Twin(logging.Handler):
+class Twin:
     """The model of write_hooks.cpp."""
 
     def __init__(self, directory):
-        super().__init__()
         self.directory, self.lines = str(directory), []
         self.step = train.get_or_create_global_step()
         self.w = tf1.get_variable("w", initializer=[0.0, 0.5], use_resource=True)
@@ -48,9 +46,6 @@ class Twin(logging.Handler):
             self.w_after = tf.identity(self.w.read_value(), name="w_after")
             step = self.step.read_value() if hasattr(self.step, "read_value") else tf.identity(self.step)
             self.loss = tf.math.log(3.5 - tf.cast(step, tf.float32), name="loss")
-
-    def emit(self, record):
-        self.lines.append(record.getMessage())
 
     def run(self, hooks):
         try:
@@ -175,19 +170,12 @@ def test_a_logged_tensor_looks_as_numpy_prints_it(programs, run, tmp_path, measu
 
 
 @pytest.mark.parametrize("program", [name.removeprefix("with_") for name in list(globals()) if name.startswith("with_")])
-def test_a_stock_hook_logs_and_writes_what_tensorflows_does(programs, run, tmp_path, program, measured):
+def test_a_stock_hook_logs_and_writes_what_tensorflows_does(programs, run, tmp_path, program, heard, measured):
     ours = said(run(programs / "write_hooks", program, tmp_path / "ours").splitlines())
     with tf1.Graph().as_default():
-        twin, logger = Twin(tmp_path / "theirs"), logging.getLogger("tensorflow")
-        level = tf1.logging.get_verbosity()
-        tf1.logging.set_verbosity(tf1.logging.INFO)
-        logger.addHandler(twin)
-        try:
+        twin = Twin(tmp_path / "theirs")
+        with heard(twin.lines.append):
             globals()["with_" + program](twin)
-        finally:
-            logger.removeHandler(twin)
-            tf1.logging.set_verbosity(level)
-            tf1.summary.FileWriterCache.clear()
     theirs = said("\n".join(twin.lines).splitlines())
     assert ours == theirs
     written = [events(tmp_path / side) for side in ("ours", "theirs")]

@@ -4,7 +4,6 @@ lines, write the same summaries and the same checkpoints. What differs is listed
 .github/tensorflow-differences.md: `-` only TensorFlow does, `+` only we do."""
 
 import difflib
-import logging
 import pathlib
 import re
 import threading
@@ -77,11 +76,10 @@ class Listener(train.CheckpointSaverListener):
         self.record(f"end {global_step_value}")
 
 
-class Twin(logging.Handler):
+class Twin:
     """The model of write_systems.cpp, and what its programs share."""
 
     def __init__(self, directory, last_step):
-        super().__init__()
         self.directory, self.last_step, self.lines = str(directory), last_step, []
         self.step_variable = train.get_or_create_global_step()
         self.w = tf1.get_variable("w", [], tf.float32, tf1.zeros_initializer())
@@ -90,9 +88,6 @@ class Twin(logging.Handler):
         with tf.control_dependencies([self.train_op]):
             self.w_after = tf.identity(self.w.read_value())
         self.summary = tf1.summary.scalar("weight", self.w_after)
-
-    def emit(self, record):
-        self.lines.append("log " + record.getMessage())
 
     def recorder(self, name):
         return Hook(self.lines, name)
@@ -270,7 +265,7 @@ def input_pipeline(twin):
 
 
 @pytest.fixture
-def both(programs, run, tmp_path):
+def both(programs, run, tmp_path, heard):
     """both(program, last step): runs it on both sides, each in its directory, and returns the lines of each: (theirs, ours)."""
 
     def tidy(lines, directory, which):
@@ -288,15 +283,8 @@ def both(programs, run, tmp_path):
         ours = run(programs / "write_systems", program.__name__, tmp_path / OURS, last_step).splitlines()
         with tf1.Graph().as_default():
             twin = Twin(tmp_path / THEIRS, last_step)
-            logger = tf1.logging.get_verbosity(), logging.getLogger("tensorflow")
-            tf1.logging.set_verbosity(tf1.logging.INFO)
-            logger[1].addHandler(twin)
-            try:
+            with heard(lambda text: twin.lines.append("log " + text)):
                 program(twin)
-            finally:
-                logger[1].removeHandler(twin)
-                tf1.logging.set_verbosity(logger[0])
-                tf1.summary.FileWriterCache.clear()
         return tidy(twin.lines, tmp_path / THEIRS, 0), tidy(ours, tmp_path / OURS, 1)
 
     return start

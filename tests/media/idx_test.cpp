@@ -116,7 +116,8 @@ TEST(Idx, TakesNoMemoryForAHeaderThatPromisesTooMuch) {
   expect_refused<DataLossError>(files, idx_header({0xffffffffU}) + "abc", "promises more");
   expect_refused<DataLossError>(files, idx_header({0xffffffffU, 0xffffffffU, 0xffffffffU}) + "abc", "promises more");
   expect_refused<DataLossError>(files, idx_header({0, 0xffffffffU, 0xffffffffU, 0xffffffffU, 2}) + "abc",
-                                "data follows");
+                                "promises more");
+  expect_refused<DataLossError>(files, idx_header({0, 0xffffffffU}) + "abc", "data follows");
 }
 
 struct DataSet {

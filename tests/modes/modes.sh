@@ -89,13 +89,17 @@ test_same_bits() {
 
 # without_cmake <folder of Eigen>: two files and a plain command.
 test_without_cmake() {
-  local one flags
+  local one flags pids=""
   { printf '#include <trainhook/%s>\n' impl/src.hpp media/impl/src.hpp engine/impl/src.hpp; cat "$here/train_graph.cpp"; } >"$work/main.cpp"
   flags="-std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I$root/include -isystem $1"
   for one in g++ clang++-14; do
     mkdir "$work/$one"
     # shellcheck disable=SC2086  # a list of words
-    (cd "$work/$one" && $one $flags -o program ../main.cpp "$here/train_loop.cpp" -lfmt -lpng -lz -pthread && ./program >printed) || fail "$one failed"
+    (cd "$work/$one" && $one $flags -o program ../main.cpp "$here/train_loop.cpp" -lfmt -lpng -lz -pthread && ./program >printed) &
+    pids+=" $!"
+  done
+  for one in $pids; do wait "$one" || fail "a compiler or its program failed"; done
+  for one in g++ clang++-14; do
     grep -q '^loop: loss ' "$work/$one/printed" && grep -q '^graph: loss ' "$work/$one/printed" || fail "the program of $one printed: $(cat "$work/$one/printed")"
   done
 }

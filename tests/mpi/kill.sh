@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the example `distributed` with several processes, and a job whose ranks differ in what they draw, kills them again and again, and
-# compares what they end with: kill.sh <mpirun> <distributed> <own_draws> [number of kills]
+# Runs train_line with several processes, and own_draws, whose ranks differ in what they draw, kills them again and again, and compares what
+# they end with: kill.sh <mpirun> <train_line> <own_draws> [number of kills]
 set -euo pipefail
 mpirun=$1 program=$2 own_draws=$3 kills=${4:-20}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,7 +16,7 @@ fail() {
   tail -n 20 "$work/output" >&2
   exit 1
 }
-# job <ranks> <directory> <arguments of the example>; job_with <rank> <signal> <seconds> <ranks> ...: the same, and one of them gets a signal
+# job <ranks> <directory> <arguments of train_line>; job_with <rank> <signal> <seconds> <ranks> ...: the same, and one of them gets a signal
 job() { "$mpirun" -n "$1" "$program" --dir "$work/$2" "${@:3}" >"$work/output" 2>&1 </dev/null; }
 job_with() { "$mpirun" -n "$4" bash "$here/on_one_rank.sh" "$1" "$2" "$3" "$program" --dir "$work/$5" "${@:6}" >"$work/output" 2>&1 </dev/null; }
 said() { sed -n "s/^$1 //p" "$work/output"; }
@@ -46,11 +46,11 @@ survive_kills() {
 survive_kills "$weights2" "$kills"
 
 # The same for a job whose ranks have generators, hooks and positions of their own.
-distributed=$program program=$own_draws
+train_line=$program program=$own_draws
 job 2 own "${training[@]}" || fail "the job whose ranks differ did not come to its end"
 rm -rf "$work/killed"
 survive_kills "$(said weights)" $((kills / 2))
-program=$distributed
+program=$train_line
 
 # With other numbers of ranks the sums are rounded differently.
 for ranks in 3 1 4; do

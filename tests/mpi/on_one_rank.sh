@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A rank of a job: the rank that is named gets a signal, once, after some seconds (without --foreground timeout sends it twice, and the second
-# one ends a program at once). on_one_rank.sh <rank> <signal> <seconds> <program> [argument]...
+# A rank of a job: the rank that is named gets a signal after some seconds. on_one_rank.sh <rank> <signal> <seconds> <program> [argument]...
 rank=$1 signal=$2 seconds=$3
 shift 3
-if [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-none}}" = "$rank" ]; then exec timeout --foreground --preserve-status --signal="$signal" "$seconds" "$@"; fi
-exec "$@"
+[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-none}}" = "$rank" ] || exec "$@"
+
+"$@" &
+child=$!
+catches_term() { [ $((0x$(sed -n 's/^SigCgt:\t//p' "/proc/$child/status") & 0x4000)) != 0 ]; }
+if [ "$signal" = TERM ]; then  # which asks to stop once the program listens, and kills it before
+  while [ -e "/proc/$child" ] && ! catches_term; do sleep 0.05; done
+fi
+sleep "$seconds"
+kill -s "$signal" "$child" 2>/dev/null
+wait "$child"

@@ -33,13 +33,14 @@ class Shape {
  public:
   constexpr Shape() noexcept = default;
 
-  /// @throws InvalidArgumentError for a negative dimension, more than `kMaxRank` of them, or a product beyond 63 bits.
+  /// @throws InvalidArgumentError for a negative dimension, more than `kMaxRank` of them, or a product beyond 63 bits,
+  /// which is that of the dimensions other than 0: so a product of some of them fits, too.
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const std::int64_t> dims) {
     if (dims.size() > kMaxRank) detail::throw_bad_shape(dims, 0);
     std::int64_t product = 1;
     for (std::int64_t dim : dims) {
-      if (dim < 0 || __builtin_mul_overflow(product, dim, &product)) detail::throw_bad_shape(dims, 0);
+      if (dim < 0 || (dim != 0 && __builtin_mul_overflow(product, dim, &product))) detail::throw_bad_shape(dims, 0);
     }
     for (std::size_t i = 0; i < dims.size(); ++i) dims_[i] = dims[i];
     rank_ = dims.size();

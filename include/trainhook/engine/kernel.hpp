@@ -139,7 +139,7 @@ class KernelContext {
     return output(i, dtype_of<T>, shape).template overwrite_data<T>();
   }
 
-  /// Output `i` is a tensor made elsewhere. Where it may share an input's buffer, the kernel is declared with `alias`.
+  /// Output `i` is a tensor made elsewhere. If it may share an input's buffer, the kernel is declared with `alias`.
   void set_output(std::size_t i, Tensor value) const { raw_output(i) = std::move(value); }
 
   /// What output `i` held after the last run, to be overwritten.

@@ -17,8 +17,9 @@ namespace trainhook {
 
 class Estimator;
 
-/// A hook that stops when `should_stop` is true, asked every 60 s unless a period is given. Every task of a job can
-/// have it: each asks for itself. Source: TensorFlow's `make_early_stopping_hook`.
+/// A hook that stops when `should_stop` is true, asked every 60 s unless a period is given. Source: TensorFlow's
+/// `make_early_stopping_hook`, in which the estimator says who the chief is: only that one asks, and tells the workers by
+/// a variable. Tasks share no variable here, so each of them asks for itself, and the estimator makes no difference.
 [[nodiscard]] TRAINHOOK_DECL StopOnPredicateHook make_early_stopping_hook(const Estimator& estimator,
                                                                           StopPredicate should_stop,
                                                                           StopOnPredicateHook::Options options = {});

@@ -3,6 +3,7 @@
 /// All builders of ops, one file a family in graph/ops/.
 #pragma once
 
+#include <trainhook/graph/ops/all_reduce.hpp>
 #include <trainhook/graph/ops/array.hpp>
 #include <trainhook/graph/ops/clip.hpp>
 #include <trainhook/graph/ops/constant.hpp>

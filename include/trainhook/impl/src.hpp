@@ -77,6 +77,7 @@
 #include <trainhook/graph/impl/optimizers.ipp>
 #include <trainhook/graph/impl/variable.ipp>
 
+#include <trainhook/graph/ops/impl/all_reduce.ipp>
 #include <trainhook/graph/ops/impl/array.ipp>
 #include <trainhook/graph/ops/impl/batch_matmul.ipp>
 #include <trainhook/graph/ops/impl/clip.ipp>
@@ -132,6 +133,7 @@
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/run_args.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
+#include <trainhook/session/impl/share_variables.ipp>
 
 #include <trainhook/data/impl/batch.ipp>
 #include <trainhook/data/impl/dataset.ipp>

@@ -41,7 +41,6 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
   TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL bool is_readable(const std::string& prefix) const;
-  TRAINHOOK_DECL void share_variables(SessionRef session);
 
   std::shared_ptr<Agreement> agreement_;
   Graph* graph_;

@@ -3,23 +3,46 @@
 /// mpi::all_reduce: the sum or the mean of numbers of all ranks.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string_view>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/ops/all_reduce.hpp>
 #include <trainhook/mpi/communicator.hpp>
 
 namespace trainhook::mpi {
 
-enum class Reduction { Sum, Mean };
+using trainhook::Reduction;
+
+/// As long as a training session waits for other ranks, unless its options say otherwise.
+inline constexpr Duration kMaxWait = std::chrono::hours(2);
 
 /// Replaces `values` on every rank by the sum or the mean over all ranks, element by element. All ranks must call it,
 /// with the same number of values. Whole numbers have no mean: @throws InvalidArgumentError. MPI chooses the order of
 /// the additions, by the number of ranks and of bytes: the same job gives the same bits again.
-TRAINHOOK_DECL void all_reduce(std::span<float> values, Reduction reduction, const Communicator& comm);
-TRAINHOOK_DECL void all_reduce(std::span<double> values, Reduction reduction, const Communicator& comm);
-TRAINHOOK_DECL void all_reduce(std::span<std::int32_t> values, Reduction reduction, const Communicator& comm);
-TRAINHOOK_DECL void all_reduce(std::span<std::int64_t> values, Reduction reduction, const Communicator& comm);
+/// @param max_wait after which a rank that is still missing is taken for hung: the job is ended with MPI_Abort
+TRAINHOOK_DECL void all_reduce(std::span<float> values, Reduction reduction, const Communicator& comm,
+                               Duration max_wait = kMaxWait);
+TRAINHOOK_DECL void all_reduce(std::span<double> values, Reduction reduction, const Communicator& comm,
+                               Duration max_wait = kMaxWait);
+TRAINHOOK_DECL void all_reduce(std::span<std::int32_t> values, Reduction reduction, const Communicator& comm,
+                               Duration max_wait = kMaxWait);
+TRAINHOOK_DECL void all_reduce(std::span<std::int64_t> values, Reduction reduction, const Communicator& comm,
+                               Duration max_wait = kMaxWait);
+
+/// The same as an op of a graph, which an EigenSession runs; gradients flow back from all ranks to all.
+/// `trainhook::all_reduce` takes several outputs, which then go in one message.
+[[nodiscard]] TRAINHOOK_DECL Output all_reduce(Output value, Reduction reduction, const Communicator& comm,
+                                               std::string_view name = {});
+
+/// What `trainhook::all_reduce` reduces with on MPI. For the thread that began MPI.
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<AllReducer> reducer(const Communicator& comm,
+                                                                 Duration max_wait = kMaxWait);
 
 }  // namespace trainhook::mpi
 

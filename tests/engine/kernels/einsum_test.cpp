@@ -31,6 +31,13 @@ TEST(EinsumKernels, LabelsAreMultipliedSummedAndTurned) {
             Tensor::of<float>({3, 4, 6, 8}, {2, 2}));
 }
 
+TEST(EinsumKernels, AnEmptyResultTakesNoTimeHoweverManyBatches) {
+  const std::int64_t many = std::int64_t{1} << 40;
+  const Tensor none(DType::Float, Shape{many, 0});
+  EXPECT_EQ(run("bi,bj->bij", {none, none}).shape(), (Shape{many, 0, 0}));
+  EXPECT_EQ(run("ij->i", {Tensor(DType::Float, Shape{0, many})}).shape(), (Shape{0}));
+}
+
 TEST(EinsumKernels, RefusesWhatDoesNotFit) {
   EXPECT_THROW(static_cast<void>(run("ij,jk->ik", {kSix, kFour})), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(run("ij->j", {Tensor::of<float>({1})})), InvalidArgumentError);

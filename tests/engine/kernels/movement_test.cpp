@@ -106,6 +106,26 @@ TEST(MovementKernels, PadAndRepeat) {
   EXPECT_THROW(run("BroadcastTo", {matrix(), ints({3})}), InvalidArgumentError);
 }
 
+TEST(MovementKernels, ExtentsThatOverflowAreErrors) {
+  constexpr std::int64_t kHuge = INT64_MAX / 2 + 1;
+  const auto pair = [](std::int64_t a, std::int64_t b) { return Tensor::of<std::int64_t>({a, b}); };
+  const Tensor wide = Tensor::of<std::int64_t>({kHuge, kHuge}, {1, 2});
+  EXPECT_THROW(run("Pad", {Tensor::of<float>({1, 2, 3}), wide}), InvalidArgumentError);
+  const Tensor none(DType::Float, Shape{0, kHuge});
+  EXPECT_THROW(run("Tile", {none, pair(1, 3)}), InvalidArgumentError);
+  EXPECT_THROW(run("ConcatV2", {none, none, axis(1)}), InvalidArgumentError);
+  const auto offsets = [](const std::vector<Tensor>& shapes) {
+    std::vector<Tensor> inputs{axis(0)};
+    inputs.insert(inputs.end(), shapes.begin(), shapes.end());
+    return test::run_op(kernels::movement(), "ConcatOffset", inputs, {},
+                        std::vector<DType>(shapes.size(), DType::Int32));
+  };
+  const Tensor much = ints({INT32_MAX});
+  EXPECT_EQ(offsets({much, much})[1], much);
+  EXPECT_THROW(offsets({much, much, much}), InvalidArgumentError);
+  EXPECT_THROW(offsets({ints({2, 3}), ints({2})}), InvalidArgumentError);
+}
+
 TEST(MovementKernels, PadStringsWithEmptyOnes) {
   EXPECT_EQ(run("Pad", {Tensor::of<std::string>({"a"}), Tensor::of<std::int32_t>({1, 1}, {1, 2})}),
             Tensor::of<std::string>({"", "a", ""}));

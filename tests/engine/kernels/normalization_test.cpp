@@ -91,6 +91,13 @@ TEST(NormalizationKernels, LocalResponseDividesByThePowerOfSquaresAround) {
   EXPECT_THROW(
       static_cast<void>(test::run_op(kernels::normalization(), "LRN", {Tensor::of<float>({1})}, attrs, DType::Float)),
       InvalidArgumentError);
+  for (const std::int64_t radius : {std::int64_t{-3}, std::int64_t{INT64_MAX}}) {
+    Attrs other = attrs;
+    other["depth_radius"] = radius;
+    EXPECT_THROW(static_cast<void>(test::run_op(kernels::normalization(), "LRN", {x}, other, DType::Float)),
+                 InvalidArgumentError)
+        << radius;
+  }
 }
 
 }  // namespace

@@ -59,6 +59,16 @@ TEST(PartitionKernels, SparseValuesAreWrittenInOrder) {
   EXPECT_THROW(static_cast<void>(dense(indices, Tensor::of<float>({1, 2, 3}), true)), InvalidArgumentError);
 }
 
+TEST(PartitionKernels, AScalarIsWrittenOnceHoweverOftenItIsNamed) {
+  const Tensor indices(DType::Int32, Shape{std::int64_t{1} << 40, 0});
+  const auto dense = [&](bool validates) {
+    return run("SparseToDense", {indices, Tensor(DType::Int32, Shape{0}), Tensor(5.0F), Tensor(9.0F)},
+               {{"T", DType::Float}, {"Tindices", DType::Int32}, {"validate_indices", validates}}, {DType::Float})[0];
+  };
+  EXPECT_EQ(dense(false), Tensor(5.0F));
+  EXPECT_THROW(static_cast<void>(dense(true)), InvalidArgumentError);
+}
+
 TEST(PartitionKernels, AccidentalHitsAreCandidatesAmongTheClasses) {
   const std::vector<Tensor> hits = run(
       "ComputeAccidentalHits", {Tensor::of<std::int64_t>({4, 7, 1, 4}, {2, 2}), Tensor::of<std::int64_t>({7, 2, 4})},

@@ -34,6 +34,42 @@ TEST(RearrangeKernels, BlocksBecomeRowsOfTheBatchAndComeBack) {
                InvalidArgumentError);
 }
 
+constexpr std::int64_t kHuge = INT64_MAX / 2 + 1;
+
+TEST(RearrangeKernels, BordersAndBlocksBeyondSixtyThreeBitsAreErrors) {
+  const Tensor one = Tensor::of<std::int64_t>({1});
+  const Tensor huge = Tensor::of<std::int64_t>({kHuge});
+  const Tensor none = Tensor::of<std::int64_t>({0, 0}, {1, 2});
+  const Tensor wide = Tensor::of<std::int64_t>({kHuge, kHuge}, {1, 2});
+  const Tensor x = row({1, 2, 3});
+  for (const std::string type : {"SpaceToBatchND", "BatchToSpaceND"}) {
+    EXPECT_THROW(static_cast<void>(run(type, {x, one, wide})), InvalidArgumentError) << type;
+    EXPECT_THROW(static_cast<void>(run(type, {x, huge, none})), InvalidArgumentError) << type;
+  }
+  const Attrs mode{{"mode", std::string("SYMMETRIC")}};
+  const Tensor vector = Tensor::of<float>({1, 2, 3});
+  EXPECT_THROW(static_cast<void>(run("MirrorPad", {vector, wide}, mode)), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(run("MirrorPadGrad", {vector, wide}, mode)), InvalidArgumentError);
+}
+
+TEST(RearrangeKernels, AnEmptyImageHasEmptyBlocksHoweverLarge) {
+  const Tensor none = Tensor::of<std::int64_t>({0, 0}, {1, 2});
+  const Tensor large = Tensor::of<std::int64_t>({std::int64_t{1} << 40});
+  EXPECT_EQ(run("SpaceToBatchND", {Tensor(DType::Float, Shape{1, 0, 1}), large, none}).shape(),
+            (Shape{std::int64_t{1} << 40, 0, 1}));
+  EXPECT_EQ(run("BatchToSpaceND", {Tensor(DType::Float, Shape{0, 1, 1}), large, none}).shape(),
+            (Shape{0, std::int64_t{1} << 40, 1}));
+  const Attrs mode{{"mode", std::string("SYMMETRIC")}};
+  const Tensor wide(DType::Float, Shape{0, std::int64_t{1} << 40});
+  const Tensor borders = Tensor::of<std::int64_t>({0, 0, 1, 1}, {2, 2});
+  const Tensor wider = run("MirrorPad", {wide, borders}, mode);
+  EXPECT_EQ(wider.shape(), (Shape{0, (std::int64_t{1} << 40) + 2}));
+  EXPECT_EQ(run("MirrorPadGrad", {wider, borders}, mode), wide);
+  const Attrs depth{{"block_size", std::int64_t{2}}, {"data_format", std::string("NHWC")}};
+  EXPECT_THROW(static_cast<void>(run("DepthToSpace", {Tensor(DType::Float, Shape{0, kHuge, 1, 1})}, depth)),
+               InvalidArgumentError);
+}
+
 TEST(RearrangeKernels, DepthBecomesSpaceAndComesBack) {
   const Attrs attrs{{"block_size", std::int64_t{2}}, {"data_format", std::string("NHWC")}};
   const Tensor deep = Tensor::of<std::int32_t>({1, 2, 3, 4, 5, 6, 7, 8}, {1, 1, 2, 4});

@@ -4,7 +4,11 @@
 #include <trainhook/graph/ops/partition.hpp>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/gradients.hpp>
@@ -30,6 +34,23 @@ TEST(PartitionOps, APartHasUnknownRows) {
     detail::add_op(*find_op_def("DynamicPartition"), {}, {x, placeholder(graph, DType::Int32, {5})},
                    {{"num_partitions", std::int64_t{2}}});
   });
+}
+
+TEST(PartitionOps, TooManyPartsAreRefusedBeforeThereIsOne) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Float, PartialShape(), "x");
+  const Output parts = placeholder(graph, DType::Int32, PartialShape(), "parts");
+  for (const std::int64_t count : {std::int64_t{-1}, std::int64_t{65'537}, std::int64_t{1} << 40, INT64_MAX}) {
+    const auto refused = [&](std::string_view type, const std::vector<Output>& inputs, std::string_view attr) {
+      testing::expect_error({type, fmt::format("has {} inputs or outputs, not 0 to 65536", count)}, [&] {
+        detail::add_op(*find_op_def(type), {}, inputs, {{std::string(attr), count}});
+      });
+    };
+    refused("DynamicPartition", {x, parts}, "num_partitions");
+    refused("Split", {parts, x}, "num_split");
+    refused("SplitV", {x, parts, parts}, "num_split");
+    refused("Unpack", {x}, "num");
+  }
 }
 
 }  // namespace

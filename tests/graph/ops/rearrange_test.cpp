@@ -38,6 +38,28 @@ TEST(RearrangeOps, ShapesFollowFromConstants) {
   });
 }
 
+constexpr std::int64_t kHuge = INT64_MAX / 2 + 1;
+
+TEST(RearrangeOps, AnExtentThatOverflowsIsAnError) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Float, {6, 3, 8, 4}, "x");
+  const Output blocks = constant(graph, Tensor::of<std::int64_t>({kHuge, 1}));
+  const Output none = constant(graph, Tensor::of<std::int64_t>({0, 0, 0, 0}, {2, 2}));
+  const Output much = constant(graph, Tensor::of<std::int64_t>({kHuge, kHuge, 0, 0}, {2, 2}));
+  const Output one = constant(graph, Tensor::of<std::int64_t>({1, 1}));
+  testing::expect_error({"BatchToSpaceND", "does not go with"}, [&] { add("BatchToSpaceND", {x, blocks, none}); });
+  testing::expect_error({"BatchToSpaceND", "does not go with"}, [&] { add("BatchToSpaceND", {x, one, much}); });
+  testing::expect_error({"SpaceToBatchND", "does not go with"}, [&] { add("SpaceToBatchND", {x, one, much}); });
+  const Output empty = placeholder(graph, DType::Float, {6, 0, 8, 4}, "empty");
+  testing::expect_error({"SpaceToBatchND", "does not go with"}, [&] { add("SpaceToBatchND", {empty, blocks, none}); });
+
+  const Attrs mode{{"mode", std::string("SYMMETRIC")}};
+  const Output row = placeholder(graph, DType::Float, {3}, "row");
+  const Output wide = constant(graph, Tensor::of<std::int64_t>({kHuge, kHuge}, {1, 2}));
+  testing::expect_error({"MirrorPad", "do not go with"}, [&] { add("MirrorPad", {row, wide}, mode); });
+  testing::expect_error({"MirrorPadGrad", "do not go with"}, [&] { add("MirrorPadGrad", {row, wide}, mode); });
+}
+
 TEST(RearrangeOps, TheGradientOfASequenceIsTurnedBack) {
   Graph graph;
   const Output x = placeholder(graph, DType::Float, {2, 3}, "x");

@@ -3,9 +3,9 @@
 /// The bodies of format.hpp.
 #pragma once
 
-#include <algorithm>
-
 #include <trainhook/core/format.hpp>
+
+#include <algorithm>
 
 namespace trainhook::detail {
 

@@ -3,14 +3,14 @@
 /// The bodies of log.hpp.
 #pragma once
 
+#include <trainhook/core/log.hpp>
+
 #include <unistd.h>
 
 #include <cstdio>
 #include <mutex>
 #include <string>
 #include <utility>
-
-#include <trainhook/core/log.hpp>
 
 namespace trainhook {
 namespace detail {

@@ -138,16 +138,15 @@ TRAINHOOK_DECL Tensor StateReader::tensor() {
   const std::uint64_t rank = varint();
   if (rank > kMaxRank) fail(fmt::format("a tensor has rank {}", rank));
   std::vector<std::int64_t> dims(static_cast<std::size_t>(rank));
-  std::uint64_t elements = 1;
-  for (std::int64_t& dim : dims) {
-    const std::uint64_t read = varint();
-    if (read > INT64_MAX || __builtin_mul_overflow(elements, read, &elements) || elements > INT64_MAX)
-      fail("the shape of a tensor overflows");
-    dim = static_cast<std::int64_t>(read);
-  }
+  for (std::int64_t& dim : dims) dim = static_cast<std::int64_t>(varint());
+  Shape shape;
+  try {
+    shape = Shape(dims);
+  } catch (const InvalidArgumentError&) { fail("the shape of a tensor overflows"); }
   const std::uint64_t least = dtype == DType::String ? 1 : dtype_size(dtype);
-  if (elements > remaining() / least) fail("a tensor is larger than what is left of the state");
-  Tensor tensor = Tensor::uninitialized(dtype, Shape(dims));
+  if (static_cast<std::uint64_t>(shape.num_elements()) > remaining() / least)
+    fail("a tensor is larger than what is left of the state");
+  Tensor tensor = Tensor::uninitialized(dtype, shape);
   if (dtype == DType::String) {
     for (std::string& item : tensor.overwrite_data<std::string>()) item = text();
   } else if (const std::span<std::byte> raw = tensor.overwrite_bytes(); !raw.empty()) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include <trainhook/engine/kernels/all_reduce.hpp>
 #include <trainhook/engine/kernels/array.hpp>
 #include <trainhook/engine/kernels/control_flow.hpp>
 #include <trainhook/engine/kernels/conv.hpp>
@@ -45,7 +46,7 @@ TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
                                  control_flow(), ranking(),   resize(),    conv(),      depthwise(), normalization(),
                                  data(),         math(),      matmul(),    movement(),  nn(),        pool(),
                                  queue(),        random(),    reduction(), selection(), state(),     strided_slice(),
-                                 summary(),      training(),  restore()};
+                                 summary(),      training(),  restore(),   all_reduce()};
   return groups;
 }
 

@@ -20,6 +20,7 @@
 #include <trainhook/engine/impl/schedule.ipp>
 #include <trainhook/engine/impl/slots.ipp>
 
+#include <trainhook/engine/kernels/impl/all_reduce.ipp>
 #include <trainhook/engine/kernels/impl/array.ipp>
 #include <trainhook/engine/kernels/impl/control_flow.ipp>
 #include <trainhook/engine/kernels/impl/conv.ipp>

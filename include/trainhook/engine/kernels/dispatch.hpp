@@ -59,6 +59,29 @@ using Ints = InlineVector<std::int64_t, kMaxRank>;
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
+/// Numbers before and after each of `rank` dimensions.
+/// @throws InvalidArgumentError if they are not [rank,2], or one is negative.
+[[nodiscard]] inline Ints pairs_of(const Tensor& tensor, std::size_t rank) {
+  if (tensor.shape() != Shape{static_cast<std::int64_t>(rank), 2})
+    throw InvalidArgumentError("the numbers around each dimension must be [{},2]", rank);
+  Ints pairs = ints_of(tensor);
+  if (std::ranges::any_of(pairs, [](std::int64_t x) { return x < 0; }))
+    throw InvalidArgumentError("the numbers around each dimension must not be negative");
+  return pairs;
+}
+
+/// `shape` with elements before and after each dimension. @throws InvalidArgumentError beyond 63 bits.
+[[nodiscard]] inline Shape padded_shape(const Shape& shape, const Ints& pairs) {
+  Ints dims(shape.dims());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (__builtin_add_overflow(dims[i], pairs[2 * i], &dims[i]) ||
+        __builtin_add_overflow(dims[i], pairs[2 * i + 1], &dims[i]))
+      throw InvalidArgumentError("shape {} is too large with {} and {} elements around dimension {}", shape,
+                                 pairs[2 * i], pairs[2 * i + 1], i);
+  }
+  return shape_of_ints(dims);
+}
+
 /// How many elements the dimensions [from, to) have together.
 [[nodiscard]] inline std::int64_t product_of(const Shape& shape, std::size_t from, std::size_t to) noexcept {
   std::int64_t product = 1;

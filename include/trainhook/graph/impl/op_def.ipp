@@ -256,7 +256,8 @@ class NodeChecker {
     if (const std::size_t star = word.find('*'); star != std::string_view::npos) {
       const std::int64_t count = attr_of<std::int64_t>(node_, word.substr(0, star));
       constexpr std::int64_t kMost = 1 << 16;
-      if (count < 0 || count > kMost) throw InvalidArgumentError("{} has {} inputs or outputs", name(), count);
+      if (count < 0 || count > kMost)
+        throw InvalidArgumentError("{} has {} inputs or outputs, not 0 to {}", name(), count, kMost);
       const std::vector<DType> one = dtypes_of(word.substr(star + 1));
       if (one.size() != 1) throw InvalidArgumentError("{} names several dtypes in {}", name(), word.substr(star + 1));
       return std::vector<DType>(static_cast<std::size_t>(count), one.front());

@@ -83,10 +83,10 @@ TRAINHOOK_DECL void TensorProtoReader::fail(std::string_view problem) const {
 TRAINHOOK_DECL Tensor TensorProtoReader::make() {
   const DType dtype = read_dtype(dtype_, what_);
   if (!shape_.is_fully_known()) fail("a constant's shape is not fully known");
-  std::int64_t count = 1;
-  for (const std::int64_t dim : shape_.dims()) {
-    if (__builtin_mul_overflow(count, dim, &count)) fail("a constant has more elements than 63 bits count");
-  }
+  std::int64_t count = 0;
+  try {
+    count = shape_.known().num_elements();
+  } catch (const InvalidArgumentError&) { fail("a constant has more elements than 63 bits count"); }
   if (dtype == DType::String) return of_strings(count);
   std::uint64_t wanted = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), dtype_size(dtype), &wanted))

@@ -5,7 +5,6 @@
 
 #include <trainhook/hooks/tensor_text.hpp>
 
-#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -15,32 +14,27 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/shape.hpp>
+#include <trainhook/hooks/numpy_number.hpp>
 
 namespace trainhook::detail {
 
 /// Elements that a line shows; of a longer tensor the first ones are followed by `...`.
 inline constexpr std::size_t kFirstElementsInText = 32;
 
+/// Numbers as NumPy prints scalars; halves as the floats that they are.
 template <class T>
 void append_text_element(std::string& text, const T& value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     append_text_element(text, to_float(value));
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    append_text_element(text, value.real());
-    if (!std::signbit(value.imag())) text += '+';
-    append_text_element(text, value.imag());
-    text += 'j';
+    const std::string imaginary = numpy_scalar(NumpyNumber(value.imag()));
+    text += fmt::format("{}{}{}j", numpy_scalar(NumpyNumber(value.real())), imaginary[0] == '-' ? "" : "+", imaginary);
   } else if constexpr (std::is_same_v<T, std::string>) {
     text.append(1, '\'').append(value).append(1, '\'');
+  } else if constexpr (std::is_floating_point_v<T>) {
+    text += numpy_scalar(NumpyNumber(value));
   } else {
-    const std::size_t start = text.size();
-    if constexpr (std::is_floating_point_v<T>) {
-      if (std::isnan(value)) return void(text += "nan");  // without the sign that it may have
-    }
     text += fmt::format("{}", value);
-    if constexpr (std::is_floating_point_v<T>) {  // 42.0, so that it is seen to be no integer
-      if (std::isfinite(value) && text.find_first_of(".e", start) == std::string::npos) text += ".0";
-    }
   }
 }
 

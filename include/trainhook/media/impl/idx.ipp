@@ -89,7 +89,11 @@ TRAINHOOK_DECL Shape read_idx_header(IdxSource& source) {
       throw DataLossError("{} is damaged: its header promises more elements than the file can hold", source.path());
     }
   }
-  return Shape(std::span<const std::int64_t>(dims.data(), rank));
+  try {
+    return Shape(std::span<const std::int64_t>(dims.data(), rank));
+  } catch (const InvalidArgumentError&) {  // behind a dimension of no elements
+    throw DataLossError("{} is damaged: its header promises more elements than 63 bits count", source.path());
+  }
 }
 
 }  // namespace trainhook::detail

@@ -5,11 +5,9 @@
 
 #include <trainhook/monitored/rank_session_creator.hpp>
 
-#include <cstddef>
-#include <cstring>
 #include <exception>
 #include <optional>
-#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,14 +19,12 @@
 #include <trainhook/checkpoint/rank_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/saveable.hpp>
-#include <trainhook/core/tensor.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/agreement.hpp>
-#include <trainhook/session/session_ref.hpp>
+#include <trainhook/session/share_variables.hpp>
 
 namespace trainhook::detail {
 
@@ -40,7 +36,10 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
   expect_shared_directory();
   OwnedSession owned = agreement_->is_chief() ? create_as_chief() : create_as_other();
   try {
-    if (owned.restored_from.empty()) share_variables(owned.session);
+    if (owned.restored_from.empty()) {  // random initial values would differ
+      share_variables(owned.session, agreement_->is_chief(),
+                      [&](std::string bytes) { return agreement_->from_chief(std::move(bytes)); });
+    }
     agreement_->settle();
   } catch (...) {
     owned.close();
@@ -133,24 +132,6 @@ TRAINHOOK_DECL void RankSessionCreator::report_other_ranks(const std::string& pr
   if (others.empty()) return;
   log_info("{} has the state of {} ranks that this job of {} does not have; the first is rank {}. It is left out",
            prefix, others.size(), agreement_->size(), others.front());
-}
-
-// The initial values of the chief, because random ones would differ.
-TRAINHOOK_DECL void RankSessionCreator::share_variables(SessionRef session) {
-  for (const StateSpec& spec : session.state()) {
-    if (spec.kind != StateKind::Variable || spec.dtype == DType::String) continue;
-    const NamedTensor mine = session.snapshot(std::span(&spec.name, 1)).at(0);
-    const std::span<const std::byte> bytes = mine.tensor.bytes();
-    const std::string chiefs = agreement_->from_chief(
-        agreement_->is_chief() ? std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()) : "");
-    if (agreement_->is_chief()) continue;
-    NamedTensor value{.name = spec.name, .tensor = Tensor::uninitialized(mine.tensor.dtype(), mine.tensor.shape())};
-    if (chiefs.size() != bytes.size())
-      throw InternalError("the variable '{}' has {} bytes on rank {} and {} on rank 0", spec.name, bytes.size(),
-                          agreement_->rank(), chiefs.size());
-    std::memcpy(value.tensor.overwrite_bytes().data(), chiefs.data(), chiefs.size());
-    session.load(std::span(&value, 1));
-  }
 }
 
 }  // namespace trainhook::detail

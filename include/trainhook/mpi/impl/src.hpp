@@ -8,8 +8,10 @@
 #endif
 
 #include <trainhook/mpi/impl/all_reduce.ipp>
+#include <trainhook/mpi/impl/broadcast_global_variables_hook.ipp>
 #include <trainhook/mpi/impl/collective.ipp>
 #include <trainhook/mpi/impl/communicator.ipp>
+#include <trainhook/mpi/impl/distributed_optimizer.ipp>
 #include <trainhook/mpi/impl/request.ipp>
 #include <trainhook/mpi/impl/runtime.ipp>
 #include <trainhook/mpi/impl/shard_globally.ipp>

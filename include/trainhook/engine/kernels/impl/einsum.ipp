@@ -85,6 +85,8 @@ void einsum(KernelContext& context, const EinsumEquation& equation, const Einsum
   const auto count = [&](const std::string& order) {
     return shape_of_ints(dims_by_label(order, extents)).num_elements();
   };
+  Tensor& out = context.output(0, dtype_of<T>, shape_of_ints(dims_by_label(equation.output, extents)));
+  if (out.num_elements() == 0) return;
   const auto packed = [&](std::size_t input, const std::string& order) {
     Tensor result(dtype_of<T>, Shape{count(order)});
     const Ints dims = dims_by_label(order, extents);
@@ -111,7 +113,6 @@ void einsum(KernelContext& context, const EinsumEquation& equation, const Einsum
         ConstMatrixMap<T>(right.data<T>().data() + i * summed * columns, summed, columns);
   }
   const Ints dims = dims_by_label(order, extents);
-  Tensor& out = context.output(0, dtype_of<T>, shape_of_ints(dims_by_label(equation.output, extents)));
   const Ints strides = strides_by_label(order, equation.output, full_strides(out.shape()));
   copy_strided(out, {0, strides}, product, {0, full_strides(shape_of_ints(dims))}, dims);
 }

@@ -125,7 +125,8 @@ inline void concat(KernelContext& context) {
     if (!fits)
       throw InvalidArgumentError("input {} has shape {}, which does not go with {} along axis {}", i, shape, first,
                                  axis);
-    dims[axis] += shape[axis];
+    if (__builtin_add_overflow(dims[axis], shape[axis], &dims[axis]))
+      throw InvalidArgumentError("the inputs are too large together along axis {}", axis);
   }
   Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
   const Ints strides = full_strides(out.shape());
@@ -142,10 +143,12 @@ inline void concat_offset(KernelContext& context) {
   const std::size_t axis = axis_of(int_of(context.input(0)), context.data<std::int32_t>(1).size());
   std::int32_t offset = 0;
   for (std::size_t i = 0; i < context.num_outputs(); ++i) {
+    if (context.shape(i + 1) != context.shape(1)) throw InvalidArgumentError("all shapes must be of one rank");
+    if (i > 0 && __builtin_add_overflow(offset, context.data<std::int32_t>(i)[axis], &offset))
+      throw InvalidArgumentError("the shapes add up to more than 31 bits along axis {}", axis);
     const std::span<std::int32_t> start = context.output<std::int32_t>(i, context.shape(i + 1));
     std::ranges::fill(start, 0);
     start[axis] = offset;
-    offset += context.data<std::int32_t>(i + 1)[axis];
   }
 }
 
@@ -170,22 +173,12 @@ inline void slice(KernelContext& context) {
 
 inline void pad(KernelContext& context) {
   const Shape& shape = context.shape(0);
-  if (context.shape(1) != Shape{static_cast<std::int64_t>(shape.rank()), 2})
-    throw InvalidArgumentError("paddings must be [{},2]", shape.rank());
-  const bool narrow = context.input(1).dtype() == DType::Int32;
-  const auto padding = [&](std::size_t i) {
-    return narrow ? std::int64_t{context.data<std::int32_t>(1)[i]} : context.data<std::int64_t>(1)[i];
-  };
-  Ints dims;
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    if (padding(2 * i) < 0 || padding(2 * i + 1) < 0) throw InvalidArgumentError("paddings must not be negative");
-    dims.push_back(padding(2 * i) + shape[i] + padding(2 * i + 1));
-  }
-  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
+  const Ints paddings = pairs_of(context.input(1), shape.rank());
+  Tensor& out = context.output(0, context.input(0).dtype(), padded_shape(shape, paddings));
   set_to_zero(out);
   const Ints strides = full_strides(out.shape());
   std::int64_t offset = 0;
-  for (std::size_t i = 0; i < shape.rank(); ++i) offset += padding(2 * i) * strides[i];
+  for (std::size_t i = 0; i < shape.rank(); ++i) offset += paddings[2 * i] * strides[i];
   copy_strided(out, {offset, strides}, context.input(0), {0, full_strides(shape)}, Ints(shape.dims()));
 }
 
@@ -244,7 +237,10 @@ inline void tile(KernelContext& context) {
   Ints whole;
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     if (multiples[i] < 0) throw InvalidArgumentError("multiples must not be negative");
-    whole.push_back(shape[i] * multiples[i]);
+    std::int64_t dim = 0;
+    if (__builtin_mul_overflow(shape[i], multiples[i], &dim))
+      throw InvalidArgumentError("dimension {} of {} repeated {} times is too large", i, shape, multiples[i]);
+    whole.push_back(dim);
   }
   Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(whole));
   const Ints out_strides = full_strides(out.shape());

@@ -217,6 +217,9 @@ Kernel make_local_response(const Node& node) {
                        .bias = node.attr<float>("bias"),
                        .alpha = node.attr<float>("alpha"),
                        .beta = node.attr<float>("beta")};
+  if (attrs.radius < 0 || attrs.radius > INT32_MAX)
+    throw InvalidArgumentError("{} '{}': depth_radius is {}, not in [0, {}]", node.type(), node.name(), attrs.radius,
+                               INT32_MAX);
   return kernel_for(DTypes<float>{}, node, "T",
                     [=]<class T>() { return Kernel([=](KernelContext& context) { Code(context, attrs); }); });
 }

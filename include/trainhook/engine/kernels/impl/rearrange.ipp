@@ -14,30 +14,12 @@
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
+#include <trainhook/graph/ops/rearrange.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
 
 using namespace trainhook::detail;
-
-/// The integers of a tensor of any size.
-inline std::vector<std::int64_t> all_ints_of(const Tensor& tensor) {
-  const auto of = [&]<class T>(T) {
-    const std::span<const T> values = tensor.data<T>();
-    return std::vector<std::int64_t>(values.begin(), values.end());
-  };
-  return tensor.dtype() == DType::Int32 ? of(std::int32_t{}) : of(std::int64_t{});
-}
-
-/// Numbers before and after each of `rank` dimensions. @throws InvalidArgumentError if one is negative.
-inline std::vector<std::int64_t> pairs_of(const Tensor& tensor, std::size_t rank) {
-  if (tensor.shape() != Shape{static_cast<std::int64_t>(rank), 2})
-    throw InvalidArgumentError("the numbers around each dimension must be [{},2]", rank);
-  std::vector<std::int64_t> pairs = all_ints_of(tensor);
-  if (std::ranges::any_of(pairs, [](std::int64_t x) { return x < 0; }))
-    throw InvalidArgumentError("the numbers around each dimension must not be negative");
-  return pairs;
-}
 
 /// Blocks of spatial dimensions, whose elements are also rows of a batch: those of the first element of all blocks, of
 /// the second, and so on.
@@ -49,6 +31,7 @@ struct Blocks {
 
   /// Calls `copy(offset in batched, offset in image, strides of image, dims)` for each element of a block.
   void for_each_element(const auto& copy) const {
+    if (image.num_elements() == 0) return;
     const Ints batched_strides = full_strides(batched);
     const Ints image_strides = full_strides(image);
     Ints at(size);
@@ -78,12 +61,12 @@ struct Blocks {
 
 /// The sizes of a block, input 1. @throws InvalidArgumentError if they are not positive or too many.
 inline Ints block_of(const KernelContext& context) {
-  const std::vector<std::int64_t> sizes = all_ints_of(context.input(1));
+  const Ints sizes = ints_of(context.input(1));
   if (sizes.size() >= context.shape(0).rank())
     throw InvalidArgumentError("a block of {} dimensions does not go with {}", sizes.size(), context.shape(0));
   if (std::ranges::any_of(sizes, [](std::int64_t x) { return x < 1; }))
     throw InvalidArgumentError("the sizes of a block must be positive");
-  return Ints(std::span<const std::int64_t>(sizes));
+  return sizes;
 }
 
 inline void space_to_batch(KernelContext& context) {
@@ -92,12 +75,11 @@ inline void space_to_batch(KernelContext& context) {
   Ints dims(blocks.image.dims());
   for (std::size_t i = 0; i < blocks.size.size(); ++i) {
     blocks.before.push_back(around[2 * i]);
-    const std::int64_t whole = dims[i + 1] + around[2 * i] + around[2 * i + 1];
-    if (whole % blocks.size[i] != 0)
-      throw InvalidArgumentError("dimension {} has {} elements with paddings, not blocks of {}", i + 1, whole,
-                                 blocks.size[i]);
-    dims[i + 1] = whole / blocks.size[i];
-    dims[0] *= blocks.size[i];
+    const auto count = blocks_in(dims[i + 1], around[2 * i], around[2 * i + 1], blocks.size[i]);
+    if (!count || __builtin_mul_overflow(dims[0], blocks.size[i], &dims[0]))
+      throw InvalidArgumentError("dimension {} of {} with {} and {} elements around it cannot be blocks of {}", i + 1,
+                                 blocks.image, around[2 * i], around[2 * i + 1], blocks.size[i]);
+    dims[i + 1] = *count;
   }
   blocks.batched = shape_of_ints(dims);
   Tensor& out = context.output(0, context.input(0).dtype(), blocks.batched);
@@ -113,10 +95,11 @@ inline void batch_to_space(KernelContext& context) {
   Ints dims(blocks.batched.dims());
   for (std::size_t i = 0; i < blocks.size.size(); ++i) {
     blocks.before.push_back(around[2 * i]);
-    dims[i + 1] = dims[i + 1] * blocks.size[i] - around[2 * i] - around[2 * i + 1];
-    if (dims[0] % blocks.size[i] != 0 || dims[i + 1] < 0)
+    const auto count = elements_in(dims[i + 1], around[2 * i], around[2 * i + 1], blocks.size[i]);
+    if (!count || dims[0] % blocks.size[i] != 0)
       throw InvalidArgumentError("{} does not go with blocks of {} in dimension {}", context.shape(0), blocks.size[i],
                                  i + 1);
+    dims[i + 1] = *count;
     dims[0] /= blocks.size[i];
   }
   blocks.image = shape_of_ints(dims);
@@ -142,8 +125,18 @@ inline void move_depth(KernelContext& context, std::int64_t size, bool to_space)
   const std::int64_t area = size * size;
   if (to_space ? shape[3] % area != 0 : shape[1] % size != 0 || shape[2] % size != 0)
     throw InvalidArgumentError("{} does not go with a block_size of {}", shape, size);
-  const Shape result = to_space ? Shape{shape[0], shape[1] * size, shape[2] * size, shape[3] / area}
-                                : Shape{shape[0], shape[1] / size, shape[2] / size, shape[3] * area};
+  Ints extents(shape.dims());
+  const auto change = [&](std::size_t dim, std::int64_t by, bool multiplies) {
+    if (!multiplies) {
+      extents[dim] /= by;
+    } else if (__builtin_mul_overflow(extents[dim], by, &extents[dim])) {
+      throw InvalidArgumentError("{} is too large for a block_size of {}", shape, size);
+    }
+  };
+  change(1, size, to_space);
+  change(2, size, to_space);
+  change(3, area, !to_space);
+  const Shape result = shape_of_ints(extents);
   const Shape& space = to_space ? result : shape;
   const Ints row = full_strides(space);
   const Ints pixel = full_strides(to_space ? shape : result);
@@ -165,17 +158,29 @@ Kernel make_move_depth(const Node& node) {
   return [size = node.attr<std::int64_t>("block_size")](KernelContext& context) { move_depth(context, size, ToSpace); };
 }
 
-/// Which element of `extent` is at each place of a dimension with mirrored ones around it.
-inline std::vector<std::int64_t> mirrored(std::int64_t extent, std::int64_t before, std::int64_t after, bool reflects) {
+/// @throws InvalidArgumentError if a dimension of `extent` elements has too few to mirror.
+inline void require_mirrored(std::int64_t extent, std::int64_t before, std::int64_t after, bool reflects) {
   const std::int64_t most = reflects ? extent - 1 : extent;
   if (before > most || after > most)
     throw InvalidArgumentError("paddings {} and {} of {} elements: at most {} can be mirrored", before, after, extent,
                                most);
+}
+
+/// Which element of `extent` is at each place of a dimension with mirrored ones around it.
+inline std::vector<std::int64_t> mirrored(std::int64_t extent, std::int64_t before, std::int64_t after, bool reflects) {
   const std::int64_t edge = reflects ? 1 : 0;
   std::vector<std::int64_t> places;
   for (std::int64_t i = before; i > 0; --i) places.push_back(i - 1 + edge);
   for (std::int64_t i = 0; i < extent; ++i) places.push_back(i);
   for (std::int64_t i = 0; i < after; ++i) places.push_back(extent - 1 - edge - i);
+  return places;
+}
+
+/// The same for each dimension of `shape`.
+inline std::vector<std::vector<std::int64_t>> mirrored(const Shape& shape, const Ints& around, bool reflects) {
+  std::vector<std::vector<std::int64_t>> places;
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    places.push_back(mirrored(shape[i], around[2 * i], around[2 * i + 1], reflects));
   return places;
 }
 
@@ -195,15 +200,11 @@ inline void for_each_mirrored(const std::vector<std::vector<std::int64_t>>& plac
 
 inline void mirror_pad(KernelContext& context, bool reflects) {
   const Shape& shape = context.shape(0);
-  const auto around = pairs_of(context.input(1), shape.rank());
-  std::vector<std::vector<std::int64_t>> places;
-  Ints dims;
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    places.push_back(mirrored(shape[i], around[2 * i], around[2 * i + 1], reflects));
-    dims.push_back(static_cast<std::int64_t>(places.back().size()));
-  }
-  Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
+  const Ints around = pairs_of(context.input(1), shape.rank());
+  for (std::size_t i = 0; i < shape.rank(); ++i) require_mirrored(shape[i], around[2 * i], around[2 * i + 1], reflects);
+  Tensor& out = context.output(0, context.input(0).dtype(), padded_shape(shape, around));
   if (out.num_elements() == 0) return;
+  const auto places = mirrored(shape, around, reflects);
   visit_storage(out.dtype(), [&]<class T>() {
     T* to = stored_for_writing<T>(out);
     const T* from = stored<T>(context.input(0));
@@ -214,22 +215,23 @@ inline void mirror_pad(KernelContext& context, bool reflects) {
 
 template <class T>
 void mirror_pad_grad(KernelContext& context, bool reflects) {
-  const Shape& padded = context.shape(0);
-  const auto around = pairs_of(context.input(1), padded.rank());
-  std::vector<std::vector<std::int64_t>> places;
+  const Shape& whole = context.shape(0);
+  const Ints around = pairs_of(context.input(1), whole.rank());
   Ints dims;
-  for (std::size_t i = 0; i < padded.rank(); ++i) {
-    dims.push_back(padded[i] - around[2 * i] - around[2 * i + 1]);
-    if (dims[i] < 0) throw InvalidArgumentError("the paddings are more than dimension {} of {}", i, padded);
-    places.push_back(mirrored(dims[i], around[2 * i], around[2 * i + 1], reflects));
+  for (std::size_t i = 0; i < whole.rank(); ++i) {
+    const auto extent = cropped(whole[i], around[2 * i], around[2 * i + 1]);
+    if (!extent) throw InvalidArgumentError("the paddings are more than dimension {} of {}", i, whole);
+    require_mirrored(*extent, around[2 * i], around[2 * i + 1], reflects);
+    dims.push_back(*extent);
   }
   const Shape result = shape_of_ints(dims);
   const std::span<T> to = context.output<T>(0, result);
+  if (to.empty()) return;
   std::ranges::fill(to, T{0});
   const T* from = context.data<T>(0).data();
-  for_each_mirrored(places, full_strides(result), [&](std::int64_t place, std::int64_t other) {
-    to[static_cast<std::size_t>(other)] += from[place];
-  });
+  for_each_mirrored(
+      mirrored(result, around, reflects), full_strides(result),
+      [&](std::int64_t place, std::int64_t other) { to[static_cast<std::size_t>(other)] += from[place]; });
 }
 
 inline Kernel make_mirror_pad(const Node& node) {
@@ -251,7 +253,7 @@ inline void reverse_sequence(KernelContext& context, std::int64_t batch_dim, std
   const std::size_t batch = axis_of(batch_dim, shape.rank());
   const std::size_t steps = axis_of(seq_dim, shape.rank());
   if (batch == steps) throw InvalidArgumentError("batch_dim and seq_dim are the same");
-  const std::vector<std::int64_t> lengths = all_ints_of(context.input(1));
+  const Ints lengths = ints_of(context.input(1));
   if (static_cast<std::int64_t>(lengths.size()) != shape[batch])
     throw InvalidArgumentError("there are {} lengths for {} sequences", lengths.size(), shape[batch]);
   Tensor& out = context.output(0, context.input(0).dtype(), shape);

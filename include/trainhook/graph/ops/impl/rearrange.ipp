@@ -19,6 +19,31 @@
 
 namespace trainhook::detail {
 
+TRAINHOOK_DECL std::optional<std::int64_t> padded(std::int64_t extent, std::int64_t before,
+                                                  std::int64_t after) noexcept {
+  const bool fits = before >= 0 && after >= 0 && !__builtin_add_overflow(extent, before, &extent) &&
+                    !__builtin_add_overflow(extent, after, &extent);
+  return fits ? std::optional(extent) : std::nullopt;
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> cropped(std::int64_t extent, std::int64_t before,
+                                                   std::int64_t after) noexcept {
+  const bool fits = before >= 0 && after >= 0 && before <= extent && after <= extent - before;
+  return fits ? std::optional(extent - before - after) : std::nullopt;
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> blocks_in(std::int64_t extent, std::int64_t before, std::int64_t after,
+                                                     std::int64_t size) noexcept {
+  const auto whole = padded(extent, before, after);
+  return whole && *whole % size == 0 ? std::optional(*whole / size) : std::nullopt;
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> elements_in(std::int64_t blocks, std::int64_t before, std::int64_t after,
+                                                       std::int64_t size) noexcept {
+  std::int64_t whole = 0;
+  return __builtin_mul_overflow(blocks, size, &whole) ? std::nullopt : cropped(whole, before, after);
+}
+
 /// @throws InvalidArgumentError unless `x` can be [count,2], numbers before and after each of `count` dimensions.
 TRAINHOOK_DECL void require_pairs(const NodeSpec& node, const Output& x, std::int64_t count) {
   require_rank(label(node), x, 2);
@@ -53,16 +78,17 @@ TRAINHOOK_DECL PartialShape blocks_shape(const NodeSpec& node, bool to_batch) {
     if (!sizes) {
       batch = kUnknownDim;
     } else if (batch != kUnknownDim) {
-      if (!to_batch && batch % (*sizes)[i] != 0) fail();
-      batch = to_batch ? batch * (*sizes)[i] : batch / (*sizes)[i];
+      if (to_batch ? __builtin_mul_overflow(batch, (*sizes)[i], &batch) : batch % (*sizes)[i] != 0) fail();
+      if (!to_batch) batch /= (*sizes)[i];
     }
     if (!sizes || !borders || dim == kUnknownDim) {
       dim = kUnknownDim;
       continue;
     }
-    const std::int64_t around = (*borders)[2 * i] + (*borders)[2 * i + 1];
-    if (to_batch ? (dim + around) % (*sizes)[i] != 0 : dim * (*sizes)[i] < around) fail();
-    dim = to_batch ? (dim + around) / (*sizes)[i] : dim * (*sizes)[i] - around;
+    const auto changed =
+        (to_batch ? blocks_in : elements_in)(dim, (*borders)[2 * i], (*borders)[2 * i + 1], (*sizes)[i]);
+    if (!changed) fail();
+    dim = changed.value_or(kUnknownDim);
   }
   return shape_of(dims);
 }
@@ -99,8 +125,9 @@ TRAINHOOK_DECL PartialShape depth_shape(const NodeSpec& node, bool to_space) {
 TRAINHOOK_DECL PartialShape depth_to_space_shape(const NodeSpec& node, std::size_t) { return depth_shape(node, true); }
 TRAINHOOK_DECL PartialShape space_to_depth_shape(const NodeSpec& node, std::size_t) { return depth_shape(node, false); }
 
-/// The dimensions with a constant number of mirrored elements added before and after each, or taken away.
-TRAINHOOK_DECL PartialShape mirrored_shape(const NodeSpec& node, std::int64_t sign) {
+/// The dimensions with a constant number of mirrored elements added before and after each, or taken away if `adds` does
+/// not hold.
+TRAINHOOK_DECL PartialShape mirrored_shape(const NodeSpec& node, bool adds) {
   const Output& x = node.inputs[0];
   const Output& paddings = node.inputs[1];
   const std::string& mode = attr_of<std::string>(node, "mode");
@@ -109,7 +136,7 @@ TRAINHOOK_DECL PartialShape mirrored_shape(const NodeSpec& node, std::int64_t si
   require_pairs(node, paddings, x.shape().has_rank() ? static_cast<std::int64_t>(x.shape().rank()) : kUnknownDim);
   const auto amounts = constant_integers(paddings);
   if (!x.shape().has_rank() || !amounts) {  // TensorFlow does not look at the input of the gradient
-    if (sign > 0 && x.shape().has_rank()) return unknown_of_rank(x.shape().rank());
+    if (adds && x.shape().has_rank()) return unknown_of_rank(x.shape().rank());
     const bool is_counted = paddings.shape().has_rank() && paddings.shape()[0] != kUnknownDim;
     return is_counted ? unknown_of_rank(static_cast<std::size_t>(paddings.shape()[0])) : PartialShape();
   }
@@ -118,16 +145,17 @@ TRAINHOOK_DECL PartialShape mirrored_shape(const NodeSpec& node, std::int64_t si
     const std::int64_t before = (*amounts)[2 * i];
     const std::int64_t after = (*amounts)[2 * i + 1];
     if (dims[i] == kUnknownDim) continue;
-    dims[i] += sign * (before + after);
-    if (before < 0 || after < 0 || dims[i] < 0)
+    const auto changed = (adds ? padded : cropped)(dims[i], before, after);
+    if (!changed)
       throw InvalidArgumentError("{}: paddings {} and {} do not go with dimension {} of {}", label(node), before, after,
                                  i, x);
+    dims[i] = *changed;
   }
   return shape_of(dims);
 }
-TRAINHOOK_DECL PartialShape mirror_pad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, 1); }
+TRAINHOOK_DECL PartialShape mirror_pad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, true); }
 TRAINHOOK_DECL PartialShape mirror_pad_grad_shape(const NodeSpec& node, std::size_t) {
-  return mirrored_shape(node, -1);
+  return mirrored_shape(node, false);
 }
 
 TRAINHOOK_DECL PartialShape reverse_sequence_shape(const NodeSpec& node, std::size_t) {

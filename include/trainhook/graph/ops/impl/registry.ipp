@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include <trainhook/graph/ops/all_reduce.hpp>
 #include <trainhook/graph/ops/array.hpp>
 #include <trainhook/graph/ops/batch_matmul.hpp>
 #include <trainhook/graph/ops/constant.hpp>
@@ -37,31 +38,14 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept {
-  static const std::array families{einsum_ops(),
-                                   partition_ops(),
-                                   rearrange_ops(),
-                                   array_ops(),
-                                   batch_matmul_ops(),
-                                   constant_ops(),
-                                   special_ops(),
-                                   split_ops(),
-                                   control_flow_ops(),
-                                   conv_ops(),
-                                   join_ops(),
-                                   math_ops(),
-                                   matrix_ops(),
-                                   resize_ops(),
-                                   indexing_ops(),
-                                   normalization_ops(),
-                                   nn_ops(),
-                                   queue_ops(),
-                                   random_ops(),
-                                   slice_ops(),
-                                   state_ops(),
-                                   strided_slice_ops(),
-                                   summary::detail::summary_ops(),
-                                   training_ops(),
-                                   restore_ops()};
+  static const std::array families{
+      einsum_ops(),        partition_ops(),    rearrange_ops(),     all_reduce_ops(),
+      array_ops(),         batch_matmul_ops(), constant_ops(),      special_ops(),
+      split_ops(),         control_flow_ops(), conv_ops(),          join_ops(),
+      math_ops(),          matrix_ops(),       resize_ops(),        indexing_ops(),
+      normalization_ops(), nn_ops(),           queue_ops(),         random_ops(),
+      slice_ops(),         state_ops(),        strided_slice_ops(), summary::detail::summary_ops(),
+      training_ops(),      restore_ops()};
   return families;
 }
 

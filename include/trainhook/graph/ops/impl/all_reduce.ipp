@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of all_reduce.hpp, and the definition of its op.
+#pragma once
+
+#include <trainhook/graph/ops/all_reduce.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+
+namespace trainhook::detail {
+
+/// The collection of `std::shared_ptr<AllReducer>`; the attribute `reducer` is a place in it.
+inline constexpr std::string_view kAllReducers = "trainhook/all_reducers";
+
+TRAINHOOK_DECL PartialShape all_reduced_shape(const NodeSpec& node, std::size_t index) {
+  return node.inputs[index].shape();
+}
+
+/// What each rank's loss gains by a value goes to the values of all ranks.
+TRAINHOOK_DECL Grads all_reduce_grad(const GradientContext& c) {
+  std::vector<Output> grads;
+  for (std::size_t i = 0; i < c.input_count(); ++i)
+    grads.push_back(c.grad(i).has_value() ? c.grad(i) : zeros_like(c.output(i)));
+  const Node& node = c.node();
+  const Operation reduced =
+      c.add("TrainhookAllReduce", grads,
+            {{"reduction", node.attr<std::string>("reduction")}, {"reducer", node.attr<std::int64_t>("reducer")}})
+          .operation();
+  Grads result;
+  for (std::size_t i = 0; i < c.input_count(); ++i) result.push_back(reduced.output(i));
+  return result;
+}
+
+inline constexpr OpDef kTrainhookAllReduceOp{
+    "TrainhookAllReduce", "N*T -> N*T", "N:int T:{float32,float64,int32,int64} reduction:string=sum reducer:int=-1",
+    all_reduced_shape, all_reduce_grad};
+
+inline constexpr std::array kAllReduceOps{&kTrainhookAllReduceOp};
+
+TRAINHOOK_DECL OpFamily all_reduce_ops() noexcept { return kAllReduceOps; }
+
+TRAINHOOK_DECL std::shared_ptr<AllReducer> all_reducer_of(const Node& node) {
+  const auto place = node.attr<std::int64_t>("reducer");
+  const auto all = node.graph().collection<std::shared_ptr<AllReducer>>(kAllReducers);
+  if (place >= 0 && static_cast<std::size_t>(place) < all.size()) return all[static_cast<std::size_t>(place)];
+  throw FailedPreconditionError(
+      "node '{}' (TrainhookAllReduce) has no connection to other ranks, because a file cannot hold it: build the graph "
+      "in this process",
+      node.name());
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL AllReducer::~AllReducer() = default;
+
+TRAINHOOK_DECL std::vector<Output> all_reduce(const std::vector<Output>& values, Reduction reduction,
+                                              const std::shared_ptr<AllReducer>& reducer, std::string_view name) {
+  if (values.empty()) throw InvalidArgumentError("all_reduce: there are no values");
+  if (reducer == nullptr) throw InvalidArgumentError("all_reduce: the reducer is null");
+  Graph& graph = detail::graph_of("all_reduce", values.front());
+  for (const Output& value : values) {
+    graph.check_belongs(value, "values", "all_reduce");
+    detail::require_same_dtype("all_reduce", values.front(), value);
+    if (reduction == Reduction::Mean) detail::require_floating("all_reduce: a mean", value);
+  }
+  const auto known = graph.collection<std::shared_ptr<AllReducer>>(detail::kAllReducers);
+  const auto place = std::ranges::find(known, reducer) - known.begin();
+  if (static_cast<std::size_t>(place) == known.size()) graph.add_to_collection(detail::kAllReducers, reducer);
+  const Operation op =
+      detail::add_node(graph, detail::kTrainhookAllReduceOp,
+                       {.name = std::string(name.empty() ? "AllReduce" : name),
+                        .inputs = values,
+                        .attrs = {{"reduction", std::string(reduction == Reduction::Mean ? "mean" : "sum")},
+                                  {"reducer", static_cast<std::int64_t>(place)}}});
+  std::vector<Output> results;
+  for (std::size_t i = 0; i < values.size(); ++i) results.push_back(op.output(i));
+  return results;
+}
+
+}  // namespace trainhook

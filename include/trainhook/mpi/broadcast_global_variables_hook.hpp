@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// BroadcastGlobalVariablesHook: all ranks start from the values of one.
+#pragma once
+
+#include <memory>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/mpi/all_reduce.hpp>
+#include <trainhook/mpi/communicator.hpp>
+#include <trainhook/session/collective.hpp>
+#include <trainhook/session/session_run_hook.hpp>
+
+namespace trainhook::mpi {
+
+/// Gives the variables of all ranks the values of rank `root_rank` whenever a session has been made, so that random
+/// initial values are the same, and those that only this rank has restored. For sessions without a `collective`: one
+/// with it does so itself. All ranks must have the hook. Source: Horovod's `BroadcastGlobalVariablesHook`.
+class BroadcastGlobalVariablesHook final : public SessionRunHook {
+ public:
+  /// A call of all ranks. @throws InvalidArgumentError if there is no such rank.
+  TRAINHOOK_DECL explicit BroadcastGlobalVariablesHook(const Communicator& comm, int root_rank = 0,
+                                                       Duration max_wait_secs = kMaxWait);
+
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+
+ private:
+  std::shared_ptr<Collective> ranks_;
+  int root_rank_;
+  Duration max_wait_;
+};
+
+}  // namespace trainhook::mpi
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/mpi/impl/broadcast_global_variables_hook.ipp>
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// DistributedOptimizer: an optimizer for a model that all ranks of a job train together.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/duration.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/gradients.hpp>
+#include <trainhook/graph/node.hpp>
+#include <trainhook/graph/optimizers.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/mpi/all_reduce.hpp>
+#include <trainhook/mpi/communicator.hpp>
+
+namespace trainhook::mpi {
+
+struct DistributedOptimizerOptions {
+  Reduction reduction = Reduction::Mean;              ///< Sum: for a loss that each rank divides by the global batch
+  std::size_t bucket_bytes = std::size_t{16} << 20U;  ///< of gradients that go in one message
+  Duration max_wait_secs = kMaxWait;                  ///< for a rank that does not come; then the job is ended
+};
+
+namespace detail {
+
+/// Adds the reductions, in the order in which the gradients are computed, one after the other.
+[[nodiscard]] TRAINHOOK_DECL std::vector<GradientAndVariable> reduce_gradients(
+    std::vector<GradientAndVariable> pairs, const Communicator& comm, const DistributedOptimizerOptions& options);
+
+}  // namespace detail
+
+/// Gives an optimizer the gradients of all ranks: their mean, so that the step is that of one process with the global
+/// batch if all ranks have as many rows and the loss is their mean. Every rank makes the same step; the slots are the
+/// optimizer's own and are called as without MPI, so a checkpoint fits both. The same number of ranks gives the same
+/// bits. Every rank must train the same graph, and start from the same values: a training session with a `collective`
+/// sees to that, or a BroadcastGlobalVariablesHook. Source: Horovod's `DistributedOptimizer`.
+template <std::derived_from<Optimizer> Inner>
+class DistributedOptimizer {
+ public:
+  /// @param comm the ranks that train together; the thread that began MPI must run the session
+  DistributedOptimizer(Inner optimizer, Communicator comm, const DistributedOptimizerOptions& options = {})
+      : optimizer_(std::move(optimizer)), comm_(std::move(comm)), options_(options) {}
+
+  /// These are as in Optimizer. What `compute_gradients` gives is reduced already, so clip it as usual.
+  Operation minimize(Output loss, const std::optional<Variable>& global_step = std::nullopt,
+                     const std::vector<Variable>& var_list = {}, const GradientOptions& options = {}) {
+    return apply_gradients(compute_gradients(loss, var_list, options), global_step);
+  }
+  [[nodiscard]] std::vector<GradientAndVariable> compute_gradients(Output loss,
+                                                                   const std::vector<Variable>& var_list = {},
+                                                                   const GradientOptions& options = {}) const {
+    return detail::reduce_gradients(optimizer_.compute_gradients(loss, var_list, options), comm_, options_);
+  }
+  Operation apply_gradients(const std::vector<GradientAndVariable>& all,
+                            const std::optional<Variable>& global_step = std::nullopt, std::string_view name = {}) {
+    return optimizer_.apply_gradients(all, global_step, name);
+  }
+  [[nodiscard]] std::optional<Variable> get_slot(const Variable& variable, std::string_view slot) const {
+    return optimizer_.get_slot(variable, slot);
+  }
+  [[nodiscard]] const std::string& name() const noexcept { return optimizer_.name(); }
+
+ private:
+  Inner optimizer_;
+  Communicator comm_;
+  DistributedOptimizerOptions options_;
+};
+
+}  // namespace trainhook::mpi
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/mpi/impl/distributed_optimizer.ipp>
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of broadcast_global_variables_hook.hpp.
+#pragma once
+
+#include <trainhook/mpi/broadcast_global_variables_hook.hpp>
+
+#include <string>
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/mpi/collective.hpp>
+#include <trainhook/session/share_variables.hpp>
+
+namespace trainhook::mpi {
+
+TRAINHOOK_DECL BroadcastGlobalVariablesHook::BroadcastGlobalVariablesHook(const Communicator& comm, int root_rank,
+                                                                          Duration max_wait_secs)
+    : ranks_(collective(comm)), root_rank_(root_rank), max_wait_(max_wait_secs) {
+  if (root_rank < 0 || root_rank >= comm.size())
+    throw InvalidArgumentError("BroadcastGlobalVariablesHook: there is no rank {}, only 0 to {}", root_rank,
+                               comm.size() - 1);
+}
+
+TRAINHOOK_DECL void BroadcastGlobalVariablesHook::after_create_session(SessionRef session,
+                                                                       Coordinator& /*coordinator*/) {
+  trainhook::detail::share_variables(session, ranks_->rank() == root_rank_, [&](std::string bytes) {
+    return ranks_->broadcast(std::move(bytes), root_rank_, max_wait_);
+  });
+}
+
+}  // namespace trainhook::mpi

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of distributed_optimizer.hpp.
+#pragma once
+
+#include <trainhook/mpi/distributed_optimizer.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/ops/all_reduce.hpp>
+
+namespace trainhook::mpi::detail {
+
+/// The bytes of a gradient, or of a whole bucket if its shape is not known before the graph runs.
+TRAINHOOK_DECL std::size_t bytes_of(Output gradient, std::size_t bucket_bytes) {
+  if (!gradient.shape().is_fully_known()) return bucket_bytes;
+  return static_cast<std::size_t>(gradient.shape().known().num_elements()) * dtype_size(gradient.dtype());
+}
+
+TRAINHOOK_DECL std::vector<GradientAndVariable> reduce_gradients(std::vector<GradientAndVariable> pairs,
+                                                                 const Communicator& comm,
+                                                                 const DistributedOptimizerOptions& options) {
+  std::vector<GradientAndVariable*>
+      open;  // nodes run as they were created, and so the last layer's gradients are first
+  for (GradientAndVariable& pair : pairs) {
+    if (pair.gradient.has_value()) open.push_back(&pair);
+  }
+  if (open.empty()) return pairs;
+  std::ranges::stable_sort(open, {}, [](const GradientAndVariable* pair) { return pair->gradient.node().id(); });
+
+  Graph& graph = open.front()->gradient.graph();
+  const Graph::Scope scope = graph.name_scope("DistributedOptimizer");
+  const std::shared_ptr<AllReducer> ranks = reducer(comm, options.max_wait_secs);
+  std::vector<Operation> last;
+  for (std::size_t begin = 0; begin < open.size();) {
+    std::vector<Output> bucket;
+    std::size_t bytes = 0;
+    std::size_t end = begin;
+    do {
+      bucket.push_back(open[end]->gradient);
+      bytes += bytes_of(bucket.back(), options.bucket_bytes);
+      ++end;
+    } while (end < open.size() && bytes < options.bucket_bytes &&
+             open[end]->gradient.dtype() == bucket.front().dtype());
+    const Graph::Scope after = graph.control_dependencies(last);  // the same order on every rank, whatever its engine
+    const std::vector<Output> reduced = trainhook::all_reduce(bucket, options.reduction, ranks);
+    for (std::size_t i = begin; i < end; ++i) open[i]->gradient = reduced[i - begin];
+    last = {reduced.front().operation()};
+    begin = end;
+  }
+  return pairs;
+}
+
+}  // namespace trainhook::mpi::detail

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What several processes cost, beside bare calls of MPI in the same run: the agreement after each step, and gradients
+/// that are added up in buckets. Run by mpirun with any number of processes.
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+#include <mpi.h>
+
+#include <trainhook/mpi/all_reduce.hpp>
+#include <trainhook/mpi/collective.hpp>
+#include <trainhook/mpi/runtime.hpp>
+#include <trainhook/trainhook.hpp>
+
+#include "record.hpp"
+
+namespace {
+
+namespace th = trainhook;
+using th::bench::median;
+using th::bench::seconds;
+
+constexpr int kRounds = 15;
+
+/// For the rank that writes the records.
+void report(const th::mpi::Communicator& world, th::bench::Record record) {
+  record.name += fmt::format("_{}_ranks", world.size());
+  if (world.rank() == 0) th::bench::report(record);
+}
+
+/// Seconds that all ranks take, from the moment when all are there.
+template <class Work>
+double seconds_together(const th::mpi::Communicator& world, Work work) {
+  MPI_Barrier(world.native());
+  return seconds(work);
+}
+
+/// Steps with an agreement and without by turns, beside reductions of 8 bytes; a step that does nothing, and one that
+/// takes a millisecond, behind which an agreement can hide.
+void agreement(const th::mpi::Communicator& world, std::chrono::microseconds work, const char* name, double goal) {
+  const int steps = work.count() > 0 ? 200 : 2000;
+  const auto step = [&] {
+    const auto end = std::chrono::steady_clock::now() + work;
+    while (work.count() > 0 && std::chrono::steady_clock::now() < end) {}
+  };
+  std::vector<float> weights(1);
+  th::LoopSession together;
+  together.variable("weights", weights);
+  th::LoopSession alone;
+  alone.variable("weights", weights);
+  auto agreeing = th::monitored_training_session(together, {.collective = th::mpi::collective(world)});
+  auto plain = th::monitored_training_session(alone, {});
+  const auto micros = [&](auto& session) {
+    return 1e6 / steps * seconds_together(world, [&] {
+             for (int i = 0; i < steps && !session.should_stop(); ++i) session.run(step);
+           });
+  };
+  std::int64_t eight = 0;
+  const auto bare = [&] {
+    return 1e6 / steps * seconds_together(world, [&] {
+             for (int i = 0; i < steps; ++i)
+               MPI_Allreduce(MPI_IN_PLACE, &eight, 1, MPI_INT64_T, MPI_MAX, world.native());
+           });
+  };
+  (void)micros(agreeing);
+  std::vector<double> added;
+  std::vector<double> reductions;
+  for (int round = 0; round < kRounds; ++round) {
+    const double without = micros(plain);
+    added.push_back(micros(agreeing) - without);
+    reductions.push_back(bare());
+  }
+  report(world, {.name = name,
+                 .ours = median(added),
+                 .peer = median(reductions),
+                 .peer_name = "MPI_Allreduce, 8 bytes",
+                 .unit = "us/step",
+                 .goal = goal});
+}
+
+/// 100 MB of gradients in buckets of 16 MiB, beside one call for all of it.
+void buckets(const th::mpi::Communicator& world) {
+  constexpr std::size_t kCount = 25'000'000;
+  constexpr std::size_t kBucket = (std::size_t{16} << 20U) / sizeof(float);
+  std::vector<float> gradients(kCount, 1.0F);
+  const auto in_buckets = [&] {
+    for (std::size_t begin = 0; begin < kCount; begin += kBucket) {
+      const std::span<float> bucket = std::span(gradients).subspan(begin, (std::min)(kBucket, kCount - begin));
+      th::mpi::all_reduce(bucket, th::mpi::Reduction::Sum, world);
+    }
+  };
+  const auto at_once = [&] {
+    MPI_Allreduce(MPI_IN_PLACE, gradients.data(), static_cast<int>(kCount), MPI_FLOAT, MPI_SUM, world.native());
+  };
+  std::vector<double> ours;
+  std::vector<double> bare;
+  for (int round = 0; round < kRounds; ++round) {
+    std::ranges::fill(gradients, 1.0F);
+    ours.push_back(1e3 * seconds_together(world, in_buckets));
+    bare.push_back(1e3 * seconds_together(world, at_once));
+  }
+  report(world, {.name = "mpi_buckets",
+                 .ours = median(ours),
+                 .peer = median(bare),
+                 .peer_name = "MPI_Allreduce, 100 MB",
+                 .unit = "ms",
+                 .goal = 1});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const th::mpi::Runtime mpi(argc, argv);
+  th::set_log_sink([](th::LogLevel, std::string_view) {});
+  agreement(mpi.world(), std::chrono::microseconds(0), "mpi_overhead", 1.2);
+  agreement(mpi.world(), std::chrono::microseconds(1000), "mpi_overhead_hidden", 1);
+  buckets(mpi.world());
+  return 0;
+}
