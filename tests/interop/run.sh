@@ -15,7 +15,7 @@ environment=$("$root/.ci/tensorflow" "$here/venv")
 echo "interop: TensorFlow is ready after $((SECONDS - start)) s"
 
 "$root/.ci/release" quickstart continue_training write_op_cases write_shape_cases write_models run_imported run_tutorials write_systems write_data \
-  write_summaries write_runs write_metrics write_hooks write_estimator rewrite_checkpoint manage_checkpoints start_warm checkpoint
+  write_summaries write_runs write_metrics write_hooks write_estimator rewrite_checkpoint manage_checkpoints train_ranks start_warm checkpoint
 
 # One thread and no optimising compiler, so that figures are repeatable; no GPU is looked for.
 export TRAINHOOK_BUILD=$build TRAINHOOK_SOURCE=$root

@@ -111,6 +111,13 @@ class RanksTest : public ::testing::Test {
     return [last_step](int, Options& options) { options.hooks = {StopAtStepHook({.last_step = last_step})}; };
   }
 
+  void expect_not_shared(const std::vector<Seen>& seen) const {
+    const std::string beginning = "checkpoint_dir '" + directory + "' of rank 1, on ";
+    EXPECT_EQ(seen[1].error.find("FailedPrecondition: " + beginning), 0U) << seen[1].error;
+    EXPECT_NE(seen[1].error.find(" is not that of rank 0"), std::string::npos) << seen[1].error;
+    EXPECT_EQ(seen[0].error.find("FailedPrecondition: rank 1 has failed: " + beginning), 0U) << seen[0].error;
+  }
+
   template <class Field>
   static std::vector<Field> each(const std::vector<Seen>& seen, Field Seen::*field) {
     std::vector<Field> all;
@@ -274,11 +281,35 @@ TEST_F(RanksTest, ADirectoryThatIsNotSharedIsNamed) {
     options.hooks = {StopAtStepHook({.last_step = 5})};
     if (rank == 1) options.file_system = &own_disk;
   });
-  const std::string expected = directory +
-                               "/model.ckpt-3, which rank 0 has restored, is not there for rank 1: "
-                               "checkpoint_dir must be a directory that all machines of the job share";
-  EXPECT_EQ(seen[1].error.find("NotFound: " + expected), 0U) << seen[1].error;
-  EXPECT_EQ(seen[0].error.find("NotFound: rank 1 has failed: " + expected), 0U) << seen[0].error;
+  expect_not_shared(seen);
+}
+
+TEST_F(RanksTest, ADirectoryThatIsNotSharedIsNamedAlsoBeforeThereIsACheckpoint) {
+  testing::MemoryFileSystem own_disk;
+  const auto seen = train(3, [&](int rank, Options& options) {
+    options.hooks = {StopAtStepHook({.last_step = 5})};
+    if (rank == 1) options.file_system = &own_disk;
+  });
+  expect_not_shared(seen);
+  EXPECT_EQ(files_with("tempstate"), 0);
+  EXPECT_EQ(saved_step(), -1);
+}
+
+TEST_F(RanksTest, WhatTellsThatTheDirectoryIsSharedIsRemoved) {
+  train(2, until(3));
+  EXPECT_EQ(files_with("tempstate"), 0);
+}
+
+TEST_F(RanksTest, OfWhichOneHasOtherVariablesAreNamed) {
+  testing::ThreadedRanks job(2);
+  const auto errors = job.run([&](const std::shared_ptr<Collective>& collective) {
+    LoopSession loop;
+    std::vector<float> weights(collective->rank() == 0 ? 3 : 4);
+    loop.variable("weights", weights);
+    static_cast<void>(monitored_training_session(loop, {.collective = collective, .checkpoint_dir = directory}));
+  });
+  for (const std::exception_ptr& error : errors)
+    EXPECT_NE(describe(error).find("on rank 1 the digest of the graph is '"), std::string::npos) << describe(error);
 }
 
 TEST_F(RanksTest, ThatDifferAreAllNamedWithWhatDiffers) {
@@ -311,9 +342,9 @@ TEST_F(RanksTest, AgreeingRarelyTheyStopAtTheLastStepAllTheSame) {
     options.agree_every_n_steps = 4;
     options.hooks = {StopAtStepHook({.last_step = 50})};
   });
-  // Four to begin with, one when the session is there, one before the first step and one after it, because the chief
+  // Seven to begin with, one when the session is there, one before the first step and one after it, because the chief
   // has not said yet when it saves; one after every fourth of 40 steps; three around the last save, and one at the end.
-  EXPECT_EQ(ranks->num_reductions(), 4 + 1 + 2 + 10 + 3 + 1);
+  EXPECT_EQ(ranks->num_reductions(), 7 + 1 + 2 + 10 + 3 + 1);
 }
 
 TEST_F(RanksTest, AgreeingRarelyAStopOfOneTakesEffectAtTheNextAgreement) {

@@ -15,7 +15,9 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -143,6 +145,31 @@ TEST(RankAgreement, ASessionWithACreatorOfItsOwnHasOne) {
   });
   EXPECT_EQ(none, std::vector<std::exception_ptr>(2));
   EXPECT_EQ(runs, (std::vector{4, 4}));
+}
+
+TEST(RankAgreement, AHookThatCannotBeginEndsAllBeforeASessionIsMade) {
+  for (const int broken : {0, 2}) {
+    testing::ThreadedRanks job(3);
+    std::vector<int> opened(3);
+    const auto errors = job.run([&](const std::shared_ptr<Collective>& ranks) {
+      testing::Script script;
+      MonitoredSessionOptions options{.collective = ranks};
+      if (ranks->rank() == broken)
+        options.hooks = {LambdaHook({.begin = [](Graph&) { throw InternalError("not today"); }})};
+      MonitoredSession<testing::ScriptedSession> session(
+          std::make_shared<ChiefSessionCreator>(script.graph(),
+                                                [&] {
+                                                  ++opened[static_cast<std::size_t>(ranks->rank())];
+                                                  return OwnedSession::make<testing::ScriptedSession>(script);
+                                                }),
+          options);
+    });
+    const std::string expected = "Internal: rank " + std::to_string(broken) + " has failed: not today";
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      EXPECT_EQ(describe(errors[rank]), static_cast<int>(rank) == broken ? "Internal: not today" : expected);
+    EXPECT_EQ(opened, std::vector<int>(3));
+    EXPECT_EQ(job.why_it_was_ended(), "");
+  }
 }
 
 }  // namespace

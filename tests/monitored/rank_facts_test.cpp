@@ -18,12 +18,14 @@ TEST(Facts, AboutAProgramNameItsGraphAndItsLastStep) {
   Graph graph;
   graph.set_random_seed(5);
   const Facts facts = facts_about(graph, in_phases({StopAtStepHook({.last_step = 9})}));
-  ASSERT_EQ(facts.size(), 4U);
+  ASSERT_EQ(facts.size(), 5U);
   EXPECT_EQ(facts[0].first, "the digest of the program's file");
   EXPECT_NE(facts[0].second, "00000000");
-  EXPECT_EQ(facts[1].first, "the digest of the graph");
-  EXPECT_EQ(facts[2], (std::pair<std::string, std::string>("the graph's random seed", "5")));
-  EXPECT_EQ(facts[3], (std::pair<std::string, std::string>("StopAtStepHook's last_step", "9")));
+  EXPECT_EQ(facts[1].first, "the library's compiler");
+  EXPECT_NE(facts[1].second, "");
+  EXPECT_EQ(facts[2].first, "the digest of the graph");
+  EXPECT_EQ(facts[3], (std::pair<std::string, std::string>("the graph's random seed", "5")));
+  EXPECT_EQ(facts[4], (std::pair<std::string, std::string>("StopAtStepHook's last_step", "9")));
 }
 
 TEST(Facts, AreTheSameAfterTheirWay) {

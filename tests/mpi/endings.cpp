@@ -45,6 +45,12 @@ int single(int argc, char** argv) {
   } catch (const th::FailedPreconditionError& error) { said = error.what(); }
   int wrong = expect(said.find("MPI_Init_thread with MPI_THREAD_FUNNELED instead of MPI_Init") != std::string::npos,
                      "it says what to do: '" + said + "'");
+  said.clear();
+  try {
+    static_cast<void>(th::mpi::collective(th::mpi::Communicator(MPI_COMM_WORLD)));  // without a Runtime
+  } catch (const th::FailedPreconditionError& error) { said = error.what(); }
+  wrong += expect(said.find("mpi::collective: MPI runs with MPI_THREAD_SINGLE") != std::string::npos,
+                  "a session does not begin either: '" + said + "'");
   if (level != MPI_THREAD_SINGLE) wrong = 0;
   wrong += expect(!is_finalized(), "MPI runs on");
   MPI_Finalize();

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs train_line with several processes, kills them again and again, and compares what it ends with:
-# kill.sh <mpirun> <program> [number of kills]
+# Runs train_line with several processes, and own_draws, whose ranks differ in what they draw, kills them again and again, and compares what
+# they end with: kill.sh <mpirun> <train_line> <own_draws> [number of kills]
 set -euo pipefail
-mpirun=$1 program=$2 kills=${3:-20}
+mpirun=$1 program=$2 own_draws=$3 kills=${4:-20}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -30,18 +30,27 @@ for ranks in 1 2 3 4; do
 done
 
 # One rank of two is killed, the job ends, and starts again: the same bits as the run that never stopped.
-killed=0
-while [ "$killed" -lt "$kills" ]; do
-  if job_with $((RANDOM % 2)) KILL "0.$((RANDOM % 6 + 2))" 2 killed "${training[@]}"; then
-    [ "$(said weights)" = "$weights2" ] || fail "after $killed kills the weights are $(said weights) and not $weights2"
-    rm -rf "$work/killed"
-    killed=$((killed + 1))  # or a run that is too short would go on for ever
-  else
-    killed=$((killed + 1))
-  fi
-done
-job 2 killed "${training[@]}" || fail "the last run failed"
-[ "$(said weights)" = "$weights2" ] || fail "after all kills the weights are $(said weights) and not $weights2"
+# survive_kills <weights of that run> <number of kills>
+survive_kills() {
+  local weights=$1 kills=$2 killed=0
+  while [ "$killed" -lt "$kills" ]; do
+    if job_with $((RANDOM % 2)) KILL "0.$((RANDOM % 6 + 2))" 2 killed "${training[@]}"; then
+      [ "$(said weights)" = "$weights" ] || fail "after $killed kills the weights are $(said weights) and not $weights"
+      rm -rf "$work/killed"
+    fi
+    killed=$((killed + 1))  # also without a kill, or a run that is too short would go on for ever
+  done
+  job 2 killed "${training[@]}" || fail "the last run failed"
+  [ "$(said weights)" = "$weights" ] || fail "after all kills the weights are $(said weights) and not $weights"
+}
+survive_kills "$weights2" "$kills"
+
+# The same for a job whose ranks have generators, hooks and positions of their own.
+train_line=$program program=$own_draws
+job 2 own "${training[@]}" || fail "the job whose ranks differ did not come to its end"
+rm -rf "$work/killed"
+survive_kills "$(said weights)" $((kills / 2))
+program=$train_line
 
 # With other numbers of ranks the sums are rounded differently.
 for ranks in 3 1 4; do
@@ -56,4 +65,4 @@ grep -q 'ranks, steps 0 to .*: rank 2: SIGTERM' "$work/output" || fail "it does 
 step=$(sed -n 's/.* steps 0 to \([0-9]*\):.*/\1/p' "$work/output")
 [ -e "$work/stopped/model.ckpt-$step.index" ] || fail "there is no checkpoint of step $step"
 
-echo "kill: $killed kills, a signal and changing numbers of ranks: the same weights"
+echo "kill: $kills kills, half as many of a job whose ranks differ, a signal and changing numbers of ranks: the same weights"

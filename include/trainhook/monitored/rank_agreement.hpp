@@ -17,6 +17,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/agreement.hpp>
 #include <trainhook/monitored/rank_facts.hpp>
+#include <trainhook/monitored/rank_states_hook.hpp>
 #include <trainhook/session/collective.hpp>
 #include <trainhook/session/hook_services.hpp>
 
@@ -25,7 +26,7 @@ namespace trainhook::detail {
 /// One for each rank of a training session. Everything goes in rounds: in each, all ranks add up their votes, and what
 /// else they exchange follows only if none has failed. So a rank may fail at any time: its vote meets the round that
 /// the others are in, and all get its error. If a round finds no answer in time, the job is ended.
-class RankAgreement final : public Agreement, public std::enable_shared_from_this<RankAgreement> {
+class RankAgreement final : public Agreement, public SaveRounds, public std::enable_shared_from_this<RankAgreement> {
  public:
   /// @throws InvalidArgumentError if a number is not positive.
   TRAINHOOK_DECL RankAgreement(std::shared_ptr<Collective> ranks, const AgreementOptions& options);
@@ -47,25 +48,13 @@ class RankAgreement final : public Agreement, public std::enable_shared_from_thi
 
   TRAINHOOK_DECL void add_own_hook(Hooks& hooks) override;
 
-  /// How this rank gives what it has of its own when the chief collects that, which it may do while this rank is in any
-  /// round. If it throws, all ranks get its error.
-  void give_state_by(std::function<std::string()> give) { give_ = std::move(give); }
-
-  /// For the chief: what each rank gives. All ranks must be at the same step boundary, and call `meet` there.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> collect();
-
-  /// A call of all ranks at a step boundary at which the chief may have collected, when it has done so.
-  /// @param next_save of the chief: from which step on it may save by the step alone
-  TRAINHOOK_DECL void meet(std::int64_t next_save);
-
-  /// Whether all ranks meet at the end of the step that `step` returns, which is called only if it matters.
-  [[nodiscard]] TRAINHOOK_DECL bool meets_at(FunctionRef<std::int64_t()> step) const;
-
-  /// Of the chief, for the rounds after a step: as for `meet`.
-  void expect_save(std::int64_t next_save) noexcept { chiefs_next_save_ = next_save; }
-
-  [[nodiscard]] bool has_agreed_to_stop() const noexcept { return has_agreed_to_stop_; }
-  [[nodiscard]] const std::string& stop_reason() const noexcept { return reason_; }
+  void give_state_by(std::function<std::string()> give) override { give_ = std::move(give); }
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> collect() override;
+  TRAINHOOK_DECL void meet(std::int64_t next_save) override;
+  [[nodiscard]] TRAINHOOK_DECL bool meets_at(FunctionRef<std::int64_t()> step) const override;
+  void expect_save(std::int64_t next_save) noexcept override { chiefs_next_save_ = next_save; }
+  [[nodiscard]] bool has_agreed_to_stop() const noexcept override { return has_agreed_to_stop_; }
+  [[nodiscard]] const std::string& stop_reason() const noexcept override { return reason_; }
 
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionCreator> session_creator(
       Graph& graph, SessionOpener open, ChiefSessionCreatorOptions options) override;

@@ -22,7 +22,7 @@ class Agreement;
 
 /// Rank 0 restores the newest good checkpoint, or initializes. The others wait for it and never look into the directory
 /// themselves: they restore the checkpoint that rank 0 names, with what it has of their own, or get its initial values
-/// from it. No rank goes on before all have their session.
+/// from it. No rank goes on before all have their session, and none begins if the directory is not the same for all.
 class RankSessionCreator final : public SessionCreator {
  public:
   /// @param options as for the chief; a checkpoint is restored from `checkpoint_dir`
@@ -33,6 +33,9 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] Graph& graph() override { return *graph_; }
 
  private:
+  class Token;
+
+  TRAINHOOK_DECL void expect_shared_directory() const;
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;

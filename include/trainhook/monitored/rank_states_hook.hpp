@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -16,7 +18,35 @@
 
 namespace trainhook::detail {
 
-class RankAgreement;
+/// The rounds around saves, which RankAgreement makes.
+class SaveRounds {
+ public:
+  [[nodiscard]] virtual int rank() const noexcept = 0;
+  [[nodiscard]] virtual int size() const noexcept = 0;
+
+  /// How this rank gives what it has of its own when the chief collects that, which it may do while this rank is in any
+  /// round. If it throws, all ranks get its error.
+  virtual void give_state_by(std::function<std::string()> give) = 0;
+
+  /// For the chief: what each rank gives. All ranks must be at the same step boundary, and call `meet` there.
+  [[nodiscard]] virtual std::vector<std::string> collect() = 0;
+
+  /// A call of all ranks at a step boundary at which the chief may have collected, when it has done so.
+  /// @param next_save of the chief: from which step on it may save by the step alone
+  virtual void meet(std::int64_t next_save) = 0;
+
+  /// Whether all ranks meet at the end of the step that `step` returns, which is called only if it matters.
+  [[nodiscard]] virtual bool meets_at(FunctionRef<std::int64_t()> step) const = 0;
+
+  /// Of the chief, for the rounds after a step: as for `meet`.
+  virtual void expect_save(std::int64_t next_save) noexcept = 0;
+
+  [[nodiscard]] virtual bool has_agreed_to_stop() const noexcept = 0;
+  [[nodiscard]] virtual const std::string& stop_reason() const noexcept = 0;
+
+ protected:
+  ~SaveRounds() = default;
+};
 
 /// The last hook of the phase `Save`, on every rank. The chief's savers come before it, and collect through it. All
 /// ranks meet in it at the end of each step after which the chief may save, of the session's creation, and of the
@@ -24,7 +54,7 @@ class RankAgreement;
 /// writer's thread.
 class RankStatesHook final : public SessionRunHook, public StatesOfRanks {
  public:
-  explicit RankStatesHook(RankAgreement& agreement) : agreement_(&agreement) {}
+  explicit RankStatesHook(SaveRounds& rounds) : rounds_(&rounds) {}
   RankStatesHook(const RankStatesHook&) = delete;
   RankStatesHook& operator=(const RankStatesHook&) = delete;
   TRAINHOOK_DECL ~RankStatesHook() override;
@@ -42,7 +72,7 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks {
  private:
   [[nodiscard]] TRAINHOOK_DECL std::string own_state() const;
 
-  RankAgreement* agreement_;
+  SaveRounds* rounds_;
   SessionRef session_;
   bool has_global_step_ = false;
   std::optional<std::vector<NamedTensor>> collected_;  // at this step boundary, for the savers that follow

@@ -12,7 +12,7 @@
 namespace trainhook::mpi {
 
 /// A Collective for the ranks of `comm`, with a communicator of its own; all of them must make it. Use it on the thread
-/// that began MPI.
+/// that began MPI. @throws FailedPreconditionError if MPI runs with MPI_THREAD_SINGLE.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm);
 
 }  // namespace trainhook::mpi

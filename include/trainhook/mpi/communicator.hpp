@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include <mpi.h>
 
@@ -37,6 +38,10 @@ namespace detail {
 
 /// Throws an InternalError with MPI's own words, unless `code` is MPI_SUCCESS.
 TRAINHOOK_DECL void check(int code, const char* call, int rank);
+
+/// @throws FailedPreconditionError, naming `who`, if MPI has less than MPI_THREAD_FUNNELED.
+/// @param is_ours whether this library began MPI
+TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours);
 
 /// True between the beginning of MPI and its end.
 [[nodiscard]] TRAINHOOK_DECL bool is_running() noexcept;

@@ -16,7 +16,6 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
 #include <trainhook/monitored/rank_session_creator.hpp>
-#include <trainhook/monitored/rank_states_hook.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>

@@ -66,6 +66,7 @@ TRAINHOOK_DECL std::string fact_differences(const Facts& mine, const Facts& chie
 TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks) {
   const RunRecord record = run_record_of(graph);
   Facts facts = {{"the digest of the program's file", fmt::format("{:08x}", program_digest())},
+                 {"the library's compiler", __VERSION__},
                  {"the digest of the graph", fmt::format("{:08x}", record.graph_digest)},
                  {"the graph's random seed", fmt::format("{}", record.random_seed)}};
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {

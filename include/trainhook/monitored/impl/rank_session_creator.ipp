@@ -5,18 +5,24 @@
 
 #include <trainhook/monitored/rank_session_creator.hpp>
 
+#include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/rank_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/agreement.hpp>
 #include <trainhook/session/share_variables.hpp>
 
@@ -27,6 +33,7 @@ TRAINHOOK_DECL RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement>
     : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {}
 
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
+  expect_shared_directory();
   OwnedSession owned = agreement_->is_chief() ? create_as_chief() : create_as_other();
   try {
     if (owned.restored_from.empty()) {  // random initial values would differ
@@ -39,6 +46,52 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
     throw;
   }
   return owned;
+}
+
+/// A file that exists as long as this.
+class RankSessionCreator::Token {
+ public:
+  Token(FileSystem& file_system, const std::string& directory)
+      : file_system_(&file_system), name_("ranks" + bundle_temporary_suffix()), path_(join_path(directory, name_)) {
+    try {
+      if (file_system.is_directory(directory)) file_system.create_writable(path_, WriteMode::Truncate)->close();
+      is_there_ = file_system.exists(path_);
+    } catch (const Error& error) { log_warning("whether all ranks share {} cannot be told: {}", directory, error); }
+  }
+  Token(const Token&) = delete;
+  Token& operator=(const Token&) = delete;
+  ~Token() {
+    try {
+      if (is_there_) file_system_->remove_file(path_);
+    } catch (...) { log_warning("{} stays there: {}", path_, describe(std::current_exception())); }
+  }
+
+  /// In the directory; empty if there is no file.
+  [[nodiscard]] std::string name() const { return is_there_ ? name_ : ""; }
+
+ private:
+  FileSystem* file_system_;
+  std::string name_;
+  std::string path_;
+  bool is_there_ = false;
+};
+
+// Rank 0 puts a file into the directory, and the others look for it.
+TRAINHOOK_DECL void RankSessionCreator::expect_shared_directory() const {
+  const std::string& directory = options_.checkpoint_dir;
+  if (directory.empty() || agreement_->size() == 1) return;
+  std::optional<Token> token;
+  if (agreement_->is_chief()) token.emplace(file_system(), directory);
+  const std::string name = agreement_->from_chief(token ? token->name() : "");
+  if (!agreement_->is_chief() && !name.empty() &&
+      !read_from_device([&] { return file_system().exists(join_path(directory, name)); })) {
+    throw FailedPreconditionError(
+        "checkpoint_dir '{}' of rank {}, on {}, is not that of rank 0: a file that rank 0 has put there is not in it. "
+        "It "
+        "must be a directory that all machines of the job share",
+        directory, agreement_->rank(), host_name());
+  }
+  agreement_->settle();
 }
 
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {

@@ -14,7 +14,6 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/monitored/hook_states.hpp>
-#include <trainhook/monitored/rank_agreement.hpp>
 
 namespace trainhook::detail {
 
@@ -22,7 +21,7 @@ TRAINHOOK_DECL RankStatesHook::~RankStatesHook() = default;
 
 TRAINHOOK_DECL void RankStatesHook::begin(Graph& graph) {
   has_global_step_ = get_global_step(graph).has_value();
-  if (agreement_->is_chief()) services().set_states_of_ranks(this);
+  if (rounds_->rank() == 0) services().set_states_of_ranks(this);
 }
 
 TRAINHOOK_DECL std::string RankStatesHook::own_state() const {
@@ -30,20 +29,20 @@ TRAINHOOK_DECL std::string RankStatesHook::own_state() const {
 }
 
 TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, std::int64_t step) {
-  if (agreement_->size() == 1) return {};
+  if (rounds_->size() == 1) return {};
   if (collected_) return *collected_;
-  if (depth_ > 0 && !agreement_->meets_at([step] { return step; })) {
+  if (depth_ > 0 && !rounds_->meets_at([step] { return step; })) {
     log_warning(
         "the checkpoint of step {} lacks what ranks other than the chief have of their own: they do not know of it",
         step);
     return {};
   }
   session_ = session;
-  agreement_->give_state_by([this] { return own_state(); });
-  const std::vector<std::string> all = agreement_->collect();
+  rounds_->give_state_by([this] { return own_state(); });
+  const std::vector<std::string> all = rounds_->collect();
   const RankState chiefs = rank_state_in(all.at(0), 0);
   std::vector<NamedTensor> entries;
-  for (int rank = 1; rank < agreement_->size(); ++rank) {
+  for (int rank = 1; rank < rounds_->size(); ++rank) {
     const RankState state = rank_state_in(all.at(static_cast<std::size_t>(rank)), rank);
     std::vector<NamedTensor> own = own_entries(rank, state, chiefs, HookStates::kName);
     std::ranges::move(own, std::back_inserter(entries));
@@ -54,8 +53,8 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
 
 TRAINHOOK_DECL void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   session_ = session;
-  agreement_->give_state_by([this] { return own_state(); });
-  agreement_->meet(HookServices::kAnyStep);
+  rounds_->give_state_by([this] { return own_state(); });
+  rounds_->meet(HookServices::kAnyStep);
   collected_.reset();
 }
 
@@ -69,11 +68,11 @@ TRAINHOOK_DECL void RankStatesHook::after_run(SessionRunContext& context, const 
   if (depth_ > 0) return;
   collected_.reset();
   const std::int64_t next_save = services().take_expected_save();
-  agreement_->expect_save(next_save);
-  if (!agreement_->has_agreed_to_stop() &&
-      agreement_->meets_at([&] { return has_global_step_ ? context.global_step() : HookServices::kNoStep; }))
-    agreement_->meet(next_save);
-  if (agreement_->has_agreed_to_stop()) context.request_stop(agreement_->stop_reason());
+  rounds_->expect_save(next_save);
+  if (!rounds_->has_agreed_to_stop() &&
+      rounds_->meets_at([&] { return has_global_step_ ? context.global_step() : HookServices::kNoStep; }))
+    rounds_->meet(next_save);
+  if (rounds_->has_agreed_to_stop()) context.request_stop(rounds_->stop_reason());
 }
 
 TRAINHOOK_DECL void RankStatesHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
@@ -83,7 +82,7 @@ TRAINHOOK_DECL void RankStatesHook::on_run_failed(SessionRunContext& /*context*/
 
 TRAINHOOK_DECL void RankStatesHook::end(SessionRef session) {
   session_ = session;
-  agreement_->meet(HookServices::kNoStep);
+  rounds_->meet(HookServices::kNoStep);
   collected_.reset();
 }
 

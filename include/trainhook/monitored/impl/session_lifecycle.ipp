@@ -144,6 +144,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
     hook->begin(*graph);
   }
   if (states != nullptr) states->set_warns_of_missing_hooks(!checkpoint_claims(*graph).empty());
+  if (agreement != nullptr) agreement->settle();  // no rank makes a session if a hook of one cannot begin
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {

@@ -182,6 +182,7 @@ class MpiCollective final : public Collective {
 namespace trainhook::mpi {
 
 TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm) {
+  detail::expect_threads("mpi::collective", false);
   return std::make_shared<detail::MpiCollective>(comm.duplicate());
 }
 

@@ -61,6 +61,17 @@ TRAINHOOK_DECL void check(int code, const char* call, int rank) {
                                  : std::string_view("MPI gives no reason"));
 }
 
+TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours) {
+  int level = MPI_THREAD_SINGLE;
+  check(MPI_Query_thread(&level), "MPI_Query_thread", 0);
+  if (level >= MPI_THREAD_FUNNELED) return;
+  throw FailedPreconditionError(
+      "{}: MPI runs with MPI_THREAD_SINGLE, and a program that saves checkpoints has threads. {}", who,
+      is_ours ? "Use an MPI that was built with support for threads"
+              : "Leave the beginning to mpi::Runtime, or call MPI_Init_thread with MPI_THREAD_FUNNELED instead of "
+                "MPI_Init");
+}
+
 TRAINHOOK_DECL bool is_running() noexcept {
   int initialized = 0;
   int finalized = 0;

@@ -17,14 +17,7 @@ namespace trainhook::mpi {
 TRAINHOOK_DECL Runtime::Runtime(int& argc, char**& argv) : exceptions_at_start_(std::uncaught_exceptions()) {
   begin(argc, argv);
   try {
-    int level = MPI_THREAD_SINGLE;
-    detail::check(MPI_Query_thread(&level), "MPI_Query_thread", 0);
-    if (level < MPI_THREAD_FUNNELED)
-      throw FailedPreconditionError(
-          "mpi::Runtime: MPI runs with MPI_THREAD_SINGLE, and a program that saves checkpoints has threads. {}",
-          is_ours_ ? "Use an MPI that was built with support for threads"
-                   : "Leave the beginning to mpi::Runtime, or call MPI_Init_thread with MPI_THREAD_FUNNELED instead of "
-                     "MPI_Init");
+    detail::expect_threads("mpi::Runtime", is_ours_);
     world_.emplace(MPI_COMM_WORLD);
   } catch (...) {
     if (is_ours_) end();
