@@ -35,8 +35,9 @@ TRAINHOOK_DECL void all_reduce(std::span<std::int32_t> values, Reduction reducti
 TRAINHOOK_DECL void all_reduce(std::span<std::int64_t> values, Reduction reduction, const Communicator& comm,
                                Duration max_wait = kMaxWait);
 
-/// The same as an op of a graph, which an EigenSession runs; gradients flow back from all ranks to all.
-/// `trainhook::all_reduce` takes several outputs, which then go in one message.
+/// The same as an op of a graph, which an EigenSession runs; gradients flow back from all ranks to all. Every rank must
+/// run it as often: a summary of it, which only the chief writes, needs it in the training step of all. To send several
+/// outputs in one message, give them to `trainhook::all_reduce` with a `reducer`.
 [[nodiscard]] TRAINHOOK_DECL Output all_reduce(Output value, Reduction reduction, const Communicator& comm,
                                                std::string_view name = {});
 
