@@ -214,7 +214,7 @@ void require_all(const Coverage& coverage) {
   for (const th::KernelGroup group : th::kernels::all()) {
     for (const th::KernelDef& def : group) types.insert(std::string(def.type));
   }
-  types.erase("RestoreV2");  // reads a checkpoint: test_warm_start.py
+  types.erase("RestoreV2");                       // reads a checkpoint: test_warm_start.py
   const std::string ours = "TrainhookAllReduce";  // TensorFlow has none
   types.erase(ours);
   for (const std::string& type : types) {
