@@ -4,6 +4,9 @@
 #include <trainhook/hooks/second_or_step_timer.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -56,6 +59,21 @@ TEST(SecondOrStepTimer, TriggersAfterSoMuchTimeButNeverTwiceAtOneStep) {
   EXPECT_FALSE(timer.should_trigger_for_step(1, 20s));
   EXPECT_FALSE(timer.should_trigger_for_step(2, 11999ms));
   EXPECT_TRUE(timer.should_trigger_for_step(2, 12s));
+}
+
+TEST(SecondOrStepTimer, SaysFromWhichStepOnItIsDue) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const auto next = [](const SecondOrStepTimer::Options& options, std::optional<std::int64_t> last) {
+    SecondOrStepTimer timer(options);
+    if (last) timer.update_last_triggered_step(*last, 0s);
+    return timer.next_step();
+  };
+  EXPECT_EQ(next({.every_steps = 10}, std::nullopt), std::numeric_limits<std::int64_t>::lowest());
+  EXPECT_EQ(next({.every_steps = 10}, 3), 13);
+  EXPECT_EQ(next({.every_steps = 10, .align = true}, 3), 10);
+  EXPECT_EQ(next({.every_steps = kMost}, 3), kMost);
+  EXPECT_EQ(next({.every_steps = kMost / 2 + 1, .align = true}, kMost / 2 + 2), kMost);
+  EXPECT_EQ(next({.every_secs = 1s}, 3), std::nullopt);
 }
 
 TEST(SecondOrStepTimer, B005_TellsWhatElapsed) {

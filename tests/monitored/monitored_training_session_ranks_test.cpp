@@ -20,6 +20,7 @@
 #include <temporary_folder.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
@@ -378,6 +379,106 @@ TEST_F(RanksTest, TheChiefsClockDecidesOnSaves) {
       });
   // Due at the end of step 3, agreed on before step 4, done after it.
   EXPECT_EQ(saved, (std::vector<std::int64_t>{0, 0, 0, 0, 4, 4, 4, 4}));
+}
+
+TEST_F(RanksTest, TheChiefsClockDecidesAlsoIfTheLoopNeverAsksWhetherToStop) {
+  testing::ManualClock clock;
+  std::vector<std::int64_t> saved;
+  testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
+    const bool is_chief = collective->rank() == 0;
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    Options options{.collective = collective, .checkpoint_dir = directory, .save_checkpoint_secs = 10s};
+    options.max_wait_secs = 60s;
+    if (is_chief) options.clock = &clock;
+    auto session = monitored_training_session(loop, options);
+    for (int step = 1; step <= 7; ++step) {
+      session.run([&] {
+        if (is_chief) saved.push_back(saved_step());
+        if (is_chief && step == 3) clock.advance(11s);
+        ++weight;
+      });
+    }
+    session.close();
+  });
+  // Due at the end of step 3, asked for in the round after it, which ends after step 4, and done after step 5.
+  EXPECT_EQ(saved, (std::vector<std::int64_t>{0, 0, 0, 0, 0, 5, 5}));
+}
+
+TEST_F(RanksTest, AnErrorOfOneReachesALoopThatNeverAsksWhetherToStop) {
+  std::vector<std::string> errors(2);
+  testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
+    const int rank = collective->rank();
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    Options options{.collective = collective, .checkpoint_dir = directory, .save_checkpoint_steps = 1000};
+    options.max_wait_secs = 60s;
+    try {
+      auto session = monitored_training_session(loop, options);
+      for (int step = 1; step <= 100; ++step) {
+        session.run([&] {
+          if (rank == 1 && step == 3) throw DataLossError("a torn record");
+          ++weight;
+        });
+      }
+      session.close();
+    } catch (...) { errors[static_cast<std::size_t>(rank)] = describe(std::current_exception()); }
+  });
+  EXPECT_EQ(errors[1], "DataLoss: a torn record");
+  EXPECT_EQ(errors[0], "DataLoss: rank 1 has failed: a torn record");
+}
+
+TEST_F(RanksTest, MayHaveSeveralLastSteps) {
+  const std::vector<Seen> seen = train(2, [](int, Options& options) {
+    options.hooks = {StopAtStepHook({.last_step = 5}), StopAtStepHook({.last_step = 3})};
+  });
+  EXPECT_EQ(each(seen, &Seen::error), (Strings{"", ""}));
+  EXPECT_EQ(each(seen, &Seen::steps), (std::vector<int>{3, 3}));
+}
+
+TEST_F(RanksTest, AStopInTheMiddleOfAStepFunctionIsSeenThere) {
+  std::vector<int> made(2);
+  testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    Options options{.collective = collective, .checkpoint_dir = directory, .save_checkpoint_steps = 1000};
+    options.max_wait_secs = 60s;
+    options.hooks = {StopAtStepHook({.last_step = 3})};
+    auto session = monitored_training_session(loop, options);
+    while (!session.should_stop()) {
+      session.run_step_fn([&](StepContext<LoopSession>& step) {
+        for (int part = 0; part < 2 && !session.should_stop(); ++part) {
+          step.run_with_hooks([&] { ++weight; });
+          ++made[static_cast<std::size_t>(collective->rank())];
+        }
+      });
+    }
+  });
+  EXPECT_EQ(made, (std::vector<int>{3, 3}));
+  EXPECT_EQ(saved_step(), 3);
+}
+
+TEST_F(RanksTest, AnInputHookOfOneRankIsRefusedWithTheWayOut) {
+  const std::vector<Seen> seen = train(2, [](int, Options& options) {
+    options.hooks = {StopAtStepHook({.last_step = 3})};
+    options.chief_only_hooks = {CheckpointInputPipelineHook()};
+  });
+  for (const std::string& error : each(seen, &Seen::error)) {
+    EXPECT_NE(error.find("CheckpointInputPipelineHook"), std::string::npos) << error;
+    EXPECT_NE(error.find("make_saveable_from_iterator"), std::string::npos) << error;
+  }
+}
+
+TEST_F(RanksTest, AnOptionThatOneCannotHaveReachesAll) {
+  const std::vector<Seen> seen = train(2, [](int rank, Options& options) {
+    options.is_chief = rank == 0;
+    options.hooks = {StopAtStepHook({.last_step = 3})};
+  });
+  EXPECT_EQ(seen[1].error.find("Unimplemented: monitored_training_session: a rank of a job has no workers"), 0U);
+  EXPECT_EQ(seen[0].error.find("Unimplemented: rank 1 has failed: "), 0U) << seen[0].error;
 }
 
 TEST_F(RanksTest, ASaveThatAnotherRankAsksForIsMadeByTheChief) {

@@ -32,6 +32,7 @@ TEST(Facts, AreTheSameAfterTheirWay) {
   const Facts facts = {{"a", "1"}, {"b", ""}, {"", "c"}};
   EXPECT_EQ(facts_in(fact_bytes(facts)), facts);
   EXPECT_EQ(facts_in(""), Facts());
+  EXPECT_EQ(facts_in("cut off"), (Facts{{"cut off", ""}}));  // of another build
 }
 
 TEST(Facts, ThatDifferAreNamedFromBothSides) {

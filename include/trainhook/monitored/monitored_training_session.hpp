@@ -69,8 +69,8 @@ namespace detail {
 /// With a `collective`, each rank of the job makes a session of its own, of the same graph and with the same options.
 /// Rank 0 is the chief, which alone has the `chief_only_hooks` and the hooks that write files; the others restore what
 /// it has restored, or get its initial values. Its checkpoints also have what each rank has of its own: generators, the
-/// state of hooks, input positions. All ranks stop at the same step: when a hook of one of them asks to,
-/// when a signal reaches one, or when the input of one has ended. If a rank fails, all get its error.
+/// state of hooks, input positions. All ranks stop at the same step when a hook of one of them asks to, or when a
+/// signal reaches one. The input must end at the same step on all ranks, or never. If a rank fails, all get its error.
 template <SessionLike S, class... SessionArgs>
 [[nodiscard]] MonitoredSession<S> monitored_training_session(Graph& graph,
                                                              const MonitoredTrainingSessionOptions& options = {},

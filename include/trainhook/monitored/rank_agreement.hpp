@@ -42,7 +42,10 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   void expect_same_options(const MonitoredTrainingSessionOptions& options) override {
     expect_same(facts_about(options));
   }
-  void expect_same_program(const Graph& graph, const Hooks& hooks) override { expect_same(facts_about(graph, hooks)); }
+  void expect_same_program(const Graph& graph, const Hooks& hooks) override {
+    if (size() > 1) refuse_input_of_one_rank(hooks);
+    expect_same(facts_about(graph, hooks));
+  }
   [[nodiscard]] TRAINHOOK_DECL std::string from_chief(std::string bytes) override;
   TRAINHOOK_DECL void settle() override;
 
@@ -98,6 +101,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   AgreementOptions options_;
   std::int64_t boundary_ = 0;  // how many decisions there were, or could have been
   bool is_undecided_ = true;   // since the last run
+  bool has_run_ = false;       // since the loop has asked whether to stop
   bool is_under_way_ = false;  // a round has begun
   bool wants_stop_ = false;    // until all ranks agree
   bool has_agreed_to_stop_ = false;

@@ -29,6 +29,9 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// What they must have in common for their decisions by the step alone to be the same.
 [[nodiscard]] TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options);
 
+/// @throws InvalidArgumentError for a hook that would save the input of this rank only.
+TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks);
+
 /// As bytes, and back.
 [[nodiscard]] TRAINHOOK_DECL std::string fact_bytes(const Facts& facts);
 [[nodiscard]] TRAINHOOK_DECL Facts facts_in(std::string_view bytes);

@@ -71,7 +71,10 @@ TRAINHOOK_DECL std::optional<std::int64_t> SecondOrStepTimer::next_step() const 
   if (uses_seconds()) return std::nullopt;
   const std::optional<std::int64_t>& last = mark().step;
   if (!last) return std::numeric_limits<std::int64_t>::lowest();
-  return options_.align ? (periods(*last) + 1) * *options_.every_steps : *last + *options_.every_steps;
+  const std::int64_t start = options_.align ? periods(*last) * *options_.every_steps : *last;
+  std::int64_t next = 0;
+  const bool is_beyond = __builtin_add_overflow(start, *options_.every_steps, &next);
+  return is_beyond ? (std::numeric_limits<std::int64_t>::max)() : next;
 }
 
 TRAINHOOK_DECL std::int64_t SecondOrStepTimer::periods(std::int64_t step) const noexcept {

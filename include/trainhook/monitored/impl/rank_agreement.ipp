@@ -64,9 +64,13 @@ auto RankAgreement::talking(Talk talk) {
   } catch (...) {
     is_over_ = true;
     is_under_way_ = false;
-    const std::string why = describe(std::current_exception());
-    ranks_->end_job(
-        failure_.empty() ? why : fmt::format("{}. Its own error was: {}", why, std::string_view(failure_).substr(1)));
+    std::string why = describe(std::current_exception());
+    if (!failure_.empty()) {
+      why += fmt::format(". Its own error was: {}", std::string_view(failure_).substr(1));
+    } else if (!reason_.empty() && !has_agreed_to_stop_) {
+      why += fmt::format(". It has asked the others to stop: {}", reason_);
+    }
+    ranks_->end_job(why);
     throw;
   }
 }
@@ -209,6 +213,7 @@ TRAINHOOK_DECL bool RankAgreement::is_due(const RecoverableSession& session) con
 TRAINHOOK_DECL Votes RankAgreement::wishes(RecoverableSession& session, HookServices& services) {
   wants_stop_ |= session.should_stop();
   reason_ = services.stop_reason();
+  if (wants_stop_ && reason_.empty()) reason_ = "one of its threads asked to stop";
   Votes votes = vote((wants_stop_ ? kStop : kNothing) | (services.take_save_wish() ? kSave : kNothing));
   votes.least[kBoundary] = votes.greatest[kBoundary] = boundary_;
   if (is_chief()) votes.least[kNextSave] = chiefs_next_save_;
@@ -225,6 +230,7 @@ TRAINHOOK_DECL Votes RankAgreement::outstanding() {
 TRAINHOOK_DECL bool RankAgreement::follow(const Votes& all, RecoverableSession& session, HookServices& services) {
   if ((all.any & kSave) != 0) {
     services.grant_save();
+    static_cast<void>(services.take_save_wish());  // what was asked for meanwhile is in that save, too
     is_save_granted_ = true;
   }
   next_save_ = all.least[kNextSave];
@@ -237,8 +243,11 @@ TRAINHOOK_DECL bool RankAgreement::follow(const Votes& all, RecoverableSession& 
 
 TRAINHOOK_DECL void RankAgreement::begin_round(RecoverableSession& session, HookServices& services) {
   is_undecided_ = true;
-  if (is_outstanding() || is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
-  if (is_due(session)) begin(wishes(session, services));
+  if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
+  try {  // a loop that never asks should_stop() decides here
+    if (std::exchange(has_run_, true) && decide(session, services)) return;
+    if (!is_outstanding() && is_due(session)) begin(wishes(session, services));
+  } catch (...) { take_failure(session); }
 }
 
 TRAINHOOK_DECL bool RankAgreement::decide(RecoverableSession& session, HookServices& services) {
@@ -257,6 +266,8 @@ TRAINHOOK_DECL bool RankAgreement::should_stop(RecoverableSession& session, Hook
   if (is_over_ || has_agreed_to_stop_) return true;
   try {
     if (has_failed(session)) return true;  // `close` tells the others
+    if (session.is_busy()) return session.session()->stops_on_all_ranks();
+    has_run_ = false;
     return std::exchange(is_undecided_, false) && decide(session, services);
   } catch (...) {
     take_failure(session);

@@ -10,12 +10,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
@@ -35,7 +38,7 @@ TRAINHOOK_DECL Facts facts_in(std::string_view bytes) {
   Facts facts;
   const auto take = [&] {
     const std::string_view text = bytes.substr(0, bytes.find('\0'));
-    bytes.remove_prefix(text.size() + 1);
+    bytes.remove_prefix((std::min)(text.size() + 1, bytes.size()));
     return std::string(text);
   };
   while (!bytes.empty()) {
@@ -69,14 +72,26 @@ TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks) {
                  {"the library's compiler", __VERSION__},
                  {"the digest of the graph", fmt::format("{:08x}", record.graph_digest)},
                  {"the graph's random seed", fmt::format("{}", record.random_seed)}};
+  int number = 0;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     const auto* stop = dynamic_cast<const StopAtStepHook*>(hook.get());
     if (stop == nullptr) continue;
     const bool is_last = stop->options().last_step.has_value();
-    facts.emplace_back(is_last ? "StopAtStepHook's last_step" : "StopAtStepHook's num_steps",
+    const std::string place = ++number > 1 ? fmt::format(" (number {})", number) : "";
+    facts.emplace_back(fmt::format("StopAtStepHook's {}{}", is_last ? "last_step" : "num_steps", place),
                        fmt::format("{}", is_last ? *stop->options().last_step : *stop->options().num_steps));
   }
   return facts;
+}
+
+TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks) {
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    if (dynamic_cast<const CheckpointInputPipelineHook*>(hook.get()) == nullptr) continue;
+    throw InvalidArgumentError(
+        "CheckpointInputPipelineHook saves the input of one rank, and each rank of a job has its own: leave it out, "
+        "and "
+        "add make_saveable_from_iterator(iterator) to the graph's collection graph_keys::kSaveableObjects");
+  }
 }
 
 TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options) {
