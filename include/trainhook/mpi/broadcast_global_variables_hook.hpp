@@ -14,14 +14,17 @@
 namespace trainhook::mpi {
 
 /// Gives the variables of all ranks the values of rank `root_rank` whenever a session has been made, so that random
-/// initial values are the same, and those that only this rank has restored. For sessions without a `collective`: one
-/// with it does so itself. All ranks must have the hook. Source: Horovod's `BroadcastGlobalVariablesHook`.
+/// initial values are the same, and those that only this rank has restored. A `monitored_training_session` with a
+/// `collective` does so itself, and needs no such hook. All ranks must have it. It comes before other hooks, which see
+/// the step of the root. Source: Horovod's `BroadcastGlobalVariablesHook`.
 class BroadcastGlobalVariablesHook final : public SessionRunHook {
  public:
   /// A call of all ranks. @throws InvalidArgumentError if there is no such rank.
+  /// @param max_wait_secs for a rank that does not come; then the job is ended
   TRAINHOOK_DECL explicit BroadcastGlobalVariablesHook(const Communicator& comm, int root_rank = 0,
                                                        Duration max_wait_secs = kMaxWait);
 
+  [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Check; }
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
  private:

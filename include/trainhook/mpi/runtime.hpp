@@ -13,8 +13,8 @@ namespace trainhook::mpi {
 /// Begins MPI for this process, and ends it with its destructor. Make one at the start of `main`; the thread that makes
 /// it is the one that trains. If MPI was begun before, it is used as it is, and not ended.
 ///
-/// If an exception of this rank destroys it, the other ranks may not know: unless they come to their end, too, within
-/// ten seconds, it ends them with MPI_Abort, so that no rank waits for one that is gone.
+/// If an exception of this rank destroys it, the other ranks may not know: unless exceptions end them, too, within ten
+/// seconds, it ends them with MPI_Abort, so that no rank waits for one that is gone.
 class Runtime {
  public:
   /// Calls MPI_Init_thread, which removes its own arguments.

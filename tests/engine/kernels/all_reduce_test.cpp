@@ -105,6 +105,31 @@ TEST(AllReduceKernel, TheGradientOfASumOfAllRanksCountsEachRanksLoss) {
   EXPECT_EQ(session.run(grad, {{a, Tensor::of<float>({1, -2})}}), Tensor::of<float>({32, -64}));  // 4 * 2 * (4 * a)
 }
 
+/// The other one of two ranks always has one element.
+struct OneElementElsewhere final : AllReducer {
+  [[nodiscard]] int size() const noexcept override { return 2; }
+  void add_up(std::span<std::byte> values, DType dtype) override {
+    ASSERT_EQ(dtype, DType::Int64) << "the values themselves are not sent";
+    std::int64_t count = 0;
+    std::memcpy(&count, values.data(), sizeof count);
+    count += 1;
+    std::memcpy(values.data(), &count, sizeof count);
+  }
+};
+
+TEST(AllReduceKernel, AValueOfAnotherSizeThanElsewhereIsAnError) {
+  Graph graph;
+  const Output a = placeholder(graph, DType::Float, {kUnknownDim}, "a");
+  const Output sum = all_reduce({a}, Reduction::Sum, std::make_shared<OneElementElsewhere>())[0];
+  EigenSession session(graph);
+  try {
+    static_cast<void>(session.run(sum, {{a, Tensor::of<float>({1, 2})}}));
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("value 0 has 2 elements on this rank, and 3 on all 2 ranks"));
+  }
+}
+
 TEST(AllReduceKernel, ANodeOfAFileHasNoRanks) {
   Graph graph;
   const Output a = constant(graph, Tensor(1.0F));

@@ -25,7 +25,12 @@ TRAINHOOK_DECL BroadcastGlobalVariablesHook::BroadcastGlobalVariablesHook(const 
 TRAINHOOK_DECL void BroadcastGlobalVariablesHook::after_create_session(SessionRef session,
                                                                        Coordinator& /*coordinator*/) {
   trainhook::detail::share_variables(session, ranks_->rank() == root_rank_, [&](std::string bytes) {
-    return ranks_->broadcast(std::move(bytes), root_rank_, max_wait_);
+    try {
+      return ranks_->broadcast(std::move(bytes), root_rank_, max_wait_);
+    } catch (const DeadlineExceededError& error) {  // MPI still uses the memory of the call
+      ranks_->end_job(error.what());
+      throw;
+    }
   });
 }
 

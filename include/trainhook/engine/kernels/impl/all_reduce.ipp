@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/graph/ops/all_reduce.hpp>
@@ -21,6 +22,20 @@ namespace trainhook::kernels {
 namespace detail {
 
 using namespace trainhook::detail;
+
+/// @throws InvalidArgumentError on a rank whose value has not as many elements as those of the others.
+inline void expect_same_counts(const KernelContext& context, AllReducer& reducer) {
+  std::vector<std::int64_t> counts(context.num_inputs());
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = context.shape(i).num_elements();
+  reducer.add_up(std::as_writable_bytes(std::span(counts)), DType::Int64);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::int64_t mine = context.shape(i).num_elements();
+    if (counts[i] == mine * reducer.size()) continue;
+    throw InvalidArgumentError(
+        "value {} has {} elements on this rank, and {} on all {} ranks together: it must have as many on each", i, mine,
+        counts[i], reducer.size());
+  }
+}
 
 /// All inputs one after the other, so that many small ones cost one message; a single one is reduced where it goes.
 template <class T>
@@ -54,7 +69,9 @@ inline Kernel make_all_reduce(const Node& node) {
     if ((!is_mean && reduction != "sum") || (is_mean && !std::is_floating_point_v<T>))
       throw InvalidArgumentError("node '{}' (TrainhookAllReduce): {} has no reduction '{}'", node.name(), dtype_of<T>,
                                  reduction);
-    return Kernel([reducer = all_reducer_of(node), is_mean](KernelContext& context) {
+    const bool is_known = std::ranges::all_of(node.inputs(), [](Output x) { return x.shape().is_fully_known(); });
+    return Kernel([reducer = all_reducer_of(node), is_mean, is_known](KernelContext& context) {
+      if (!is_known) expect_same_counts(context, *reducer);
       all_reduce<T>(context, *reducer, is_mean);
     });
   });
