@@ -113,16 +113,6 @@ TRAINHOOK_DECL std::shared_ptr<Scaffold> scaffold_of(const MonitoredTrainingSess
   return options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
 }
 
-TRAINHOOK_DECL void expect_options_of_a_rank(const MonitoredTrainingSessionOptions& options) {
-  if (!options.is_chief || options.master != nullptr)
-    throw UnimplementedError(
-        "monitored_training_session: a rank of a job has no workers of its own; leave is_chief and master alone");
-  if (has_checkpoint_saver(options.hooks))
-    throw InvalidArgumentError(
-        "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "
-        "only rank 0 may write them");
-}
-
 // One rank of a job. What it throws before the session begins reaches the others, too.
 TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
                                            const MonitoredTrainingSessionOptions& options) {
@@ -131,7 +121,13 @@ TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
                                         .max_wait_secs = options.max_wait_secs,
                                         .stop_grace_period_secs = options.stop_grace_period_secs});
   try {
-    expect_options_of_a_rank(options);
+    if (!options.is_chief || options.master != nullptr)
+      throw UnimplementedError(
+          "monitored_training_session: a rank of a job has no workers of its own; leave is_chief and master alone");
+    if (has_checkpoint_saver(options.hooks))
+      throw InvalidArgumentError(
+          "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "
+          "only rank 0 may write them");
     agreement->expect_same_options(options);
     if (agreement->is_chief()) prepare_directory(options);
     const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
