@@ -402,5 +402,59 @@ TEST(BundleWriter, OverwritingIsSafeToo) {
   }
 }
 
+/// A writer of one of two parts of `run/m-2`.
+BundleWriterOptions part_of_two(FileSystem& disk, std::uint32_t number) {
+  return {.file_system = &disk, .part = BundlePart{.suffix = ".tempstate7", .number = number, .count = 2}};
+}
+
+TEST(BundleWriter, PartsOfSeveralWritersAreOneCheckpoint) {
+  MemoryFileSystem disk;
+  BundleWriter chief("run/m-2", part_of_two(disk, 0));
+  BundleWriter other("run/m-2", part_of_two(disk, 1));
+  chief.add("a", Tensor::of<float>({1, 2}));
+  other.add("w", Tensor::of<float>({2, 3}));
+  chief.add_slice("rows", Shape{2}, TensorSlice{TensorSlice::Extent{0, 1}}, Tensor::of<float>({5}));
+  other.add_slice("rows", Shape{2}, TensorSlice{TensorSlice::Extent{1, 1}}, Tensor::of<float>({6}));
+  const std::string index = other.finish_part();
+  other.release();
+  EXPECT_THROW(chief.finish(), FailedPreconditionError) << "a part is missing";
+  chief.add_part(1, index);
+  chief.finish();
+  const BundleReader reader("run/m-2", {.file_system = &disk});
+  reader.verify();
+  EXPECT_EQ(reader.get_tensor("a").data<float>()[1], 2);
+  EXPECT_EQ(reader.get_tensor("w").data<float>()[1], 3);
+  EXPECT_EQ(reader.get_tensor("rows").data<float>()[0], 5);
+  EXPECT_EQ(reader.get_tensor("rows").data<float>()[1], 6);
+  EXPECT_EQ(disk.files(),
+            (std::vector<std::string>{"run/m-2.data-00000-of-00002", "run/m-2.data-00001-of-00002", "run/m-2.index"}));
+}
+
+TEST(BundleWriter, APartThatNobodyTakesIsRemovedWithItsWriter) {
+  MemoryFileSystem disk;
+  {
+    BundleWriter other("run/m-2", part_of_two(disk, 1));
+    other.add("w", Tensor::of<float>({2, 3}));
+    static_cast<void>(other.finish_part());
+    EXPECT_TRUE(has_temporaries(disk));
+  }
+  EXPECT_FALSE(has_temporaries(disk));
+}
+
+TEST(BundleWriter, AChiefThatFailsRemovesThePartsOfTheOthers) {
+  MemoryFileSystem disk;
+  BundleWriter other("run/m-2", part_of_two(disk, 1));
+  other.add("w", Tensor::of<float>({2, 3}));
+  const std::string index = other.finish_part();
+  other.release();
+  {
+    BundleWriter chief("run/m-2", part_of_two(disk, 0));
+    chief.add("w", Tensor::of<float>({1, 2}));
+    EXPECT_THROW(chief.add_part(1, index), InvalidArgumentError) << "both have w";
+    EXPECT_THROW(chief.add_part(1, index.substr(1)), DataLossError);
+  }
+  EXPECT_FALSE(has_temporaries(disk));
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -10,6 +10,8 @@
 ///       1  write m-1.data-*.tempstateN, m-1.meta.tempstateN, then m-1.index.tempstateN; sync
 ///       2  rename the data and .meta to their final names; sync
 ///       3  rename the index to its final name: now the checkpoint exists; sync
+///     a save by several processes: N is the same for all, and part 0 is the one that commits
+///       1  each other one writes m-1.data-r-of-*.tempstateN and tells part 0 what is in it; then part 0 does as above
 ///     replacement, if there is one
 ///       1  as above: the new checkpoint is complete and durable beside the old one
 ///       2  rename m-1.index to m-1.index.replaced.tempstateN: now the new checkpoint counts; sync

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,13 @@
 
 namespace trainhook {
 
+/// One of the parts of a checkpoint that several processes write, each its own data file in the same directory.
+struct BundlePart {
+  std::string suffix{};      ///< the ending of the temporary names of all of them
+  std::uint32_t number = 0;  ///< 0 commits the checkpoint, with what the others have written
+  std::uint32_t count = 1;
+};
+
 struct BundleWriterOptions {
   FileSystem* file_system = nullptr;  ///< null: the disk. Must outlive the writer.
 
@@ -37,6 +45,8 @@ struct BundleWriterOptions {
   /// Bytes of tensors that will be added, or fewer. Disk space for them is reserved before the first is written, if the
   /// file system can do that, so that a full disk is an error at once.
   std::uint64_t expected_bytes = 0;
+
+  std::optional<BundlePart> part{};  ///< of a checkpoint of several writers; each has one data file then
 };
 
 /// Writes one checkpoint. Tensors go straight from their buffers to a temporary file while `add` runs; `finish`
@@ -84,19 +94,31 @@ class BundleWriter {
   /// them.
   TRAINHOOK_DECL void finish();
 
- private:
-  enum class State { Open, Finished, Abandoned };
+  /// For a part other than number 0, instead of `finish`: when this returns, its data is durable. Returns what number 0
+  /// needs for the index. The data file is removed with this writer, unless `release` says that number 0 has it.
+  [[nodiscard]] TRAINHOOK_DECL std::string finish_part();
+  void release() noexcept { state_ = State::Finished; }
 
+  /// For part number 0, before `finish`, once for each of the others: takes what their `finish_part` has returned. From
+  /// its construction on, a number 0 that fails removes their files, too.
+  /// @throws DataLossError for bytes that are damaged, InvalidArgumentError for a name that another part has, too.
+  TRAINHOOK_DECL void add_part(std::uint32_t number, std::string_view index);
+
+ private:
+  enum class State { Open, Written, Finished, Abandoned };
+
+  [[nodiscard]] bool commits() const noexcept { return !options_.part || options_.part->number == 0; }
   TRAINHOOK_DECL void expect_open() const;
   TRAINHOOK_DECL void check_name(const std::string& name) const;
-  TRAINHOOK_DECL void expect_all_slices() const;
+  TRAINHOOK_DECL void expect_complete() const;
+  TRAINHOOK_DECL void add_entry(const std::string& key, const BundleEntry& entry);
   TRAINHOOK_DECL void refuse_existing();
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_temporary(const std::string& final_path);
 
   // The final number of shards is unknown here; a temporary name does not need it.
   [[nodiscard]] TRAINHOOK_DECL std::string temporary_shard(std::uint32_t shard) const;
 
-  TRAINHOOK_DECL void begin_shard();
+  TRAINHOOK_DECL void begin_shard(std::uint32_t number);
   TRAINHOOK_DECL void finish_shard();
 
   /// `what` names it in errors.
@@ -109,12 +131,12 @@ class BundleWriter {
     const auto [place, is_new] = entries_.try_emplace(key);
     if (!is_new) throw InvalidArgumentError("tensor {} was added to checkpoint {} before", key, prefix_);
     try {
-      if (options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
+      if (!options_.part && options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
         finish_shard();
-        begin_shard();
+        begin_shard(shards_);
       }
       BundleEntry& entry = place->second;
-      entry.shard_id = shards_ - 1;
+      entry.shard_id = own_shard_;
       entry.dtype = dtype;
       entry.shape = shape;
       entry.offset = offset_;
@@ -133,7 +155,7 @@ class BundleWriter {
   TRAINHOOK_DECL std::uint32_t append(std::uint32_t crc, std::span<const std::byte> bytes);
 
   TRAINHOOK_DECL void flush();
-  [[nodiscard]] TRAINHOOK_DECL std::string build_index() const;
+  [[nodiscard]] TRAINHOOK_DECL std::string build_index(std::uint32_t shards) const;
   TRAINHOOK_DECL void write_temporary(const std::string& final_path, std::string_view contents);
 
   void rename_to(const std::string& final_path) { rename_to(final_path, final_path); }
@@ -156,9 +178,10 @@ class BundleWriter {
   std::vector<std::string> renamed_;
   std::unique_ptr<WritableFile> data_;
   std::vector<std::byte> gathered_;
-  std::uint32_t shards_ = 0;      // begun so far
-  std::uint64_t full_bytes_ = 0;  // in those before the last
-  std::uint64_t offset_ = 0;      // in the last
+  std::uint32_t shards_ = 0;      // begun so far, here and by other parts
+  std::uint32_t own_shard_ = 0;   // the one that is being written
+  std::uint64_t full_bytes_ = 0;  // in those before it
+  std::uint64_t offset_ = 0;      // in it
   std::map<std::string, BundleEntry> entries_;
   std::map<std::string, std::string> side_files_;
 };

@@ -31,6 +31,12 @@ namespace trainhook {
 
 class BundleWriter;
 
+namespace detail {
+
+class PartsOfOthers;
+
+}  // namespace detail
+
 /// A session's state at one point in time. With EigenSession a list of handles: no byte moves until training writes
 /// again.
 struct Snapshot {
@@ -48,7 +54,8 @@ struct SaverOptions {
   std::vector<std::string> var_list{};  ///< names of variables; empty: all state of the kinds below
   std::vector<StateKind> kinds = {StateKind::Variable, StateKind::Auxiliary};
   bool with_saveables = true;  ///< also what the graph's `saveable_objects` say
-  bool sharded = false;        ///< several data files: one that has `shard_bytes` is followed by another
+  bool sharded = false;        ///< several data files: one that has `shard_bytes` is followed by another; of a job of
+                               ///< several ranks, each writes one with its share of the variables
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   int max_to_keep = 5;  ///< 0 keeps all; removed are only checkpoints that a saver wrote and the state file lists
   double keep_checkpoint_every_n_hours = 10'000;  ///< of those to be removed, one in this many hours is kept for ever
@@ -70,6 +77,7 @@ struct SaveRequest {
   bool write_state = true;                     ///< false: leaves the state file and old checkpoints alone
   std::vector<NamedTensor> extra{};            ///< written as well; a restore ignores them
   std::function<void()> before_commit{};       ///< called once the data is written; if it throws, nothing is committed
+  std::shared_ptr<detail::PartsOfOthers> others{};  ///< what of it the other ranks of a job write, as `share` says
 };
 
 /// Saves and restores variables, other state of the session and the graph's saveables in one bundle. Source: TensorFlow
@@ -84,8 +92,16 @@ class Saver {
   /// Sets the disk and clock of the session, for a saver whose options have none.
   TRAINHOOK_DECL void use(FileSystem& file_system, Clock& clock);
 
-  /// Everything that this saver saves, as of now.
-  [[nodiscard]] TRAINHOOK_DECL Snapshot snapshot(SessionRef session) const;
+  /// Everything that this saver saves, as of now, less what the other ranks of a job write.
+  [[nodiscard]] TRAINHOOK_DECL Snapshot snapshot(SessionRef session,
+                                                 const detail::PartsOfOthers* others = nullptr) const;
+
+  /// How that many ranks of a job write such a checkpoint together; null if the chief writes all of it, because the
+  /// options do not say `sharded`, or because there is too little.
+  /// @param later they write while training goes on
+  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::PartsOfOthers> share(SessionRef session,
+                                                                            const SaveRequest& request, int ranks,
+                                                                            bool later) const;
 
   /// Commits a snapshot: bundle first, then the state file, then old checkpoints are removed, each with a line in the
   /// log. Returns the prefix; empty if there was nothing to save.
@@ -119,12 +135,12 @@ class Saver {
  private:
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
-  [[nodiscard]] TRAINHOOK_DECL static std::string entry_name(const Saveable& saveable, const std::string& value);
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> saveables(const Graph& graph) const;
 
   // What of the session's state this saver is about. @throws NotFoundError for a name of var_list that the session does
   // not have.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> chosen_state(SessionRef session) const;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> chosen_state(SessionRef session,
+                                                                   const detail::PartsOfOthers* others = nullptr) const;
 
   [[nodiscard]] TRAINHOOK_DECL BundleReader open(const std::string& prefix) const;
 
@@ -149,7 +165,6 @@ class Saver {
                                     const detail::VariableSlices& slices,
                                     FunctionRef<void(const AddTensor&)> add_entries);
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
-  TRAINHOOK_DECL static void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix);
   TRAINHOOK_DECL static void expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
                                              const std::string& prefix);
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;

@@ -71,6 +71,12 @@ class Saveable {
   virtual void load(const StateValues& values) = 0;
 };
 
+namespace detail {
+
+/// Its state as of now, by the names in the checkpoint.
+[[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> entries_of(Saveable& saveable);
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -184,6 +184,7 @@
 #include <trainhook/checkpoint/impl/retention.ipp>
 #include <trainhook/checkpoint/impl/run_record.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>
+#include <trainhook/checkpoint/impl/sharded_save.ipp>
 #include <trainhook/checkpoint/impl/slice_key.ipp>
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>

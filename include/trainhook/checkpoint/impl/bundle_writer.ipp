@@ -16,6 +16,7 @@
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/table_reader.hpp>
 #include <trainhook/io/table_writer.hpp>
 #include <trainhook/io/whole_file.hpp>
 
@@ -26,17 +27,21 @@ TRAINHOOK_DECL BundleWriter::BundleWriter(std::string prefix, BundleWriterOption
       options_(options),
       file_system_(options.file_system != nullptr ? *options.file_system : posix_file_system()),
       directory_(parent_path(prefix_)),
-      temporary_suffix_(detail::bundle_temporary_suffix()) {
+      temporary_suffix_(options_.part ? options_.part->suffix : detail::bundle_temporary_suffix()) {
   const std::string_view base = base_name(prefix_);
   if (base.empty() || base.find_first_of("*?[]\\") != std::string_view::npos) {
     throw InvalidArgumentError("checkpoint prefix {} must end in a name without any of * ? [ ] \\", prefix_);
   }
   file_system_.make_directories(directory_);
-  const std::optional<detail::BundleIndex> old = detail::find_bundle_index(file_system_, prefix_);
-  if (old && !old->suffix.empty()) detail::complete_replacement(file_system_, prefix_, old->suffix);
-  refuse_existing();
+  if (commits()) {
+    const std::optional<detail::BundleIndex> old = detail::find_bundle_index(file_system_, prefix_);
+    if (old && !old->suffix.empty()) detail::complete_replacement(file_system_, prefix_, old->suffix);
+    refuse_existing();
+  }
   try {
-    begin_shard();
+    for (std::uint32_t other = 1; commits() && options_.part && other < options_.part->count; ++other)
+      temporaries_.push_back(temporary_shard(other) + temporary_suffix_);
+    begin_shard(options_.part ? options_.part->number : 0);
   } catch (...) {
     abandon();
     throw;
@@ -105,7 +110,7 @@ TRAINHOOK_DECL void BundleWriter::add_side_file(const std::string& suffix, std::
 
 TRAINHOOK_DECL void BundleWriter::finish() {
   expect_open();
-  expect_all_slices();
+  expect_complete();
   try {
     commit();
   } catch (...) {
@@ -113,6 +118,41 @@ TRAINHOOK_DECL void BundleWriter::finish() {
     throw;
   }
   state_ = State::Finished;
+}
+
+TRAINHOOK_DECL std::string BundleWriter::finish_part() {
+  expect_open();
+  try {
+    finish_shard();
+    state_ = State::Written;
+    return build_index(options_.part->count);
+  } catch (...) {
+    abandon();
+    throw;
+  }
+}
+
+TRAINHOOK_DECL void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
+  expect_open();
+  const std::string what = fmt::format("{} (part {})", prefix_, number);
+  const detail::TableReader table(std::string(index), what);
+  table.for_each([&](std::string_view key, std::string_view value) {
+    if (key.empty()) return;
+    BundleEntry entry = detail::decode_bundle_entry(value, key, options_.part->count, what);
+    if (entry.slices.empty() && entry.shard_id != number)
+      throw DataLossError("{} says that tensor {} is in part {}", what, key, entry.shard_id);
+    add_entry(std::string(key), entry);
+  });
+  ++shards_;
+}
+
+TRAINHOOK_DECL void BundleWriter::add_entry(const std::string& key, const BundleEntry& entry) {
+  const auto [place, is_new] = entries_.try_emplace(key, entry);
+  if (is_new) return;
+  BundleEntry& known = place->second;
+  if (entry.slices.empty() || known.slices.empty() || entry.dtype != known.dtype || entry.shape != known.shape)
+    throw InvalidArgumentError("tensor {} is in two parts of checkpoint {}", key, prefix_);
+  known.slices.insert(known.slices.end(), entry.slices.begin(), entry.slices.end());
 }
 
 TRAINHOOK_DECL void BundleWriter::expect_open() const {
@@ -128,7 +168,11 @@ TRAINHOOK_DECL void BundleWriter::check_name(const std::string& name) const {
   }
 }
 
-TRAINHOOK_DECL void BundleWriter::expect_all_slices() const {
+TRAINHOOK_DECL void BundleWriter::expect_complete() const {
+  if (options_.part && shards_ != options_.part->count) {
+    throw FailedPreconditionError("{} of the {} parts of checkpoint {} are there; add the others before finish()",
+                                  shards_, options_.part->count, prefix_);
+  }
   for (const auto& [name, entry] : entries_) {
     if (entry.slices.empty()) continue;
     std::int64_t stored = 0;
@@ -160,8 +204,10 @@ TRAINHOOK_DECL std::string BundleWriter::temporary_shard(std::uint32_t shard) co
   return detail::bundle_data_path(prefix_, shard, shard + 1);
 }
 
-TRAINHOOK_DECL void BundleWriter::begin_shard() {
-  data_ = create_temporary(temporary_shard(shards_++));
+TRAINHOOK_DECL void BundleWriter::begin_shard(std::uint32_t number) {
+  own_shard_ = number;
+  data_ = create_temporary(temporary_shard(number));
+  ++shards_;
   const std::uint64_t left = options_.expected_bytes - (std::min)(options_.expected_bytes, full_bytes_);
   const std::uint64_t here = options_.shard_bytes > 0 ? (std::min)(left, options_.shard_bytes) : left;
   if (here > 0) data_->reserve(here);
@@ -223,9 +269,9 @@ TRAINHOOK_DECL void BundleWriter::flush() {
   gathered_.clear();
 }
 
-TRAINHOOK_DECL std::string BundleWriter::build_index() const {
+TRAINHOOK_DECL std::string BundleWriter::build_index(std::uint32_t shards) const {
   detail::TableWriter table;
-  table.add("", detail::encode_bundle_header(shards_));
+  table.add("", detail::encode_bundle_header(shards));
   for (const auto& [name, entry] : entries_) table.add(name, detail::encode_bundle_entry(entry));
   return table.finish();
 }
@@ -246,7 +292,7 @@ TRAINHOOK_DECL void BundleWriter::commit() {
   const std::string index_path = detail::bundle_index_path(prefix_);
   finish_shard();
   for (const auto& [suffix, contents] : side_files_) write_temporary(prefix_ + suffix, contents);
-  write_temporary(index_path, build_index());
+  write_temporary(index_path, build_index(shards_));
   file_system_.sync_directory(directory_);
   refuse_existing();  // another process may have been faster
   if (replaces_) {
@@ -264,7 +310,7 @@ TRAINHOOK_DECL void BundleWriter::commit() {
 }
 
 TRAINHOOK_DECL void BundleWriter::abandon() noexcept {
-  if (state_ != State::Open) return;
+  if (state_ != State::Open && state_ != State::Written) return;
   state_ = State::Abandoned;
   data_.reset();
   try {

@@ -10,6 +10,7 @@
 #include <span>
 
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {
 
@@ -37,6 +38,15 @@ TRAINHOOK_DECL std::optional<std::size_t> first_non_finite(const Tensor& tensor)
     case DType::Complex128: return half(first_with_exponent(tensor.bytes(), kDouble));
     default: return std::nullopt;
   }
+}
+
+TRAINHOOK_DECL void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix) {
+  const auto place = first_non_finite(tensor);
+  if (!place) return;
+  throw FailedPreconditionError(
+      "checkpoint {} is not written: element {} of '{}' is NaN or infinite, and refuse_non_finite is set; go back to "
+      "an earlier checkpoint, with a lower learning rate for example",
+      prefix, *place, name);
 }
 
 }  // namespace trainhook::detail

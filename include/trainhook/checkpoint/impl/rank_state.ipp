@@ -45,12 +45,7 @@ TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
     state.push_back({.name = std::move(name), .entries = {std::move(value)}});
   }
   for (const auto& saveable : session.graph().collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects)) {
-    StatePart part{.name = saveable->name()};
-    const StateValues values = saveable->save();
-    for (const NamedTensor& entry : values.entries())
-      part.entries.push_back(
-          {entry.name.empty() ? part.name : fmt::format("{}/{}", part.name, entry.name), entry.tensor});
-    state.push_back(std::move(part));
+    state.push_back({.name = saveable->name(), .entries = entries_of(*saveable)});
   }
   return state;
 }

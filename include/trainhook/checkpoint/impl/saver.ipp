@@ -6,13 +6,16 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
+#include <trainhook/checkpoint/sharded_save.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -44,9 +47,9 @@ TRAINHOOK_DECL void Saver::use(FileSystem& file_system, Clock& clock) {
   if (&this->clock() != before) started_ = this->clock().wall_seconds();
 }
 
-TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session) const {
+TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::PartsOfOthers* others) const {
   std::vector<std::string> names;
-  for (const StateSpec& spec : chosen_state(session)) names.push_back(spec.name);
+  for (const StateSpec& spec : chosen_state(session, others)) names.push_back(spec.name);
   Snapshot snapshot{session.snapshot(names), detail::VariableSlices(session.graph())};
   add_saveables(session.graph(), snapshot.entries);
   std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
@@ -54,11 +57,22 @@ TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session) const {
   return snapshot;
 }
 
+TRAINHOOK_DECL std::shared_ptr<detail::PartsOfOthers> Saver::share(SessionRef session, const SaveRequest& request,
+                                                                   int ranks, bool later) const {
+  if (!options_.sharded) return nullptr;
+  detail::ShardedSave save{.prefix = prefix_of(request),
+                           .suffix = detail::bundle_temporary_suffix(),
+                           .names = detail::divide_by_bytes(chosen_state(session), ranks),
+                           .refuse_non_finite = options_.refuse_non_finite,
+                           .later = later};
+  return save.num_parts() > 1 ? std::make_shared<detail::PartsOfOthers>(std::move(save), file_system()) : nullptr;
+}
+
 TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& request) {
-  if (!session.gives_saved_values()) return write(snapshot(session), request);
+  if (!session.gives_saved_values()) return write(snapshot(session, request.others.get()), request);
   std::vector<NamedTensor> entries;  // those of the session without value
   std::uint64_t bytes = 0;
-  for (const StateSpec& spec : chosen_state(session)) {
+  for (const StateSpec& spec : chosen_state(session, request.others.get())) {
     entries.push_back({spec.name, Tensor()});
     if (spec.shape.is_fully_known())
       bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
@@ -76,11 +90,8 @@ TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& re
 }
 
 TRAINHOOK_DECL void Saver::add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const {
-  for (const std::shared_ptr<Saveable>& saveable : saveables(graph)) {
-    const StateValues values = saveable->save();
-    for (const NamedTensor& entry : values.entries())
-      entries.push_back({entry_name(*saveable, entry.name), entry.tensor});
-  }
+  for (const std::shared_ptr<Saveable>& saveable : saveables(graph))
+    std::ranges::move(detail::entries_of(*saveable), std::back_inserter(entries));
 }
 
 TRAINHOOK_DECL void Saver::expect_entries(std::size_t count) const {
@@ -105,17 +116,23 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
   const std::string prefix = prefix_of(request);
   if (request.write_state) retention(request.save_path, request.latest_filename).begin(prefix);
   try {
-    BundleWriter writer(prefix, {.file_system = &file_system(),
-                                 .overwrite = true,
-                                 .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
-                                 .expected_bytes = expected_bytes});
+    BundleWriterOptions to{.file_system = &file_system(),
+                           .overwrite = true,
+                           .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
+                           .expected_bytes = expected_bytes};
+    if (request.others != nullptr) to.part = request.others->save().part(0);
+    BundleWriter writer(prefix, to);
     const auto check_and_add = [&](const std::string& name, const Tensor& tensor) {
-      if (options_.refuse_non_finite) expect_finite(name, tensor, prefix);
+      if (options_.refuse_non_finite) detail::expect_finite(name, tensor, prefix);
       slices.add(writer, name, tensor);
     };
     const AddTensor add = check_and_add;
     add_entries(add);
     for (const NamedTensor& entry : request.extra) add(entry.name, entry.tensor);
+    if (request.others != nullptr) {
+      const std::vector<std::string> parts = request.others->wait();
+      for (std::size_t i = 0; i < parts.size(); ++i) writer.add_part(static_cast<std::uint32_t>(i + 1), parts[i]);
+    }
     if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
     if (request.before_commit) request.before_commit();
     writer.finish();
@@ -184,16 +201,13 @@ TRAINHOOK_DECL Clock& Saver::clock() const {
   return chosen != nullptr ? *chosen : system_clock();
 }
 
-TRAINHOOK_DECL std::string Saver::entry_name(const Saveable& saveable, const std::string& value) {
-  return value.empty() ? saveable.name() : fmt::format("{}/{}", saveable.name(), value);
-}
-
 TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Graph& graph) const {
   if (!options_.with_saveables || !options_.var_list.empty()) return {};
   return graph.collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects);
 }
 
-TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session) const {
+TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session,
+                                                          const detail::PartsOfOthers* others) const {
   std::vector<StateSpec> all = session.state();
   std::vector<std::string> wanted = options_.var_list;
   if (!wanted.empty()) {
@@ -213,6 +227,7 @@ TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session) co
   std::ranges::sort(wanted);
   std::erase_if(all, [&](const StateSpec& spec) {
     const bool is_of_kind = by_kind && std::ranges::find(options_.kinds, spec.kind) != options_.kinds.end();
+    if (others != nullptr && others->has(spec.name)) return true;
     return !is_of_kind && !std::ranges::binary_search(wanted, spec.name);
   });
   return all;
@@ -284,15 +299,6 @@ TRAINHOOK_DECL void Saver::check(const SaveRequest& request) const {
   }
   if (request.global_step && *request.global_step < 0)
     throw InvalidArgumentError("Saver: global_step is {}; it must not be negative", *request.global_step);
-}
-
-TRAINHOOK_DECL void Saver::expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix) {
-  const auto place = detail::first_non_finite(tensor);
-  if (!place) return;
-  throw FailedPreconditionError(
-      "checkpoint {} is not written: element {} of '{}' is NaN or infinite, and refuse_non_finite is set; go back to "
-      "an earlier checkpoint, with a lower learning rate for example",
-      prefix, *place, name);
 }
 
 TRAINHOOK_DECL void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,

@@ -6,6 +6,9 @@
 #include <trainhook/core/saveable.hpp>
 
 #include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
 
@@ -27,4 +30,14 @@ TRAINHOOK_DECL const Tensor& StateValues::at(std::string_view name) const {
 
 TRAINHOOK_DECL Saveable::~Saveable() = default;
 
+namespace detail {
+
+TRAINHOOK_DECL std::vector<NamedTensor> entries_of(Saveable& saveable) {
+  const std::string name = saveable.name();
+  std::vector<NamedTensor> entries = saveable.save().entries();
+  for (NamedTensor& entry : entries) entry.name = entry.name.empty() ? name : fmt::format("{}/{}", name, entry.name);
+  return entries;
+}
+
+}  // namespace detail
 }  // namespace trainhook

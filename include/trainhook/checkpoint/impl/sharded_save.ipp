@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of sharded_save.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/sharded_save.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/non_finite.hpp>
+#include <trainhook/checkpoint/variable_slices.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/wire.hpp>
+
+namespace trainhook::detail {
+
+// A message: prefix (1), suffix (2), flags (3, 4), and for each rank a message (5) of names (1).
+TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save) {
+  std::string bytes;
+  WireWriter writer(bytes);
+  writer.add_string(1, save.prefix);
+  writer.add_string(2, save.suffix);
+  writer.add_bool(3, save.refuse_non_finite);
+  writer.add_bool(4, save.later);
+  for (const std::vector<std::string>& names : save.names) {
+    add_wire_message(writer, 5, [&](WireWriter& message) {
+      for (const std::string& name : names) message.add_string(1, name);
+    });
+  }
+  return bytes;
+}
+
+TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes) {
+  ShardedSave save;
+  WireReader reader(bytes, "the chief's order to save");
+  while (reader.next()) {
+    switch (reader.tag()) {
+      case 1: save.prefix = reader.get_string(); break;
+      case 2: save.suffix = reader.get_string(); break;
+      case 3: save.refuse_non_finite = reader.get_bool(); break;
+      case 4: save.later = reader.get_bool(); break;
+      case 5: {
+        std::vector<std::string>& names = save.names.emplace_back();
+        reader.get_message().for_each_field(1, [&](WireReader& name) { names.push_back(name.get_string()); });
+        break;
+      }
+      default: reader.skip();
+    }
+  }
+  return save;
+}
+
+TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state, int ranks) {
+  std::vector<std::pair<std::uint64_t, std::string_view>> by_size;
+  for (const StateSpec& spec : state) {
+    if (spec.kind != StateKind::Variable || spec.dtype == DType::String) continue;
+    const std::uint64_t elements =
+        spec.shape.is_fully_known() ? static_cast<std::uint64_t>(spec.shape.known().num_elements()) : 0;
+    by_size.emplace_back(dtype_size(spec.dtype) * elements, spec.name);
+  }
+  std::ranges::sort(by_size, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(ranks));
+  std::vector<std::vector<std::string>> names(bytes.size());
+  for (const auto& [size, name] : by_size) {
+    const auto least = std::ranges::min_element(bytes);
+    *least += size;
+    names[static_cast<std::size_t>(least - bytes.begin())].emplace_back(name);
+  }
+  while (names.size() > 1 && names.back().empty()) names.pop_back();
+  for (std::vector<std::string>& of_rank : names) std::ranges::sort(of_rank);
+  names.front().clear();
+  return names;
+}
+
+TRAINHOOK_DECL ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank,
+                                        FileSystem& file_system) {
+  const auto number = static_cast<std::uint32_t>(rank);
+  std::vector<NamedTensor> snapshot;
+  std::exception_ptr error;
+  try {
+    if (save.later) snapshot = session.snapshot(save.names.at(number));
+  } catch (...) { error = std::current_exception(); }
+  std::packaged_task<std::string()> write([this, session, save, number, &file_system, snapshot = std::move(snapshot),
+                                           error, slices = VariableSlices(session.graph())] {
+    if (error != nullptr) std::rethrow_exception(error);
+    writer_ = std::make_unique<BundleWriter>(
+        save.prefix, BundleWriterOptions{.file_system = &file_system, .part = save.part(number)});
+    const auto add = [&](const std::string& name, const Tensor& tensor) {
+      if (save.refuse_non_finite) expect_finite(name, tensor, save.prefix);
+      slices.add(*writer_, name, tensor);
+    };
+    for (const NamedTensor& value : snapshot) add(value.name, value.tensor);
+    for (std::size_t i = 0; !save.later && i < save.names.at(number).size(); ++i) {
+      const std::string& name = save.names[number][i];
+      add(name, session.gives_saved_values() ? session.saved_value(name)
+                                             : session.snapshot(std::span(&name, 1)).at(0).tensor);
+    }
+    return writer_->finish_part();
+  });
+  index_ = write.get_future();
+  if (save.later) {
+    thread_ = std::thread(std::move(write));
+  } else {
+    write();
+  }
+}
+
+TRAINHOOK_DECL ShardOfRank::~ShardOfRank() {
+  if (thread_.joinable()) thread_.join();
+}
+
+TRAINHOOK_DECL bool ShardOfRank::is_writing() const {
+  return index_.valid() && index_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
+TRAINHOOK_DECL std::string ShardOfRank::take() {
+  std::string index = index_.get();
+  writer_->release();
+  return index;
+}
+
+TRAINHOOK_DECL PartsOfOthers::PartsOfOthers(ShardedSave save, FileSystem& file_system)
+    : save_(std::move(save)), file_system_(&file_system), parts_(promise_.get_future()) {
+  for (const std::vector<std::string>& names : save_.names) names_.insert(names_.end(), names.begin(), names.end());
+  std::ranges::sort(names_);
+}
+
+TRAINHOOK_DECL PartsOfOthers::~PartsOfOthers() {
+  if (!is_set_ || is_waited_for_) return;
+  for (std::uint32_t part = 1; part < save_.num_parts(); ++part)
+    remove_silently(*file_system_, temporary_data_path(save_.prefix, part, save_.suffix));
+}
+
+TRAINHOOK_DECL bool PartsOfOthers::has(const std::string& name) const {
+  return std::ranges::binary_search(names_, name);
+}
+
+TRAINHOOK_DECL void PartsOfOthers::set(std::vector<std::string> parts) {
+  if (!std::exchange(is_set_, true)) promise_.set_value(std::move(parts));
+}
+
+TRAINHOOK_DECL void PartsOfOthers::fail(const std::exception_ptr& error) {
+  if (!std::exchange(is_set_, true)) promise_.set_exception(error);
+}
+
+TRAINHOOK_DECL std::vector<std::string> PartsOfOthers::wait() {
+  is_waited_for_ = true;
+  if (fetch_) fetch_();
+  return parts_.get();
+}
+
+}  // namespace trainhook::detail

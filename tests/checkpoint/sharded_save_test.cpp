@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// How ranks divide a checkpoint, and what one of them writes; monitored_training_session_sharded_test.cpp has whole
+/// trainings.
+#include <trainhook/checkpoint/sharded_save.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook::detail {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+StateSpec variable(std::string name, std::int64_t elements) {
+  return {.name = std::move(name), .dtype = DType::Float, .shape = Shape{elements}};
+}
+
+TEST(ShardedSave, GivesTheLargestVariablesToTheRanksThatHaveLeast) {
+  const std::vector<StateSpec> state = {variable("a", 1), variable("b", 5), variable("c", 3), variable("d", 3),
+                                        variable("e", 4)};
+  const std::vector<Strings> names = divide_by_bytes(state, 3);  // 5 | 4 + 1 | 3 + 3
+  EXPECT_EQ(names, (std::vector<Strings>{{}, {"a", "e"}, {"c", "d"}}));
+}
+
+TEST(ShardedSave, LeavesToTheChiefWhatIsNoVariableOrAString) {
+  std::vector<StateSpec> state = {variable("a", 9), variable("noise", 9), variable("words", 9)};
+  state[1].kind = StateKind::Auxiliary;
+  state[2].dtype = DType::String;
+  EXPECT_EQ(divide_by_bytes(state, 4), std::vector<Strings>(1)) << "the chief has `a`, and no other has anything";
+  state.push_back(variable("b", 8));
+  EXPECT_EQ(divide_by_bytes(state, 4), (std::vector<Strings>{{}, {"b"}}));
+  EXPECT_EQ(divide_by_bytes({}, 4), std::vector<Strings>(1));
+}
+
+TEST(ShardedSave, IsTheSameAfterItsWay) {
+  const ShardedSave sent{.prefix = "run/m-1",
+                         .suffix = ".tempstate7",
+                         .names = {{}, {"a", "b"}, {"c"}},
+                         .refuse_non_finite = true,
+                         .later = true};
+  const ShardedSave got = sharded_save_in(sharded_save_bytes(sent));
+  EXPECT_EQ(got.prefix, sent.prefix);
+  EXPECT_EQ(got.suffix, sent.suffix);
+  EXPECT_EQ(got.names, sent.names);
+  EXPECT_TRUE(got.refuse_non_finite && got.later);
+  EXPECT_THROW(static_cast<void>(sharded_save_in("\x0a\x09m")), DataLossError);
+}
+
+TEST(ShardOfRank, IsThereUntilTheObjectIsGoneUnlessTheChiefTookIt) {
+  for (const bool later : {false, true}) {
+    LoopSession loop;
+    std::vector<float> weight = {1, 2};
+    loop.variable("w", weight);
+    testing::MemoryFileSystem disk;
+    const ShardedSave save{.prefix = "run/m-1", .suffix = ".tempstate7", .names = {{}, {"w"}}, .later = later};
+    for (const bool is_taken : {false, true}) {
+      {
+        ShardOfRank shard(loop, save, 1, disk);
+        EXPECT_TRUE(!is_taken || !shard.take().empty());
+        EXPECT_TRUE(!is_taken || !shard.is_writing());
+      }
+      EXPECT_EQ(disk.files(), is_taken ? Strings{"run/m-1.data-00001-of-00002.tempstate7"} : Strings());
+    }
+  }
+}
+
+TEST(ShardOfRank, SaysWhatWentWrongWhenItIsTaken) {
+  LoopSession loop;
+  testing::MemoryFileSystem disk;
+  for (const bool later : {false, true}) {
+    const ShardedSave save{.prefix = "run/m-1", .suffix = ".tempstate7", .names = {{}, {"other"}}, .later = later};
+    ShardOfRank shard(loop, save, 1, disk);
+    EXPECT_THROW(static_cast<void>(shard.take()), Error);
+  }
+  EXPECT_EQ(disk.files(), Strings());
+}
+
+TEST(PartsOfOthers, WaitOnAnyThreadForTheFirstWord) {
+  testing::MemoryFileSystem disk;
+  PartsOfOthers parts({.names = {{}, {"b", "a"}}}, disk);
+  EXPECT_TRUE(parts.has("a"));
+  EXPECT_FALSE(parts.has("c"));
+  Strings got;
+  std::thread waits([&] { got = parts.wait(); });
+  parts.set({"index"});
+  parts.fail(std::make_exception_ptr(CancelledError("too late")));
+  waits.join();
+  EXPECT_EQ(got, Strings{"index"});
+
+  PartsOfOthers fetched({.names = {{}, {"a"}}}, disk);
+  fetched.fetch_by([&] { fetched.fail(std::make_exception_ptr(CancelledError("no"))); });
+  EXPECT_THROW(static_cast<void>(fetched.wait()), CancelledError);
+}
+
+TEST(PartsOfOthers, ThatNobodyWaitedForAreRemoved) {
+  testing::MemoryFileSystem disk;
+  disk.write_file("run/m-1.data-00001-of-00002.tempstate7", "of rank 1");
+  for (const bool are_set : {false, true}) {
+    PartsOfOthers parts({.prefix = "run/m-1", .suffix = ".tempstate7", .names = {{}, {"a"}}}, disk);
+    if (are_set) parts.set({"index"});
+    EXPECT_EQ(disk.files().size(), 1U) << "those of a rank that has not handed it over are its own";
+  }
+  EXPECT_EQ(disk.files(), Strings());
+}
+
+}  // namespace
+}  // namespace trainhook::detail
