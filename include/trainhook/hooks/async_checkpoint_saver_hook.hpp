@@ -39,6 +39,7 @@ class AsyncCheckpointSaverHook final : public SessionRunHook {
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> last_saved_step() const noexcept;
 
   /// Waits until nothing is being written. Listeners are called in the next hook call.
+  /// @throws FailedPreconditionError if other ranks of a job have a part in it, as a sharded saver lets them.
   TRAINHOOK_DECL void wait_until_written();
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }

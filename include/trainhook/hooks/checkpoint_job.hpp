@@ -26,6 +26,8 @@
 
 namespace trainhook::detail {
 
+class PartsOfOthers;
+
 /// The order of the first two parts of a save.
 enum class SaveStart { ListenersThenLog, LogThenListeners };
 
@@ -74,14 +76,20 @@ class CheckpointJob {
   /// True if a hook vetoes the save. The timer is not triggered, so that the model is saved as soon as it may be.
   [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(std::int64_t step);
 
+  enum class Commit { AtOnce, Later };
+
   /// Before `start_save` and outside of what may fail and be tolerated: takes what the other ranks of a job have of
-  /// their own for the next `take`. @throws the error of a rank that has failed, which ends all.
-  TRAINHOOK_DECL void take_ranks(SessionRef session, std::int64_t step);
+  /// their own for the next `take`, and lets them write their parts of it. @throws the error of a rank that has failed,
+  /// which ends all.
+  TRAINHOOK_DECL void take_ranks(SessionRef session, std::int64_t step, Commit when);
+
+  /// In a job of several ranks: whether a commit `Later` needs what the other ranks write, and, before waiting for it,
+  /// at the end of that step, or of the loop, waits until they have. False in the middle of a step.
+  [[nodiscard]] TRAINHOOK_DECL bool awaits_parts() const noexcept;
+  TRAINHOOK_DECL bool fetch_parts(std::optional<std::int64_t> step = std::nullopt);
 
   /// Triggers the timer, calls the listeners' `before_save`, logs.
   TRAINHOOK_DECL void start_save(SessionRef session, std::int64_t step);
-
-  enum class Commit { AtOnce, Later };
 
   /// Takes everything that belongs to the checkpoint. The result commits it, on any thread, and returns its prefix.
   /// With `AtOnce` it is called before the session runs again, and reads the model itself: no copy of it is taken here.
@@ -125,7 +133,8 @@ class CheckpointJob {
   std::optional<Duration> lease_refreshed_;  // by the monotonic clock; nothing if there is no lease
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
-  std::vector<NamedTensor> ranks_;  // of the next checkpoint
+  std::vector<NamedTensor> ranks_;         // of the next checkpoint
+  std::shared_ptr<PartsOfOthers> others_;  // the same
   std::optional<std::int64_t> last_saved_;
   std::exception_ptr events_failure_;  // set by the thread that writes; read at the end, which waits for it
   std::uint64_t save_requests_ = 0;    // of others, that were followed

@@ -248,7 +248,9 @@
 #include <trainhook/monitored/impl/on_existing.ipp>
 #include <trainhook/monitored/impl/rank_agreement.ipp>
 #include <trainhook/monitored/impl/rank_facts.ipp>
+#include <trainhook/monitored/impl/rank_failure.ipp>
 #include <trainhook/monitored/impl/rank_session_creator.ipp>
+#include <trainhook/monitored/impl/rank_shards.ipp>
 #include <trainhook/monitored/impl/rank_states_hook.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>

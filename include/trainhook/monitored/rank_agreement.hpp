@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,10 +50,11 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
 
   TRAINHOOK_DECL void add_own_hook(Hooks& hooks) override;
 
-  void give_state_by(std::function<std::string()> give) override { give_ = std::move(give); }
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> collect() override;
+  void serve(StatesToGive& states) override { states_ = &states; }
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> collect(const std::string& order) override;
   TRAINHOOK_DECL void meet(std::int64_t next_save) override;
   [[nodiscard]] TRAINHOOK_DECL bool meets_at(FunctionRef<std::int64_t()> step) const override;
+  [[nodiscard]] bool are_parts_written() const noexcept override { return are_parts_written_; }
   void expect_save(std::int64_t next_save) noexcept override { chiefs_next_save_ = next_save; }
   [[nodiscard]] bool has_agreed_to_stop() const noexcept override { return has_agreed_to_stop_; }
   [[nodiscard]] const std::string& stop_reason() const noexcept override { return reason_; }
@@ -71,7 +71,15 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   TRAINHOOK_DECL void fail(const std::exception_ptr& error) noexcept override;
 
  private:
-  enum Bit : std::uint64_t { kNothing = 0, kStop = 1, kSave = 2, kFailed = 4, kCollect = 8 };
+  enum Bit : std::uint64_t {
+    kNothing = 0,
+    kStop = 1,
+    kSave = 2,
+    kFailed = 4,
+    kCollect = 8,
+    kAwaits = 16,
+    kWrites = 32
+  };
   enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary, kNextSave };
 
   // A round: `end` throws the error of a rank that failed, and passes on why the first that wants it stops. If the
@@ -105,14 +113,16 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   bool is_under_way_ = false;  // a round has begun
   bool wants_stop_ = false;    // until all ranks agree
   bool has_agreed_to_stop_ = false;
-  bool is_over_ = false;               // the last round was made, or all know of an error
-  int first_failed_ = -1;              // the rank whose error all have
-  Votes votes_;                        // of this rank in the round that is under way
-  std::optional<Votes> held_;          // a round between steps that had to end before its decision is due
-  std::function<std::string()> give_;  // empty: there is no session yet
-  std::vector<std::string> given_;     // for the chief
+  bool is_over_ = false;            // the last round was made, or all know of an error
+  int first_failed_ = -1;           // the rank whose error all have
+  Votes votes_;                     // of this rank in the round that is under way
+  std::optional<Votes> held_;       // a round between steps that had to end before its decision is due
+  StatesToGive* states_ = nullptr;  // null: there is no session yet
+  std::string order_;               // of the chief, while it collects
+  std::vector<std::string> given_;  // for the chief
   bool is_collecting_ = false;
   bool is_save_granted_ = false;                     // after the next step
+  bool are_parts_written_ = false;                   // those of a checkpoint, by all ranks
   std::int64_t next_save_ = HookServices::kAnyStep;  // by the step alone, as the chief has said
   std::int64_t chiefs_next_save_ = HookServices::kAnyStep;
   std::string reason_;   // why the loop stops

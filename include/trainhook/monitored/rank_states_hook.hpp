@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,10 +13,29 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/monitored/rank_shards.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook::detail {
+
+/// What the chief can ask a rank for, while that is in any round.
+class StatesToGive {
+ public:
+  /// What this rank gives for that order. If it throws, all ranks get its error.
+  [[nodiscard]] virtual std::string give(const std::string& order) = 0;
+
+  /// The chief has what all have given.
+  virtual void has_given(const std::string& order) = 0;
+
+  /// Whether the ranks write a checkpoint together, of which the chief does not have the parts yet; the same on every
+  /// rank. And whether this one is still at it.
+  [[nodiscard]] virtual bool awaits_parts() const noexcept = 0;
+  [[nodiscard]] virtual bool is_writing() const = 0;
+
+ protected:
+  ~StatesToGive() = default;
+};
 
 /// The rounds around saves, which RankAgreement makes.
 class SaveRounds {
@@ -24,12 +43,12 @@ class SaveRounds {
   [[nodiscard]] virtual int rank() const noexcept = 0;
   [[nodiscard]] virtual int size() const noexcept = 0;
 
-  /// How this rank gives what it has of its own when the chief collects that, which it may do while this rank is in any
-  /// round. If it throws, all ranks get its error.
-  virtual void give_state_by(std::function<std::string()> give) = 0;
+  /// From now on the chief may collect from this rank. `states` must outlive the rounds.
+  virtual void serve(StatesToGive& states) = 0;
 
-  /// For the chief: what each rank gives. All ranks must be at the same step boundary, and call `meet` there.
-  [[nodiscard]] virtual std::vector<std::string> collect() = 0;
+  /// For the chief: what each rank gives for that order. All ranks must be at the same step boundary, and call `meet`
+  /// there.
+  [[nodiscard]] virtual std::vector<std::string> collect(const std::string& order) = 0;
 
   /// A call of all ranks at a step boundary at which the chief may have collected, when it has done so.
   /// @param next_save of the chief: from which step on it may save by the step alone
@@ -37,6 +56,9 @@ class SaveRounds {
 
   /// Whether all ranks meet at the end of the step that `step` returns, which is called only if it matters.
   [[nodiscard]] virtual bool meets_at(FunctionRef<std::int64_t()> step) const = 0;
+
+  /// Whether all ranks meet because all have written their parts of a checkpoint.
+  [[nodiscard]] virtual bool are_parts_written() const noexcept = 0;
 
   /// Of the chief, for the rounds after a step: as for `meet`.
   virtual void expect_save(std::int64_t next_save) noexcept = 0;
@@ -50,16 +72,26 @@ class SaveRounds {
 
 /// The last hook of the phase `Save`, on every rank. The chief's savers come before it, and collect through it. All
 /// ranks meet in it at the end of each step after which the chief may save, of the session's creation, and of the
-/// session; the others give their state meanwhile, which is therefore of the same step. Nothing of this happens on a
-/// writer's thread.
-class RankStatesHook final : public SessionRunHook, public StatesOfRanks {
+/// session; the others give their state meanwhile, which is therefore of the same step, and write their parts of a
+/// checkpoint. They also meet once all parts are written that were to be written meanwhile. Nothing of this happens on
+/// a writer's thread.
+class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public StatesToGive {
  public:
-  explicit RankStatesHook(SaveRounds& rounds) : rounds_(&rounds) {}
+  explicit RankStatesHook(SaveRounds& rounds) : rounds_(&rounds), shards_(rounds.rank()) {}
   RankStatesHook(const RankStatesHook&) = delete;
   RankStatesHook& operator=(const RankStatesHook&) = delete;
   TRAINHOOK_DECL ~RankStatesHook() override;
 
+  [[nodiscard]] int num_ranks() const noexcept override { return rounds_->size(); }
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> collect(SessionRef session, std::int64_t step) override;
+  [[nodiscard]] TRAINHOOK_DECL bool are_here(std::int64_t step) const override;
+  TRAINHOOK_DECL void write_parts(SessionRef session, const std::shared_ptr<PartsOfOthers>& parts) override;
+  TRAINHOOK_DECL void fetch_parts() override;
+
+  [[nodiscard]] TRAINHOOK_DECL std::string give(const std::string& order) override;
+  TRAINHOOK_DECL void has_given(const std::string& order) override;
+  [[nodiscard]] bool awaits_parts() const noexcept override { return shards_.are_awaited(); }
+  [[nodiscard]] bool is_writing() const override { return shards_.is_writing(); }
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
@@ -68,12 +100,16 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks {
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
   TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
   TRAINHOOK_DECL void end(SessionRef session) override;
+  TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL std::string own_state() const;
+  TRAINHOOK_DECL std::vector<std::string> ask_all(const std::string& order);
+  TRAINHOOK_DECL void meet(std::int64_t next_save);
 
   SaveRounds* rounds_;
   SessionRef session_;
+  RankShards shards_;
+  std::exception_ptr failure_;  // of a rank, inside a save that may be allowed to fail
   bool has_global_step_ = false;
   std::optional<std::vector<NamedTensor>> collected_;  // at this step boundary, for the savers that follow
   int depth_ = 0;                                      // of runs inside runs, which may be one rank's alone

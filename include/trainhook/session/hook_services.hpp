@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,12 +43,27 @@ using PublishedMetrics = std::vector<std::pair<std::string, PublishedMetric>>;
 
 namespace detail {
 
+class PartsOfOthers;
+
 /// For hooks that save the model of a job of several ranks.
 class StatesOfRanks {
  public:
+  [[nodiscard]] virtual int num_ranks() const noexcept = 0;
+
   /// What the other ranks have of their own, as of now, named as in the checkpoint. All ranks must be at the end of
   /// `step`. @throws the error of a rank that has failed.
   [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, std::int64_t step) = 0;
+
+  /// Whether the ranks can do such things together at the end of `step`: not in the middle of a step of this rank.
+  [[nodiscard]] virtual bool are_here(std::int64_t step) const = 0;
+
+  /// Lets the other ranks write their parts of a checkpoint, of the same moment; `parts` gets what they say of it once
+  /// all of them have written, or when `fetch_parts` waits for that.
+  virtual void write_parts(SessionRef session, const std::shared_ptr<PartsOfOthers>& parts) = 0;
+  virtual void fetch_parts() = 0;
+
+  /// Whether there are such parts.
+  [[nodiscard]] virtual bool awaits_parts() const noexcept = 0;
 
  protected:
   ~StatesOfRanks() = default;

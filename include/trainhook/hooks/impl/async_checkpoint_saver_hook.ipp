@@ -31,7 +31,13 @@ TRAINHOOK_DECL std::optional<std::int64_t> AsyncCheckpointSaverHook::last_saved_
 }
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::wait_until_written() {
-  if (writer_ != nullptr) writer_->wait();
+  if (writer_ == nullptr) return;
+  if (job_->awaits_parts())
+    throw FailedPreconditionError(
+        "{}: other ranks of the job have a part in the checkpoint that is being written, and "
+        "hand it over at the end of a step; train on, or close the session",
+        job_->hook());
+  writer_->wait();
 }
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::begin(Graph& graph) {
@@ -61,12 +67,13 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_run(SessionRunContext& conte
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::on_run_failed(SessionRunContext& /*context*/,
                                                             const std::exception_ptr& /*error*/) {
-  writer_->wait();
+  if (!job_->awaits_parts()) writer_->wait();  // parts come at the end of a step, and a job recovers by a new start
 }
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::end(SessionRef session) {
   std::exception_ptr failure;
   try {
+    job_->fetch_parts();
     writer_->wait();
     take_outcomes(session);
   } catch (...) { failure = std::current_exception(); }
@@ -97,7 +104,7 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int6
   if (writer_->is_busy() && !may_overlap(step)) return false;
   const bool stop = take_outcomes(session);
   if (job_->is_vetoed(step)) return stop;
-  job_->take_ranks(session, step);
+  job_->take_ranks(session, step, detail::CheckpointJob::Commit::Later);
   try {
     job_->start_save(session, step);
     if (const auto replaced = writer_->submit(step, job_->take(session, step, detail::CheckpointJob::Commit::Later)))
@@ -107,7 +114,10 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int6
 }
 
 TRAINHOOK_DECL bool AsyncCheckpointSaverHook::may_overlap(std::int64_t step) {
-  if (job_->overlap() == SaveOverlap::Wait) writer_->wait();
+  const bool waits =
+      job_->overlap() == SaveOverlap::Wait || (job_->overlap() != SaveOverlap::Skip && job_->awaits_parts());
+  if (waits && !job_->fetch_parts(step)) return false;
+  if (waits) writer_->wait();
   if (job_->overlap() != SaveOverlap::Skip) return true;
   if (!std::exchange(skipping_, true)) {
     log_warning("{}: skipping the checkpoint of step {}, because the one before is still being written", job_->hook(),

@@ -13,6 +13,7 @@
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/checkpoint/sharded_save.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -128,7 +129,7 @@ TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
 
 TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
   if (is_vetoed(step)) return false;
-  take_ranks(session, step);
+  take_ranks(session, step, Commit::AtOnce);
   std::string prefix;
   try {
     start_save(session, step);
@@ -153,13 +154,36 @@ TRAINHOOK_DECL bool CheckpointJob::is_vetoed(std::int64_t step) {
   return vetoed_;
 }
 
-TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t step) {
+TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t step, Commit when) {
   ranks_.clear();
-  if (services_->states_of_ranks() == nullptr) return;
-  const SaverOptions& saver = find_saver(session.graph())->options();
-  const bool saves_all = saver.var_list.empty() && saver.with_saveables &&
-                         std::ranges::find(saver.kinds, StateKind::Auxiliary) != saver.kinds.end();
-  if (saves_all) ranks_ = services_->states_of_ranks()->collect(session, step);
+  others_.reset();
+  StatesOfRanks* const ranks = services_->states_of_ranks();
+  if (ranks == nullptr) return;
+  const std::shared_ptr<Saver>& saver = find_saver(session.graph());
+  const SaverOptions& options = saver->options();
+  const bool saves_all = options.var_list.empty() && options.with_saveables &&
+                         std::ranges::find(options.kinds, StateKind::Auxiliary) != options.kinds.end();
+  if (saves_all) ranks_ = ranks->collect(session, step);
+  if (!ranks->are_here(step)) return;
+  others_ =
+      saver->share(session, {.save_path = save_path(), .global_step = step}, ranks->num_ranks(), when == Commit::Later);
+  if (others_ == nullptr) return;
+  services_->file_system().make_directories(options_.checkpoint_dir);
+  if (when == Commit::AtOnce) others_->fetch_by([ranks] { ranks->fetch_parts(); });
+  ranks->write_parts(session, others_);
+}
+
+TRAINHOOK_DECL bool CheckpointJob::awaits_parts() const noexcept {
+  const StatesOfRanks* const ranks = services_->states_of_ranks();
+  return ranks != nullptr && ranks->awaits_parts();
+}
+
+TRAINHOOK_DECL bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
+  if (!awaits_parts()) return true;
+  StatesOfRanks& ranks = *services_->states_of_ranks();
+  if (step && !ranks.are_here(*step)) return false;
+  ranks.fetch_parts();
+  return true;
 }
 
 TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
@@ -178,11 +202,12 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
   }
   SaveRequest request{.save_path = save_path(), .global_step = step, .extra = std::move(ranks_)};
+  request.others = std::move(others_);
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   if (claim_ != nullptr && claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
   std::optional<Snapshot> snapshot;
-  if (when == Commit::Later) snapshot = saver->snapshot(session);
+  if (when == Commit::Later) snapshot = saver->snapshot(session, request.others.get());
   return [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
           request = std::move(request)] {
     if (request.before_commit) request.before_commit();  // before the input's commit, too

@@ -15,31 +15,13 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
+#include <trainhook/monitored/rank_failure.hpp>
 #include <trainhook/monitored/rank_session_creator.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook::detail {
-
-// An error as bytes: a byte for the code, then the message. What would look like the end of input, or like a session
-// that may be recreated, gets another code: on the other ranks it is neither.
-TRAINHOOK_DECL std::string failure_bytes(const std::exception_ptr& error) {
-  ErrorCode code = ErrorCode::Unknown;
-  std::string message = error != nullptr ? describe(error) : "an exception that the library did not see";
-  try {
-    if (error != nullptr) std::rethrow_exception(error);
-  } catch (const Error& known) {
-    code = known.code();
-    message = known.what();
-  } catch (...) {  // of another family
-  }
-  if (code == ErrorCode::OutOfRange || code == ErrorCode::Aborted || code == ErrorCode::Unavailable)
-    code = ErrorCode::FailedPrecondition;
-  return static_cast<char>(code) + message;
-}
-
-TRAINHOOK_DECL ErrorCode failure_code(std::string_view bytes) { return static_cast<ErrorCode>(bytes.at(0)); }
 
 // True if a thread of this rank has failed. Takes no lock as long as none has asked to stop.
 TRAINHOOK_DECL bool has_failed(RecoverableSession& session) {
@@ -66,7 +48,7 @@ auto RankAgreement::talking(Talk talk) {
     is_under_way_ = false;
     std::string why = describe(std::current_exception());
     if (!failure_.empty()) {
-      why += fmt::format(". Its own error was: {}", std::string_view(failure_).substr(1));
+      why += fmt::format(". Its own error was: {}", failure_message(failure_));
     } else if (!reason_.empty() && !has_agreed_to_stop_) {
       why += fmt::format(". It has asked the others to stop: {}", reason_);
     }
@@ -106,8 +88,7 @@ TRAINHOOK_DECL void RankAgreement::take(const Votes& all, Duration max_wait) {
     is_over_ = true;
     first_failed_ = static_cast<int>(all.least[kFirstFailed]);
     const std::string failure = talking([&] { return ranks_->broadcast(failure_, first_failed_, max_wait); });
-    throw_error(failure_code(failure),
-                fmt::format("rank {} has failed: {}", first_failed_, std::string_view(failure).substr(1)));
+    throw_error(failure_code(failure), fmt::format("rank {} has failed: {}", first_failed_, failure_message(failure)));
   }
   if (all.least[kBoundary] < all.greatest[kBoundary]) {
     is_over_ = true;
@@ -124,10 +105,11 @@ TRAINHOOK_DECL void RankAgreement::take(const Votes& all, Duration max_wait) {
 
 // In two parts, so that all hear of a rank that cannot give its state before any bytes are sent.
 TRAINHOOK_DECL void RankAgreement::give(Duration max_wait) {
+  const std::string order = talking([&] { return ranks_->broadcast(order_, 0, max_wait); });
   std::string mine;
   std::exception_ptr own;
   try {
-    if (give_) mine = give_();
+    if (states_ != nullptr) mine = states_->give(order);
   } catch (...) {
     own = std::current_exception();
     failure_ = failure_bytes(own);
@@ -140,12 +122,14 @@ TRAINHOOK_DECL void RankAgreement::give(Duration max_wait) {
     throw;
   }
   given_ = talking([&] { return ranks_->gather(mine, 0, max_wait); });
+  if (states_ != nullptr) states_->has_given(order);
 }
 
-TRAINHOOK_DECL std::vector<std::string> RankAgreement::collect() {
+TRAINHOOK_DECL std::vector<std::string> RankAgreement::collect(const std::string& order) {
   if (is_over_) throw FailedPreconditionError("the ranks of the job have ended by an error: nothing more is saved");
   if (is_under_way_) held_ = end(options_.max_wait_secs);
   is_collecting_ = true;
+  order_ = order;
   try {
     round(vote(kCollect));
   } catch (...) {
@@ -163,10 +147,12 @@ TRAINHOOK_DECL void RankAgreement::meet(std::int64_t next_save) {
   if (is_chief()) votes.least[kNextSave] = next_save;
   next_save_ = round(votes).least[kNextSave];
   is_save_granted_ = false;
+  are_parts_written_ = false;
 }
 
 TRAINHOOK_DECL bool RankAgreement::meets_at(FunctionRef<std::int64_t()> step) const {
-  return !is_over_ && (is_save_granted_ || (next_save_ != HookServices::kNoStep && step() >= next_save_));
+  return !is_over_ &&
+         (is_save_granted_ || are_parts_written_ || (next_save_ != HookServices::kNoStep && step() >= next_save_));
 }
 
 TRAINHOOK_DECL void RankAgreement::add_own_hook(Hooks& hooks) {
@@ -214,7 +200,9 @@ TRAINHOOK_DECL Votes RankAgreement::wishes(RecoverableSession& session, HookServ
   wants_stop_ |= session.should_stop();
   reason_ = services.stop_reason();
   if (wants_stop_ && reason_.empty()) reason_ = "one of its threads asked to stop";
-  Votes votes = vote((wants_stop_ ? kStop : kNothing) | (services.take_save_wish() ? kSave : kNothing));
+  std::uint64_t bits = (wants_stop_ ? kStop : kNothing) | (services.take_save_wish() ? kSave : kNothing);
+  if (states_ != nullptr && states_->awaits_parts()) bits |= states_->is_writing() ? kAwaits | kWrites : kAwaits;
+  Votes votes = vote(bits);
   votes.least[kBoundary] = votes.greatest[kBoundary] = boundary_;
   if (is_chief()) votes.least[kNextSave] = chiefs_next_save_;
   return votes;
@@ -233,6 +221,7 @@ TRAINHOOK_DECL bool RankAgreement::follow(const Votes& all, RecoverableSession& 
     static_cast<void>(services.take_save_wish());  // what was asked for meanwhile is in that save, too
     is_save_granted_ = true;
   }
+  if ((all.any & (kAwaits | kWrites)) == kAwaits) are_parts_written_ = true;
   next_save_ = all.least[kNextSave];
   if (has_agreed_to_stop_) {
     services.set_stop_reason(reason_);

@@ -8,14 +8,22 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include <trainhook/checkpoint/rank_state.hpp>
+#include <trainhook/checkpoint/sharded_save.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/monitored/hook_states.hpp>
 
 namespace trainhook::detail {
+
+// How the chief's orders begin: what a rank has of its own; write a part of a checkpoint; hand over such parts.
+inline constexpr char kStates = 's';
+inline constexpr char kWrite = 'w';
+inline constexpr char kParts = 'p';
 
 TRAINHOOK_DECL RankStatesHook::~RankStatesHook() = default;
 
@@ -24,22 +32,42 @@ TRAINHOOK_DECL void RankStatesHook::begin(Graph& graph) {
   if (rounds_->rank() == 0) services().set_states_of_ranks(this);
 }
 
-TRAINHOOK_DECL std::string RankStatesHook::own_state() const {
-  return session_.has_value() ? rank_state_bytes(state_of_rank(session_)) : std::string();
+TRAINHOOK_DECL std::string RankStatesHook::give(const std::string& order) {
+  if (order.starts_with(kStates)) return session_.has_value() ? rank_state_bytes(state_of_rank(session_)) : "";
+  return order.starts_with(kParts) ? shards_.give(std::string_view(order).substr(1)) : "";
+}
+
+TRAINHOOK_DECL void RankStatesHook::has_given(const std::string& order) {
+  if (order.starts_with(kWrite))
+    shards_.begin(sharded_save_in(std::string_view(order).substr(1)), session_, services().file_system());
+}
+
+TRAINHOOK_DECL std::vector<std::string> RankStatesHook::ask_all(const std::string& order) {
+  rounds_->serve(*this);
+  try {
+    return rounds_->collect(order);
+  } catch (...) {
+    failure_ = std::current_exception();
+    shards_.cancel(failure_);
+    throw;
+  }
+}
+
+TRAINHOOK_DECL bool RankStatesHook::are_here(std::int64_t step) const {
+  return depth_ == 0 || rounds_->meets_at([step] { return step; });
 }
 
 TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, std::int64_t step) {
   if (rounds_->size() == 1) return {};
   if (collected_) return *collected_;
-  if (depth_ > 0 && !rounds_->meets_at([step] { return step; })) {
+  if (!are_here(step)) {
     log_warning(
         "the checkpoint of step {} lacks what ranks other than the chief have of their own: they do not know of it",
         step);
     return {};
   }
   session_ = session;
-  rounds_->give_state_by([this] { return own_state(); });
-  const std::vector<std::string> all = rounds_->collect();
+  const std::vector<std::string> all = ask_all(std::string(1, kStates));
   const RankState chiefs = rank_state_in(all.at(0), 0);
   std::vector<NamedTensor> entries;
   for (int rank = 1; rank < rounds_->size(); ++rank) {
@@ -51,11 +79,27 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
   return *collected_;
 }
 
+TRAINHOOK_DECL void RankStatesHook::write_parts(SessionRef session, const std::shared_ptr<PartsOfOthers>& parts) {
+  session_ = session;
+  shards_.expect(parts);
+  static_cast<void>(ask_all(kWrite + sharded_save_bytes(parts->save())));
+}
+
+TRAINHOOK_DECL void RankStatesHook::fetch_parts() {
+  if (awaits_parts()) shards_.take(ask_all(kParts + shards_.order()));
+}
+
+// A save may have been allowed to fail by the error of a rank, by which all end.
+TRAINHOOK_DECL void RankStatesHook::meet(std::int64_t next_save) {
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  rounds_->meet(next_save);
+  collected_.reset();
+}
+
 TRAINHOOK_DECL void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   session_ = session;
-  rounds_->give_state_by([this] { return own_state(); });
-  rounds_->meet(HookServices::kAnyStep);
-  collected_.reset();
+  rounds_->serve(*this);
+  meet(HookServices::kAnyStep);
 }
 
 TRAINHOOK_DECL SessionRunArgs RankStatesHook::before_run(SessionRunContext& /*context*/) {
@@ -69,9 +113,11 @@ TRAINHOOK_DECL void RankStatesHook::after_run(SessionRunContext& context, const 
   collected_.reset();
   const std::int64_t next_save = services().take_expected_save();
   rounds_->expect_save(next_save);
-  if (!rounds_->has_agreed_to_stop() &&
-      rounds_->meets_at([&] { return has_global_step_ ? context.global_step() : HookServices::kNoStep; }))
-    rounds_->meet(next_save);
+  const auto step = [&] { return has_global_step_ ? context.global_step() : HookServices::kNoStep; };
+  if (failure_ != nullptr || (!rounds_->has_agreed_to_stop() && rounds_->meets_at(step))) {
+    if (rounds_->rank() == 0 && rounds_->are_parts_written()) fetch_parts();
+    meet(next_save);
+  }
   if (rounds_->has_agreed_to_stop()) context.request_stop(rounds_->stop_reason());
 }
 
@@ -82,8 +128,12 @@ TRAINHOOK_DECL void RankStatesHook::on_run_failed(SessionRunContext& /*context*/
 
 TRAINHOOK_DECL void RankStatesHook::end(SessionRef session) {
   session_ = session;
-  rounds_->meet(HookServices::kNoStep);
-  collected_.reset();
+  if (rounds_->rank() == 0 && failure_ == nullptr) fetch_parts();  // of saves that have failed
+  meet(HookServices::kNoStep);
+}
+
+TRAINHOOK_DECL void RankStatesHook::abort(const std::exception_ptr& /*error*/) noexcept {
+  shards_.cancel(std::make_exception_ptr(CancelledError("the session has ended by an error")));
 }
 
 }  // namespace trainhook::detail
