@@ -53,9 +53,12 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
   const auto evaluation = std::make_shared<th::FinalOpsHook>(
       th::FetchRefs{accuracy},
       th::FinalOpsHook::Options{.final_ops_feed_dict = {{images, test[0]}, {labels, test[1]}}});
+  // All processes have the same variables, so each writes a part of them into the checkpoint.
+  const auto saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = true});
   auto session = th::monitored_training_session<th::EigenSession>(
       graph, {.collective = th::mpi::collective(world),
               .checkpoint_dir = directory,
+              .scaffold = std::make_shared<th::Scaffold>(th::ScaffoldOptions{.saver = saver}),
               .save_checkpoint_steps = save_steps,
               .hooks = {th::StopAtStepHook({.last_step = steps}), th::NanTensorHook(loss), th::SignalHook()},
               .chief_only_hooks = {th::LoggingTensorHook({{"loss", loss}}, {.every_n_iter = 100}), evaluation}});

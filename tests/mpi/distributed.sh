@@ -35,7 +35,7 @@ for ((killed = 0; killed < kills; ++killed)); do
   train 2 killed 30 bash "$here/on_one_rank.sh" $((RANDOM % 2)) KILL "$((RANDOM % 2)).$((RANDOM % 10))" || true
 done
 train 2 killed 30 || fail "the last run failed"
-for file in index data-00000-of-00001; do
+for file in index data-00000-of-00002 data-00001-of-00002; do
   cmp "$work/whole2/model.ckpt-30.$file" "$work/killed/model.ckpt-30.$file" || fail "after $kills kills the checkpoint is another one"
 done
 

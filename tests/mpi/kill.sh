@@ -45,6 +45,13 @@ survive_kills() {
 }
 survive_kills "$weights2" "$kills"
 
+# The same for a job whose ranks write each checkpoint together, in the background.
+training+=(--together)
+rm -rf "$work/killed"
+survive_kills "$weights2" "$kills"
+[ -e "$work/killed/model.ckpt-6000.data-00001-of-00002" ] || fail "the ranks have not written the last checkpoint together"
+training=("${training[@]:0:4}")
+
 # The same for a job whose ranks have generators, hooks and positions of their own.
 train_line=$program program=$own_draws
 job 2 own "${training[@]}" || fail "the job whose ranks differ did not come to its end"
@@ -65,4 +72,4 @@ grep -q 'ranks, steps 0 to .*: rank 2: SIGTERM' "$work/output" || fail "it does 
 step=$(sed -n 's/.* steps 0 to \([0-9]*\):.*/\1/p' "$work/output")
 [ -e "$work/stopped/model.ckpt-$step.index" ] || fail "there is no checkpoint of step $step"
 
-echo "kill: $kills kills, half as many of a job whose ranks differ, a signal and changing numbers of ranks: the same weights"
+echo "kill: $kills kills, as many of a job whose ranks write together, half as many of a job whose ranks differ, a signal and changing numbers of ranks: the same weights"

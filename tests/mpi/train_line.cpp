@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -43,7 +44,7 @@ double gradient_step(std::vector<double>& weights, std::mt19937_64& noise, const
 }
 
 void train(const th::mpi::Communicator& world, const std::string& directory, std::int64_t steps,
-           std::int64_t save_steps) {
+           std::int64_t save_steps, bool together) {
   std::vector<double> weights(2);
   std::mt19937_64 noise(7);
   double loss = 0;
@@ -54,11 +55,17 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
   const th::Output watched = loop.value("loss", [&] { return loss; });
   th::summary::scalar("squared_error", watched);
 
+  const th::CheckpointSaverOptions saves{.checkpoint_dir = directory,
+                                         .save_steps = save_steps,
+                                         .saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = together})};
+  th::HookList chiefs;
+  if (world.rank() == 0 && together) chiefs = {th::AsyncCheckpointSaverHook(saves)};
+  if (world.rank() == 0 && !together) chiefs = {th::CheckpointSaverHook(saves)};
   auto session = th::monitored_training_session(
       loop, {.collective = th::mpi::collective(world),
              .checkpoint_dir = directory,
-             .save_checkpoint_steps = save_steps,
-             .hooks = {th::StopAtStepHook({.last_step = steps}), th::NanTensorHook(watched), th::SignalHook()}});
+             .hooks = {th::StopAtStepHook({.last_step = steps}), th::NanTensorHook(watched), th::SignalHook()},
+             .chief_only_hooks = chiefs});
   const std::int64_t first = session.global_step();
   th::run_until_stop(session, [&] { session.run([&] { loss = gradient_step(weights, noise, world); }); });
 
@@ -75,14 +82,16 @@ int main(int argc, char** argv) {
   std::string directory = "line-run";
   std::int64_t steps = 1000;
   std::int64_t save_steps = 100;
+  bool together = false;
   CLI::App app("Fits a line with all processes of an MPI job. --dir must be on a disk that they share.");
   app.add_option("--dir", directory, "checkpoints and TensorBoard events")->capture_default_str();
   app.add_option("--steps", steps, "train up to this step")->capture_default_str();
   app.add_option("--save-steps", save_steps, "steps between checkpoints")->capture_default_str();
+  app.add_flag("--together", together, "all processes write a part of each checkpoint, in the background");
   try {
     const th::mpi::Runtime mpi(argc, argv);
     app.parse(argc, argv);
-    train(mpi.world(), directory, steps, save_steps);
+    train(mpi.world(), directory, steps, save_steps, together);
   } catch (const CLI::Success& help) { return app.exit(help); } catch (...) {
     fmt::print(stderr, "train_line: {}\n", th::describe(std::current_exception()));
     return 1;
