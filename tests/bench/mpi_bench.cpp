@@ -4,9 +4,13 @@
 /// that are added up in buckets. Run by mpirun with any number of processes.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -115,6 +119,44 @@ void buckets(const th::mpi::Communicator& world) {
                  .goal = 1});
 }
 
+/// A checkpoint of 256 MB that all ranks write together, beside one that the chief writes alone.
+void sharded_saves(const th::mpi::Communicator& world) {
+  constexpr std::size_t kVariables = 8;
+  constexpr int kSaves = 5;
+  std::array<char, 64> folder{"/tmp/mpi_bench.XXXXXX"};
+  if (world.rank() == 0 && mkdtemp(folder.data()) == nullptr) std::abort();
+  MPI_Bcast(folder.data(), static_cast<int>(folder.size()), MPI_CHAR, 0, world.native());
+  std::vector<std::vector<float>> weights(kVariables, std::vector<float>(std::size_t{8} << 20U));
+  const auto milliseconds = [&](const char* name, bool sharded) {
+    th::LoopSession loop;
+    for (std::size_t i = 0; i < kVariables; ++i) loop.variable(fmt::format("w{}", i), weights[i]);
+    const auto saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = sharded, .max_to_keep = 1});
+    auto session = th::monitored_training_session(
+        loop, {.collective = th::mpi::collective(world),
+               .checkpoint_dir = fmt::format("{}/{}", folder.data(), name),
+               .scaffold = std::make_shared<th::Scaffold>(th::ScaffoldOptions{.saver = saver}),
+               .save_checkpoint_steps = 1});
+    std::vector<double> saves;
+    for (int i = 0; i < kSaves && !session.should_stop(); ++i)
+      saves.push_back(1e3 * seconds_together(world, [&] { session.run([] {}); }));
+    return median(saves);
+  };
+  std::vector<double> together;
+  std::vector<double> alone;
+  for (int round = 0; round < 3; ++round) {
+    together.push_back(milliseconds("together", true));
+    alone.push_back(milliseconds("alone", false));
+    MPI_Barrier(world.native());
+    if (world.rank() == 0) std::filesystem::remove_all(folder.data());
+  }
+  report(world, {.name = "mpi_sharded_save",
+                 .ours = median(together),
+                 .peer = median(alone),
+                 .peer_name = "the chief alone, 256 MB",
+                 .unit = "ms",
+                 .goal = 1});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -123,5 +165,6 @@ int main(int argc, char** argv) {
   agreement(mpi.world(), std::chrono::microseconds(0), "mpi_overhead", 1.2);
   agreement(mpi.world(), std::chrono::microseconds(1000), "mpi_overhead_hidden", 1);
   buckets(mpi.world());
+  sharded_saves(mpi.world());
   return 0;
 }

@@ -402,15 +402,13 @@ TEST(BundleWriter, OverwritingIsSafeToo) {
   }
 }
 
-/// A writer of one of two parts of `run/m-2`.
-BundleWriterOptions part_of_two(FileSystem& disk, std::uint32_t number) {
-  return {.file_system = &disk, .part = BundlePart{.suffix = ".tempstate7", .number = number, .count = 2}};
-}
+const BundlePart kChiefs{.suffix = ".tempstate7", .count = 2};
+const BundlePart kOthers{.suffix = ".tempstate7", .number = 1, .count = 2};
 
 TEST(BundleWriter, PartsOfSeveralWritersAreOneCheckpoint) {
   MemoryFileSystem disk;
-  BundleWriter chief("run/m-2", part_of_two(disk, 0));
-  BundleWriter other("run/m-2", part_of_two(disk, 1));
+  BundleWriter chief("run/m-2", {.file_system = &disk, .part = &kChiefs});
+  BundleWriter other("run/m-2", {.file_system = &disk, .part = &kOthers});
   chief.add("a", Tensor::of<float>({1, 2}));
   other.add("w", Tensor::of<float>({2, 3}));
   chief.add_slice("rows", Shape{2}, TensorSlice{TensorSlice::Extent{0, 1}}, Tensor::of<float>({5}));
@@ -433,7 +431,7 @@ TEST(BundleWriter, PartsOfSeveralWritersAreOneCheckpoint) {
 TEST(BundleWriter, APartThatNobodyTakesIsRemovedWithItsWriter) {
   MemoryFileSystem disk;
   {
-    BundleWriter other("run/m-2", part_of_two(disk, 1));
+    BundleWriter other("run/m-2", {.file_system = &disk, .part = &kOthers});
     other.add("w", Tensor::of<float>({2, 3}));
     static_cast<void>(other.finish_part());
     EXPECT_TRUE(has_temporaries(disk));
@@ -443,12 +441,12 @@ TEST(BundleWriter, APartThatNobodyTakesIsRemovedWithItsWriter) {
 
 TEST(BundleWriter, AChiefThatFailsRemovesThePartsOfTheOthers) {
   MemoryFileSystem disk;
-  BundleWriter other("run/m-2", part_of_two(disk, 1));
+  BundleWriter other("run/m-2", {.file_system = &disk, .part = &kOthers});
   other.add("w", Tensor::of<float>({2, 3}));
   const std::string index = other.finish_part();
   other.release();
   {
-    BundleWriter chief("run/m-2", part_of_two(disk, 0));
+    BundleWriter chief("run/m-2", {.file_system = &disk, .part = &kChiefs});
     chief.add("w", Tensor::of<float>({1, 2}));
     EXPECT_THROW(chief.add_part(1, index), InvalidArgumentError) << "both have w";
     EXPECT_THROW(chief.add_part(1, index.substr(1)), DataLossError);

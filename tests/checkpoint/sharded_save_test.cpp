@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/loop/loop_session.hpp>
@@ -87,21 +88,31 @@ TEST(ShardOfRank, SaysWhatWentWrongWhenItIsTaken) {
   EXPECT_EQ(disk.files(), Strings());
 }
 
-TEST(PartsOfOthers, WaitOnAnyThreadForTheFirstWord) {
+TEST(PartsOfOthers, AreAddedOnAnyThreadByTheFirstWord) {
   testing::MemoryFileSystem disk;
-  PartsOfOthers parts({.names = {{}, {"b", "a"}}}, disk);
+  const auto order = [&](PartsOfOthers& parts) {
+    BundleWriter writer("run/m-1", {.file_system = &disk, .part = &parts.own()});
+    parts.add_to(writer);
+    writer.finish();
+  };
+  LoopSession loop;
+  std::vector<float> weight = {1, 2};
+  loop.variable("a", weight);
+  const ShardedSave save{.prefix = "run/m-1", .suffix = ".tempstate7", .names = {{}, {"a"}}};
+  PartsOfOthers parts(save, disk);
   EXPECT_TRUE(parts.has("a"));
-  EXPECT_FALSE(parts.has("c"));
-  Strings got;
-  std::thread waits([&] { got = parts.wait(); });
-  parts.set({"index"});
+  EXPECT_FALSE(parts.has("b"));
+  std::thread waits([&] { order(parts); });
+  ShardOfRank shard(loop, save, 1, disk);
+  parts.set({shard.take()});
   parts.fail(std::make_exception_ptr(CancelledError("too late")));
   waits.join();
-  EXPECT_EQ(got, Strings{"index"});
+  EXPECT_EQ(BundleReader("run/m-1", {.file_system = &disk}).get_tensor("a").data<float>()[1], 2);
 
-  PartsOfOthers fetched({.names = {{}, {"a"}}}, disk);
+  PartsOfOthers fetched({.prefix = "run/m-1", .suffix = ".tempstate8", .names = {{}, {"a"}}}, disk);
   fetched.fetch_by([&] { fetched.fail(std::make_exception_ptr(CancelledError("no"))); });
-  EXPECT_THROW(static_cast<void>(fetched.wait()), CancelledError);
+  BundleWriter writer("run/m-2", {.file_system = &disk, .part = &fetched.own()});
+  EXPECT_THROW(fetched.add_to(writer), CancelledError);
 }
 
 TEST(PartsOfOthers, ThatNobodyWaitedForAreRemoved) {

@@ -75,7 +75,10 @@ class ShardedTest : public ::testing::Test {
         if (change) change(program, saves);
         Options options{.collective = collective, .checkpoint_dir = "run", .file_system = &faulty};
         options.hooks = {StopAtStepHook({.last_step = last_step})};
-        if (program.rank == 0 && in_background) options.chief_only_hooks = {AsyncCheckpointSaverHook(saves)};
+        if (program.rank == 0 && in_background) {
+          hook = std::make_shared<AsyncCheckpointSaverHook>(saves);
+          options.chief_only_hooks = {hook};
+        }
         if (program.rank == 0 && !in_background) options.chief_only_hooks = {CheckpointSaverHook(saves)};
         options.max_wait_secs = 60s;
         auto session = monitored_training_session(program.loop, options);
@@ -123,6 +126,7 @@ class ShardedTest : public ::testing::Test {
 
   testing::MemoryFileSystem disk;
   testing::FaultyFileSystem faulty{disk};
+  std::shared_ptr<AsyncCheckpointSaverHook> hook;  // of the chief
   bool refuse_non_finite = false;
   bool in_background = false;
 };
@@ -201,6 +205,20 @@ TEST_F(ShardedTest, InTheBackgroundALoopMayWaitForTheSaveBefore) {
     }
     EXPECT_EQ(whole_step(newest()), 10);
   }
+}
+
+TEST_F(ShardedTest, InTheBackgroundTheChiefCannotWaitBetweenStepsForWhatComesAtTheirEnds) {
+  start_over(true);
+  std::string error;
+  const Strings ends = train(2, 3, {}, [&](Program& program, std::int64_t step) {
+    if (program.rank != 0 || step != 1) return;  // the save of step 0 is not over yet
+    try {
+      hook->wait_until_written();
+    } catch (const FailedPreconditionError& refusal) { error = refusal.what(); }
+  });
+  EXPECT_EQ(error.find("AsyncCheckpointSaverHook: other ranks of the job have a part in the checkpoint"), 0U) << error;
+  EXPECT_EQ(ends[0].find(':'), std::string::npos) << ends[0];
+  EXPECT_EQ(whole_step(newest()), 3);
 }
 
 TEST_F(ShardedTest, ARankThatCannotWriteItsPartIsNamedAndNothingIsLeft) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,7 +45,7 @@ struct BundleWriterOptions {
   /// file system can do that, so that a full disk is an error at once.
   std::uint64_t expected_bytes = 0;
 
-  std::optional<BundlePart> part{};  ///< of a checkpoint of several writers; each has one data file then
+  const BundlePart* part = nullptr;  ///< of a checkpoint of several writers, each of which has one data file then
 };
 
 /// Writes one checkpoint. Tensors go straight from their buffers to a temporary file while `add` runs; `finish`
@@ -107,7 +106,7 @@ class BundleWriter {
  private:
   enum class State { Open, Written, Finished, Abandoned };
 
-  [[nodiscard]] bool commits() const noexcept { return !options_.part || options_.part->number == 0; }
+  [[nodiscard]] bool commits() const noexcept { return options_.part == nullptr || options_.part->number == 0; }
   TRAINHOOK_DECL void expect_open() const;
   TRAINHOOK_DECL void check_name(const std::string& name) const;
   TRAINHOOK_DECL void expect_complete() const;
@@ -131,7 +130,7 @@ class BundleWriter {
     const auto [place, is_new] = entries_.try_emplace(key);
     if (!is_new) throw InvalidArgumentError("tensor {} was added to checkpoint {} before", key, prefix_);
     try {
-      if (!options_.part && options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
+      if (options_.part == nullptr && options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
         finish_shard();
         begin_shard(shards_);
       }

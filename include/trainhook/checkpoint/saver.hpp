@@ -33,7 +33,7 @@ class BundleWriter;
 
 namespace detail {
 
-class PartsOfOthers;
+class OtherParts;
 
 }  // namespace detail
 
@@ -77,7 +77,7 @@ struct SaveRequest {
   bool write_state = true;                     ///< false: leaves the state file and old checkpoints alone
   std::vector<NamedTensor> extra{};            ///< written as well; a restore ignores them
   std::function<void()> before_commit{};       ///< called once the data is written; if it throws, nothing is committed
-  std::shared_ptr<detail::PartsOfOthers> others{};  ///< what of it the other ranks of a job write, as `share` says
+  std::shared_ptr<detail::OtherParts> others{};  ///< what of it the other ranks of a job write
 };
 
 /// Saves and restores variables, other state of the session and the graph's saveables in one bundle. Source: TensorFlow
@@ -92,16 +92,19 @@ class Saver {
   /// Sets the disk and clock of the session, for a saver whose options have none.
   TRAINHOOK_DECL void use(FileSystem& file_system, Clock& clock);
 
-  /// Everything that this saver saves, as of now, less what the other ranks of a job write.
-  [[nodiscard]] TRAINHOOK_DECL Snapshot snapshot(SessionRef session,
-                                                 const detail::PartsOfOthers* others = nullptr) const;
+  /// The disk that it saves to.
+  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
 
-  /// How that many ranks of a job write such a checkpoint together; null if the chief writes all of it, because the
-  /// options do not say `sharded`, or because there is too little.
-  /// @param later they write while training goes on
-  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::PartsOfOthers> share(SessionRef session,
-                                                                            const SaveRequest& request, int ranks,
-                                                                            bool later) const;
+  /// Everything that this saver saves, as of now, less what the other ranks of a job write.
+  [[nodiscard]] TRAINHOOK_DECL Snapshot snapshot(SessionRef session, const detail::OtherParts* others = nullptr) const;
+
+  /// What of the session's state this saver saves, less what the other ranks of a job write.
+  /// @throws NotFoundError for a name of `var_list` that the session does not have.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> chosen_state(SessionRef session,
+                                                                   const detail::OtherParts* others = nullptr) const;
+
+  /// The prefix of the checkpoint that such a request makes.
+  [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
 
   /// Commits a snapshot: bundle first, then the state file, then old checkpoints are removed, each with a line in the
   /// log. Returns the prefix; empty if there was nothing to save.
@@ -133,14 +136,8 @@ class Saver {
                                                const std::string& latest_filename = kLatestFilename);
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> saveables(const Graph& graph) const;
-
-  // What of the session's state this saver is about. @throws NotFoundError for a name of var_list that the session does
-  // not have.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> chosen_state(SessionRef session,
-                                                                   const detail::PartsOfOthers* others = nullptr) const;
 
   [[nodiscard]] TRAINHOOK_DECL BundleReader open(const std::string& prefix) const;
 
@@ -167,7 +164,6 @@ class Saver {
   TRAINHOOK_DECL void check(const SaveRequest& request) const;
   TRAINHOOK_DECL static void expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
                                              const std::string& prefix);
-  [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 
   SaverOptions options_;

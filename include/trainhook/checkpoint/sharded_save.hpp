@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -40,7 +41,7 @@ struct ShardedSave {
   /// How many ranks write; they are the first ones.
   [[nodiscard]] std::size_t num_parts() const noexcept { return names.size(); }
 
-  [[nodiscard]] BundlePart part(std::uint32_t rank) const {
+  [[nodiscard]] BundlePart part_of(std::uint32_t rank) const {
     return {.suffix = suffix, .number = rank, .count = static_cast<std::uint32_t>(num_parts())};
   }
 };
@@ -57,7 +58,7 @@ struct ShardedSave {
 /// The data file of one rank other than the chief. It is removed with this object, unless the chief has taken it.
 class ShardOfRank {
  public:
-  /// Writes the variables, or takes them and writes them on a thread of its own. Does not throw: `wait` does. Call it,
+  /// Writes the variables, or takes them and writes them on a thread of its own. Errors are for `take`. Call it,
   /// and the destructor, on the thread that runs the session.
   TRAINHOOK_DECL ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system);
   ShardOfRank(const ShardOfRank&) = delete;
@@ -71,37 +72,37 @@ class ShardOfRank {
   [[nodiscard]] TRAINHOOK_DECL std::string take();
 
  private:
+  BundlePart part_;
   std::unique_ptr<BundleWriter> writer_;
   std::future<std::string> index_;
   std::thread thread_;
 };
 
 /// The parts of the other ranks in the hands of the chief, whose loop's thread gets them and whose writer's thread may
-/// wait for them. Files of which nobody has heard by `wait` are removed with this object.
-class PartsOfOthers {
+/// wait for them. Files of which nobody has heard by `add_to` are removed with this object.
+class PartsOfOthers final : public OtherParts {
  public:
   TRAINHOOK_DECL PartsOfOthers(ShardedSave save, FileSystem& file_system);
   PartsOfOthers(const PartsOfOthers&) = delete;
   PartsOfOthers& operator=(const PartsOfOthers&) = delete;
-  TRAINHOOK_DECL ~PartsOfOthers();
+  TRAINHOOK_DECL ~PartsOfOthers() override;
 
   [[nodiscard]] const ShardedSave& save() const noexcept { return save_; }
 
-  /// True for a variable that one of them writes.
-  [[nodiscard]] TRAINHOOK_DECL bool has(const std::string& name) const;
+  [[nodiscard]] TRAINHOOK_DECL bool has(const std::string& name) const override;
+  [[nodiscard]] const BundlePart& own() const noexcept override { return own_; }
+  TRAINHOOK_DECL void add_to(BundleWriter& writer) override;
 
-  /// Called first by `wait`; for a save that is committed on the loop's thread.
+  /// Called first by `add_to`; for a save that is committed on the loop's thread.
   void fetch_by(std::function<void()> fetch) { fetch_ = std::move(fetch); }
 
   /// What the ranks from 1 on have written, in their order; or why one of them has not. The first call counts.
   TRAINHOOK_DECL void set(std::vector<std::string> parts);
   TRAINHOOK_DECL void fail(const std::exception_ptr& error);
 
-  /// Waits for one of the two. To be called once.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> wait();
-
  private:
   ShardedSave save_;
+  BundlePart own_;
   std::vector<std::string> names_;  // of all ranks, sorted
   std::function<void()> fetch_;
   FileSystem* file_system_;

@@ -26,7 +26,7 @@
 
 namespace trainhook::detail {
 
-class PartsOfOthers;
+class OtherParts;
 
 /// The order of the first two parts of a save.
 enum class SaveStart { ListenersThenLog, LogThenListeners };
@@ -133,8 +133,8 @@ class CheckpointJob {
   std::optional<Duration> lease_refreshed_;  // by the monotonic clock; nothing if there is no lease
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
-  std::vector<NamedTensor> ranks_;         // of the next checkpoint
-  std::shared_ptr<PartsOfOthers> others_;  // the same
+  std::vector<NamedTensor> ranks_;      // of the next checkpoint
+  std::shared_ptr<OtherParts> others_;  // the same
   std::optional<std::int64_t> last_saved_;
   std::exception_ptr events_failure_;  // set by the thread that writes; read at the end, which waits for it
   std::uint64_t save_requests_ = 0;    // of others, that were followed

@@ -82,10 +82,10 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public
   RankStatesHook& operator=(const RankStatesHook&) = delete;
   TRAINHOOK_DECL ~RankStatesHook() override;
 
-  [[nodiscard]] int num_ranks() const noexcept override { return rounds_->size(); }
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> collect(SessionRef session, std::int64_t step) override;
   [[nodiscard]] TRAINHOOK_DECL bool are_here(std::int64_t step) const override;
-  TRAINHOOK_DECL void write_parts(SessionRef session, const std::shared_ptr<PartsOfOthers>& parts) override;
+  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
+                                                                       const SaveRequest& request, bool later) override;
   TRAINHOOK_DECL void fetch_parts() override;
 
   [[nodiscard]] TRAINHOOK_DECL std::string give(const std::string& order) override;

@@ -41,15 +41,16 @@ struct PublishedMetric {
 /// By name; there are few.
 using PublishedMetrics = std::vector<std::pair<std::string, PublishedMetric>>;
 
+class Saver;
+struct SaveRequest;
+
 namespace detail {
 
-class PartsOfOthers;
+class OtherParts;
 
 /// For hooks that save the model of a job of several ranks.
 class StatesOfRanks {
  public:
-  [[nodiscard]] virtual int num_ranks() const noexcept = 0;
-
   /// What the other ranks have of their own, as of now, named as in the checkpoint. All ranks must be at the end of
   /// `step`. @throws the error of a rank that has failed.
   [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, std::int64_t step) = 0;
@@ -57,9 +58,11 @@ class StatesOfRanks {
   /// Whether the ranks can do such things together at the end of `step`: not in the middle of a step of this rank.
   [[nodiscard]] virtual bool are_here(std::int64_t step) const = 0;
 
-  /// Lets the other ranks write their parts of a checkpoint, of the same moment; `parts` gets what they say of it once
-  /// all of them have written, or when `fetch_parts` waits for that.
-  virtual void write_parts(SessionRef session, const std::shared_ptr<PartsOfOthers>& parts) = 0;
+  /// Lets the other ranks write their parts of a checkpoint, of the same moment; with `later` while training goes on.
+  /// Returns null if the chief writes all of it, because the saver does not say `sharded` or there is too little. What
+  /// it returns has the parts once all ranks have written, or when `fetch_parts` waits for that.
+  [[nodiscard]] virtual std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
+                                                                const SaveRequest& request, bool later) = 0;
   virtual void fetch_parts() = 0;
 
   /// Whether there are such parts.

@@ -27,7 +27,7 @@ TRAINHOOK_DECL BundleWriter::BundleWriter(std::string prefix, BundleWriterOption
       options_(options),
       file_system_(options.file_system != nullptr ? *options.file_system : posix_file_system()),
       directory_(parent_path(prefix_)),
-      temporary_suffix_(options_.part ? options_.part->suffix : detail::bundle_temporary_suffix()) {
+      temporary_suffix_(options_.part != nullptr ? options_.part->suffix : detail::bundle_temporary_suffix()) {
   const std::string_view base = base_name(prefix_);
   if (base.empty() || base.find_first_of("*?[]\\") != std::string_view::npos) {
     throw InvalidArgumentError("checkpoint prefix {} must end in a name without any of * ? [ ] \\", prefix_);
@@ -39,9 +39,9 @@ TRAINHOOK_DECL BundleWriter::BundleWriter(std::string prefix, BundleWriterOption
     refuse_existing();
   }
   try {
-    for (std::uint32_t other = 1; commits() && options_.part && other < options_.part->count; ++other)
+    for (std::uint32_t other = 1; commits() && options_.part != nullptr && other < options_.part->count; ++other)
       temporaries_.push_back(temporary_shard(other) + temporary_suffix_);
-    begin_shard(options_.part ? options_.part->number : 0);
+    begin_shard(options_.part != nullptr ? options_.part->number : 0);
   } catch (...) {
     abandon();
     throw;
@@ -169,7 +169,7 @@ TRAINHOOK_DECL void BundleWriter::check_name(const std::string& name) const {
 }
 
 TRAINHOOK_DECL void BundleWriter::expect_complete() const {
-  if (options_.part && shards_ != options_.part->count) {
+  if (options_.part != nullptr && shards_ != options_.part->count) {
     throw FailedPreconditionError("{} of the {} parts of checkpoint {} are there; add the others before finish()",
                                   shards_, options_.part->count, prefix_);
   }

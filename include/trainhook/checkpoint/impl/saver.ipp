@@ -13,9 +13,8 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
-#include <trainhook/checkpoint/sharded_save.hpp>
+#include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -47,7 +46,7 @@ TRAINHOOK_DECL void Saver::use(FileSystem& file_system, Clock& clock) {
   if (&this->clock() != before) started_ = this->clock().wall_seconds();
 }
 
-TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::PartsOfOthers* others) const {
+TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) const {
   std::vector<std::string> names;
   for (const StateSpec& spec : chosen_state(session, others)) names.push_back(spec.name);
   Snapshot snapshot{session.snapshot(names), detail::VariableSlices(session.graph())};
@@ -55,17 +54,6 @@ TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::PartsO
   std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
   expect_entries(snapshot.entries.size());
   return snapshot;
-}
-
-TRAINHOOK_DECL std::shared_ptr<detail::PartsOfOthers> Saver::share(SessionRef session, const SaveRequest& request,
-                                                                   int ranks, bool later) const {
-  if (!options_.sharded) return nullptr;
-  detail::ShardedSave save{.prefix = prefix_of(request),
-                           .suffix = detail::bundle_temporary_suffix(),
-                           .names = detail::divide_by_bytes(chosen_state(session), ranks),
-                           .refuse_non_finite = options_.refuse_non_finite,
-                           .later = later};
-  return save.num_parts() > 1 ? std::make_shared<detail::PartsOfOthers>(std::move(save), file_system()) : nullptr;
 }
 
 TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& request) {
@@ -116,12 +104,11 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
   const std::string prefix = prefix_of(request);
   if (request.write_state) retention(request.save_path, request.latest_filename).begin(prefix);
   try {
-    BundleWriterOptions to{.file_system = &file_system(),
-                           .overwrite = true,
-                           .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
-                           .expected_bytes = expected_bytes};
-    if (request.others != nullptr) to.part = request.others->save().part(0);
-    BundleWriter writer(prefix, to);
+    BundleWriter writer(prefix, {.file_system = &file_system(),
+                                 .overwrite = true,
+                                 .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
+                                 .expected_bytes = expected_bytes,
+                                 .part = request.others != nullptr ? &request.others->own() : nullptr});
     const auto check_and_add = [&](const std::string& name, const Tensor& tensor) {
       if (options_.refuse_non_finite) detail::expect_finite(name, tensor, prefix);
       slices.add(writer, name, tensor);
@@ -129,10 +116,7 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
     const AddTensor add = check_and_add;
     add_entries(add);
     for (const NamedTensor& entry : request.extra) add(entry.name, entry.tensor);
-    if (request.others != nullptr) {
-      const std::vector<std::string> parts = request.others->wait();
-      for (std::size_t i = 0; i < parts.size(); ++i) writer.add_part(static_cast<std::uint32_t>(i + 1), parts[i]);
-    }
+    if (request.others != nullptr) request.others->add_to(writer);
     if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
     if (request.before_commit) request.before_commit();
     writer.finish();
@@ -206,8 +190,7 @@ TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Gra
   return graph.collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects);
 }
 
-TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session,
-                                                          const detail::PartsOfOthers* others) const {
+TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::OtherParts* others) const {
   std::vector<StateSpec> all = session.state();
   std::vector<std::string> wanted = options_.var_list;
   if (!wanted.empty()) {

@@ -83,26 +83,25 @@ TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::
   return names;
 }
 
-TRAINHOOK_DECL ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank,
-                                        FileSystem& file_system) {
-  const auto number = static_cast<std::uint32_t>(rank);
+TRAINHOOK_DECL ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system)
+    : part_(save.part_of(static_cast<std::uint32_t>(rank))) {
   std::vector<NamedTensor> snapshot;
   std::exception_ptr error;
   try {
-    if (save.later) snapshot = session.snapshot(save.names.at(number));
+    if (save.later) snapshot = session.snapshot(save.names.at(part_.number));
   } catch (...) { error = std::current_exception(); }
-  std::packaged_task<std::string()> write([this, session, save, number, &file_system, snapshot = std::move(snapshot),
-                                           error, slices = VariableSlices(session.graph())] {
+  std::packaged_task<std::string()> write([this, session, save, &file_system, snapshot = std::move(snapshot), error,
+                                           slices = VariableSlices(session.graph())] {
     if (error != nullptr) std::rethrow_exception(error);
-    writer_ = std::make_unique<BundleWriter>(
-        save.prefix, BundleWriterOptions{.file_system = &file_system, .part = save.part(number)});
+    writer_ =
+        std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
     const auto add = [&](const std::string& name, const Tensor& tensor) {
       if (save.refuse_non_finite) expect_finite(name, tensor, save.prefix);
       slices.add(*writer_, name, tensor);
     };
     for (const NamedTensor& value : snapshot) add(value.name, value.tensor);
-    for (std::size_t i = 0; !save.later && i < save.names.at(number).size(); ++i) {
-      const std::string& name = save.names[number][i];
+    for (std::size_t i = 0; !save.later && i < save.names.at(part_.number).size(); ++i) {
+      const std::string& name = save.names[part_.number][i];
       add(name, session.gives_saved_values() ? session.saved_value(name)
                                              : session.snapshot(std::span(&name, 1)).at(0).tensor);
     }
@@ -131,7 +130,7 @@ TRAINHOOK_DECL std::string ShardOfRank::take() {
 }
 
 TRAINHOOK_DECL PartsOfOthers::PartsOfOthers(ShardedSave save, FileSystem& file_system)
-    : save_(std::move(save)), file_system_(&file_system), parts_(promise_.get_future()) {
+    : save_(std::move(save)), own_(save_.part_of(0)), file_system_(&file_system), parts_(promise_.get_future()) {
   for (const std::vector<std::string>& names : save_.names) names_.insert(names_.end(), names.begin(), names.end());
   std::ranges::sort(names_);
 }
@@ -154,10 +153,11 @@ TRAINHOOK_DECL void PartsOfOthers::fail(const std::exception_ptr& error) {
   if (!std::exchange(is_set_, true)) promise_.set_exception(error);
 }
 
-TRAINHOOK_DECL std::vector<std::string> PartsOfOthers::wait() {
+TRAINHOOK_DECL void PartsOfOthers::add_to(BundleWriter& writer) {
   is_waited_for_ = true;
   if (fetch_) fetch_();
-  return parts_.get();
+  const std::vector<std::string> parts = parts_.get();
+  for (std::size_t i = 0; i < parts.size(); ++i) writer.add_part(static_cast<std::uint32_t>(i + 1), parts[i]);
 }
 
 }  // namespace trainhook::detail

@@ -12,8 +12,8 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/lock_lease.hpp>
+#include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/saver.hpp>
-#include <trainhook/checkpoint/sharded_save.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -164,13 +164,9 @@ TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t s
   const bool saves_all = options.var_list.empty() && options.with_saveables &&
                          std::ranges::find(options.kinds, StateKind::Auxiliary) != options.kinds.end();
   if (saves_all) ranks_ = ranks->collect(session, step);
-  if (!ranks->are_here(step)) return;
-  others_ =
-      saver->share(session, {.save_path = save_path(), .global_step = step}, ranks->num_ranks(), when == Commit::Later);
-  if (others_ == nullptr) return;
+  if (!options.sharded || !ranks->are_here(step)) return;
   services_->file_system().make_directories(options_.checkpoint_dir);
-  if (when == Commit::AtOnce) others_->fetch_by([ranks] { ranks->fetch_parts(); });
-  ranks->write_parts(session, others_);
+  others_ = ranks->write_parts(session, *saver, {.save_path = save_path(), .global_step = step}, when == Commit::Later);
 }
 
 TRAINHOOK_DECL bool CheckpointJob::awaits_parts() const noexcept {

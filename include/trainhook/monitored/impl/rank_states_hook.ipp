@@ -11,7 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/rank_state.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/sharded_save.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -79,10 +81,20 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
   return *collected_;
 }
 
-TRAINHOOK_DECL void RankStatesHook::write_parts(SessionRef session, const std::shared_ptr<PartsOfOthers>& parts) {
+TRAINHOOK_DECL std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
+                                                                       const SaveRequest& request, bool later) {
+  ShardedSave save{.prefix = saver.prefix_of(request),
+                   .suffix = bundle_temporary_suffix(),
+                   .names = divide_by_bytes(saver.chosen_state(session), rounds_->size()),
+                   .refuse_non_finite = saver.options().refuse_non_finite,
+                   .later = later};
+  if (save.num_parts() == 1) return nullptr;
   session_ = session;
+  const auto parts = std::make_shared<PartsOfOthers>(std::move(save), saver.file_system());
+  if (!later) parts->fetch_by([this] { fetch_parts(); });
   shards_.expect(parts);
   static_cast<void>(ask_all(kWrite + sharded_save_bytes(parts->save())));
+  return parts;
 }
 
 TRAINHOOK_DECL void RankStatesHook::fetch_parts() {
