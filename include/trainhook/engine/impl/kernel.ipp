@@ -5,6 +5,8 @@
 
 #include <trainhook/engine/kernel.hpp>
 
+#include <string>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/registry.hpp>

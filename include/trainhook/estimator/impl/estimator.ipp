@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>

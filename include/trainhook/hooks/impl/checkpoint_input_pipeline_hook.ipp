@@ -6,6 +6,7 @@
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 

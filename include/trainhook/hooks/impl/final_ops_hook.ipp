@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/final_ops_hook.hpp>
 
+#include <cstddef>
 #include <utility>
 
 #include <trainhook/core/error.hpp>

@@ -6,6 +6,7 @@
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/core.h>

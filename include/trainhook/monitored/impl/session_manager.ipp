@@ -6,6 +6,7 @@
 #include <trainhook/monitored/session_manager.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <stop_token>
 #include <string_view>
 #include <utility>
