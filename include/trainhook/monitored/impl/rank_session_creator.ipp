@@ -86,9 +86,8 @@ TRAINHOOK_DECL void RankSessionCreator::expect_shared_directory() const {
   if (!agreement_->is_chief() && !name.empty() &&
       !read_from_device([&] { return file_system().exists(join_path(directory, name)); })) {
     throw FailedPreconditionError(
-        "checkpoint_dir '{}' of rank {}, on {}, is not that of rank 0: a file that rank 0 has put there is not in it. "
-        "It "
-        "must be a directory that all machines of the job share",
+        "checkpoint_dir '{}' of rank {}, on {}, is not that of rank 0: "
+        "a file that rank 0 has put there is not in it. It must be a directory that all machines of the job share",
         directory, agreement_->rank(), host_name());
   }
   agreement_->settle();
