@@ -27,13 +27,11 @@ if [ ${#programs[@]} = 0 ] && [ $compile = no ]; then
   exit 2
 fi
 
+. "$root/tests/mpi/ranks.sh"
 "$root/.ci/packages" bench data interop mpi >&2
 mkdir -p "$build"
 records=$build/records.jsonl
 : >"$records"
-run_ranks() {  # <number of processes> <program>; there may be fewer processors, so ranks that wait yield
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 mpirun -n "$1" "$2"
-}
 table_head() { printf '%-30s%10s%10s %-12s%-22s%10s  %s\n' name ours peer unit "peer's name" ratio goal >&2; }
 
 if [ ${#programs[@]} != 0 ]; then
@@ -67,7 +65,7 @@ if [ ${#programs[@]} != 0 ]; then
   for name in "${programs[@]}"; do
     program=$build/tests/bench/${name}_bench
     if [ "$name" = mpi ]; then
-      for ranks in 1 2 4; do run_ranks "$ranks" "$program" >>"$records"; done
+      for ranks in 1 2 4; do mpirun -n "$ranks" "$program" >>"$records"; done
     else
       "$program" >>"$records"
     fi

@@ -152,6 +152,9 @@ struct CaseDef {
 /// Adds what ops make of NaN, infinities, and numbers that are too small for a full mantissa.
 void add_extremes(std::vector<CaseDef>& cases);
 
+/// Adds the ops of variables, generators, iterators, queues and summaries.
+void add_stateful_ops(std::vector<CaseDef>& cases);
+
 /// Adds the ops that imported models use.
 void add_model_ops(std::vector<CaseDef>& cases);
 

@@ -13,8 +13,11 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/monitored/rank_agreement.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
 
@@ -25,9 +28,10 @@ using namespace std::chrono_literals;
 using testing::Script;
 using testing::ScriptedSession;
 
-/// What each rank threw; `use` gets the rank, its script and its session.
+/// What each rank threw; `use` gets the rank and its session.
 std::vector<std::string> create_all(int size, const std::function<void(int rank, Script& script)>& prepare,
-                                    const std::function<void(int rank, ScriptedSession& session)>& use = {}) {
+                                    const std::function<void(int rank, ScriptedSession& session)>& use = {},
+                                    const std::function<ChiefSessionCreatorOptions()>& options = {}) {
   testing::ThreadedRanks job(size);
   std::vector<std::string> texts;
   for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
@@ -35,8 +39,9 @@ std::vector<std::string> create_all(int size, const std::function<void(int rank,
              ranks, AgreementOptions{.max_wait_secs = 60s, .stop_grace_period_secs = 60s});
          Script script;
          prepare(ranks->rank(), script);
-         RankSessionCreator creator(agreement, script.graph(),
-                                    [&] { return OwnedSession::make<ScriptedSession>(script); }, {});
+         RankSessionCreator creator(
+             agreement, script.graph(), [&] { return OwnedSession::make<ScriptedSession>(script); },
+             options ? options() : ChiefSessionCreatorOptions());
          try {
            const OwnedSession owned = creator.create_session();
            if (use) use(ranks->rank(), owned.session.as<ScriptedSession>());
@@ -58,6 +63,36 @@ TEST(RankSessionCreator, GivesAllTheInitialValuesOfTheChief) {
       });
   EXPECT_EQ(errors, std::vector<std::string>(3));
   EXPECT_EQ(values, (std::vector{0.5F, 0.5F, 0.5F}));
+}
+
+TEST(RankSessionCreator, GivesAllWhatTheCheckpointDoesNotHaveFromTheChief) {
+  testing::MemoryFileSystem disk;
+  Script saved;
+  saved.variable("v", Tensor(7.0F));
+  ScriptedSession earlier(saved);
+  static_cast<void>(Saver({.var_list = {"v"}, .file_system = &disk})
+                        .save(earlier, {.save_path = "run/model.ckpt", .global_step = 4}));
+  std::vector<float> restored(3);
+  std::vector<float> others(3);
+  const auto errors = create_all(
+      3,
+      [](int rank, Script& script) {
+        script.variable("v", Tensor(static_cast<float>(rank)));
+        script.variable("other", Tensor(static_cast<float>(rank) + 0.5F));
+      },
+      [&](int rank, ScriptedSession& session) {
+        restored[static_cast<std::size_t>(rank)] = session.variable("v").scalar<float>();
+        others[static_cast<std::size_t>(rank)] = session.variable("other").scalar<float>();
+      },
+      [&] {
+        const auto saver = std::make_shared<Saver>(SaverOptions{.var_list = {"v"}});
+        return ChiefSessionCreatorOptions{.scaffold = std::make_shared<Scaffold>(ScaffoldOptions{.saver = saver}),
+                                          .checkpoint_dir = "run",
+                                          .file_system = &disk};
+      });
+  EXPECT_EQ(errors, std::vector<std::string>(3));
+  EXPECT_EQ(restored, (std::vector{7.0F, 7.0F, 7.0F}));
+  EXPECT_EQ(others, (std::vector{0.5F, 0.5F, 0.5F}));
 }
 
 TEST(RankSessionCreator, NoRankHasASessionIfOneCannotMakeIt) {

@@ -5,17 +5,10 @@
 set -euo pipefail
 mpirun=$1 program=$2 checkpoint=$3 kills=${4:-4}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
+. "$here/ranks.sh"
+prepare_test
 RANDOM=11
 
-fail() {
-  echo "distributed: $*" >&2
-  tail -n 20 "$work/output" >&2
-  exit 1
-}
 # train <ranks> <directory> <last step> [prefix of the command]...
 train() { "$mpirun" -n "$1" "${@:4}" "$program" --dir "$work/$2" --steps "$3" --save-steps 5 >"$work/output" 2>&1 </dev/null; }
 # equals <directory>: its last checkpoint is that of the run of one process, but for rounding

@@ -5,17 +5,10 @@
 set -euo pipefail
 mpirun=$1 program=$2 own_draws=$3 kills=${4:-20}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
+. "$here/ranks.sh"
+prepare_test
 RANDOM=7
 
-fail() {
-  echo "kill: $*" >&2
-  tail -n 20 "$work/output" >&2
-  exit 1
-}
 # job <ranks> <directory> <arguments of train_line>; job_with <rank> <signal> <seconds> <ranks> ...: the same, and one of them gets a signal
 job() { "$mpirun" -n "$1" "$program" --dir "$work/$2" "${@:3}" >"$work/output" 2>&1 </dev/null; }
 job_with() { "$mpirun" -n "$4" bash "$here/on_one_rank.sh" "$1" "$2" "$3" "$program" --dir "$work/$5" "${@:6}" >"$work/output" 2>&1 </dev/null; }

@@ -22,10 +22,10 @@ struct InitialExpression {
   std::vector<Node*> needed{};  ///< what runs before: nodes as in any run, and initializers that copy nodes of this one
 };
 
-/// In the value that an initializer assigns, a variable stands for its value if it has one, or else for its own initial
-/// value; so initializers run in any order, together or alone. The nodes between variable and initializer are computed
-/// once more for that, apart from those that a run fetches. Counts for the variables in the collections of global and
-/// local variables. Source: TensorFlow's `_try_guard_against_uninitialized_dependencies`.
+/// An initializer that depends on another variable uses the value of that variable if it has one, or else its initial
+/// value; so initializers can run in any order, together or alone. For this, the nodes between the variable and the
+/// initializer are computed a second time, separately from those that a run fetches. This applies to the variables in
+/// the collections of global and local variables. Source: TensorFlow's `_try_guard_against_uninitialized_dependencies`.
 class InitialValues {
  public:
   InitialValues(const KernelTable& kernels, std::span<const Output> fed) : kernels_(kernels), fed_(fed) {}

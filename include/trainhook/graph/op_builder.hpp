@@ -68,6 +68,9 @@ TRAINHOOK_DECL Output add_op(const OpDef& def, std::string_view name, std::vecto
 /// The elements of a constant int32 or int64 tensor; nothing if `x` is not one.
 TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const Output& x);
 
+/// One element of such a tensor, without a look at the others; nothing if there is none.
+TRAINHOOK_DECL std::optional<std::int64_t> constant_integer(const Output& x, std::size_t index);
+
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -3,6 +3,7 @@
 /// RowFile: a text file with one record for each logged step, which a resumed run goes on with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -3,9 +3,10 @@
 /// SignalHook: Ctrl-C, SIGTERM and files end a run after its present step, with a checkpoint.
 #pragma once
 
-#include <csignal>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>

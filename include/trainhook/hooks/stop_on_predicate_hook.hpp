@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>

@@ -254,6 +254,7 @@
 #include <trainhook/monitored/impl/rank_states_hook.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
+#include <trainhook/monitored/impl/session_hooks.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>

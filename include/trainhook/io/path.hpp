@@ -3,6 +3,7 @@
 /// Paths as plain strings with `/` between their parts: joining and taking apart, without looking at any disk.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 

@@ -6,6 +6,7 @@
 ///     record = length:u64 masked_crc32c(length):u32 payload:byte[length] masked_crc32c(payload):u32
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -125,8 +125,8 @@ class NodeValues {
       case Rule::None: break;
     }
     throw UnimplementedError(
-        "LoopSession cannot compute '{}' ({}): compute it in the loop and register it with value(), or use an engine "
-        "for graphs",
+        "LoopSession cannot compute '{}' ({}): "
+        "compute it in the loop and register it with value(), or use an engine for graphs",
         output.name(), node.type());
   }
 

@@ -3,6 +3,7 @@
 /// evaluate_once: measures one checkpoint of a graph.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 

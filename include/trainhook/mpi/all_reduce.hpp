@@ -19,13 +19,13 @@ namespace trainhook::mpi {
 
 using trainhook::Reduction;
 
-/// As long as a training session waits for other ranks, unless its options say otherwise.
+/// How long a call waits for other ranks by default, as a training session does.
 inline constexpr Duration kMaxWait = std::chrono::hours(2);
 
 /// Replaces `values` on every rank by the sum or the mean over all ranks, element by element. All ranks must call it,
-/// with the same number of values. Whole numbers have no mean: @throws InvalidArgumentError. MPI chooses the order of
-/// the additions, by the number of ranks and of bytes: the same job gives the same bits again.
-/// @param max_wait after which a rank that is still missing is taken for hung: the job is ended with MPI_Abort
+/// with the same number of values. MPI chooses the order of the additions from the number of ranks and the number of
+/// bytes, so the same job gives the same bits again. @throws InvalidArgumentError for the mean of integers.
+/// @param max_wait how long to wait for the other ranks; after that the job is ended with MPI_Abort
 TRAINHOOK_DECL void all_reduce(std::span<float> values, Reduction reduction, const Communicator& comm,
                                Duration max_wait = kMaxWait);
 TRAINHOOK_DECL void all_reduce(std::span<double> values, Reduction reduction, const Communicator& comm,
@@ -35,13 +35,14 @@ TRAINHOOK_DECL void all_reduce(std::span<std::int32_t> values, Reduction reducti
 TRAINHOOK_DECL void all_reduce(std::span<std::int64_t> values, Reduction reduction, const Communicator& comm,
                                Duration max_wait = kMaxWait);
 
-/// The same as an op of a graph, which an EigenSession runs; gradients flow back from all ranks to all. Every rank must
-/// run it as often: a summary of it, which only the chief writes, needs it in the training step of all. To send several
-/// outputs in one message, give them to `trainhook::all_reduce` with a `reducer`.
+/// The same as an op of a graph, which an EigenSession runs; gradients flow back from all ranks to all ranks. Every
+/// rank must run it equally often. Only the chief writes summaries, so an output that is summarized must be part of the
+/// training step of every rank. To send several outputs in one message, give them to `trainhook::all_reduce` with a
+/// `reducer`.
 [[nodiscard]] TRAINHOOK_DECL Output all_reduce(Output value, Reduction reduction, const Communicator& comm,
                                                std::string_view name = {});
 
-/// What `trainhook::all_reduce` reduces with on MPI. For the thread that began MPI.
+/// The reducer that `trainhook::all_reduce` needs to work over MPI. Use it on the thread that began MPI.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<AllReducer> reducer(const Communicator& comm,
                                                                  Duration max_wait = kMaxWait);
 

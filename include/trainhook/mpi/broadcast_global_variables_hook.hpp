@@ -13,14 +13,15 @@
 
 namespace trainhook::mpi {
 
-/// Gives the variables of all ranks the values of rank `root_rank` whenever a session has been made, so that random
-/// initial values are the same, and those that only this rank has restored. A `monitored_training_session` with a
-/// `collective` does so itself, and needs no such hook. All ranks must have it. It comes before other hooks, which see
-/// the step of the root. Source: Horovod's `BroadcastGlobalVariablesHook`.
+/// Gives the variables of all ranks the values of rank `root_rank` whenever a session has been created: random initial
+/// values become the same on all ranks, and values that only this rank has restored reach the others. All ranks must
+/// have this hook. It is called before other hooks, so they see the global step of the root. A
+/// `monitored_training_session` with a `collective` shares the values itself and does not need this hook. Source:
+/// Horovod's `BroadcastGlobalVariablesHook`.
 class BroadcastGlobalVariablesHook final : public SessionRunHook {
  public:
-  /// A call of all ranks. @throws InvalidArgumentError if there is no such rank.
-  /// @param max_wait_secs for a rank that does not come; then the job is ended
+  /// All ranks must make it together. @throws InvalidArgumentError if there is no such rank.
+  /// @param max_wait_secs how long to wait for the other ranks; after that the job is ended
   TRAINHOOK_DECL explicit BroadcastGlobalVariablesHook(const Communicator& comm, int root_rank = 0,
                                                        Duration max_wait_secs = kMaxWait);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// mpi::collective: what the ranks of a training session agree with, on MPI.
+/// mpi::collective: lets the ranks of a training session agree over MPI.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace trainhook::mpi {
 
-/// A Collective for the ranks of `comm`, with a communicator of its own; all of them must make it. Use it on the thread
-/// that began MPI. @throws FailedPreconditionError if MPI runs with MPI_THREAD_SINGLE.
+/// A Collective for the ranks of `comm`, with a communicator of its own. All of them must make one. Use it on the
+/// thread that began MPI. @throws FailedPreconditionError if MPI runs with MPI_THREAD_SINGLE.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm);
 
 }  // namespace trainhook::mpi

@@ -20,7 +20,7 @@ class Communicator {
   /// @throws FailedPreconditionError unless MPI is initialized: make an mpi::Runtime before.
   TRAINHOOK_DECL explicit Communicator(MPI_Comm original);
 
-  /// Another one for the same ranks. All of them must make it.
+  /// A new communicator for the same ranks. All of them must make the call.
   [[nodiscard]] TRAINHOOK_DECL Communicator duplicate() const;
 
   [[nodiscard]] TRAINHOOK_DECL int rank() const noexcept;
@@ -43,7 +43,7 @@ TRAINHOOK_DECL void check(int code, const char* call, int rank);
 /// @param is_ours whether this library began MPI
 TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours);
 
-/// True between the beginning of MPI and its end.
+/// True after MPI was initialized and before it is finalized.
 [[nodiscard]] TRAINHOOK_DECL bool is_running() noexcept;
 
 }  // namespace detail

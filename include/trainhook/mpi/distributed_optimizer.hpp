@@ -24,8 +24,8 @@ namespace trainhook::mpi {
 
 struct DistributedOptimizerOptions {
   Reduction reduction = Reduction::Mean;              ///< Sum: for a loss that each rank divides by the global batch
-  std::size_t bucket_bytes = std::size_t{16} << 20U;  ///< of gradients that go in one message
-  Duration max_wait_secs = kMaxWait;                  ///< for a rank that does not come; then the job is ended
+  std::size_t bucket_bytes = std::size_t{16} << 20U;  ///< at about this size, gradients are sent as one message
+  Duration max_wait_secs = kMaxWait;                  ///< how long to wait for other ranks; then the job is ended
 };
 
 namespace detail {
@@ -36,11 +36,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// Gives an optimizer the gradients of all ranks: their mean, so that the step is that of one process with the global
-/// batch if all ranks have as many rows and the loss is their mean. Every rank makes the same step; the slots are the
-/// optimizer's own and are called as without MPI, so a checkpoint fits both. The same number of ranks gives the same
-/// bits. Every rank must train the same graph, and start from the same values: a training session with a `collective`
-/// sees to that, or a BroadcastGlobalVariablesHook. Source: Horovod's `DistributedOptimizer`.
+/// Gives an optimizer the mean of the gradients of all ranks. If all ranks have equally many rows and the loss is a
+/// mean over rows, the step is that of one process with the global batch. Every rank makes the same step. The slots are
+/// the optimizer's own and have the same names as without MPI, so a checkpoint fits both. The same number of ranks
+/// gives the same bits. Every rank must train the same graph and start from the same values, which a training session
+/// with a `collective` ensures, or else a BroadcastGlobalVariablesHook. Source: Horovod's `DistributedOptimizer`.
 template <std::derived_from<Optimizer> Inner>
 class DistributedOptimizer {
  public:
@@ -48,7 +48,7 @@ class DistributedOptimizer {
   DistributedOptimizer(Inner optimizer, Communicator comm, const DistributedOptimizerOptions& options = {})
       : optimizer_(std::move(optimizer)), comm_(std::move(comm)), options_(options) {}
 
-  /// These are as in Optimizer. What `compute_gradients` gives is reduced already, so clip it as usual.
+  /// These are as in Optimizer. `compute_gradients` returns gradients that are reduced already, so clip them as usual.
   Operation minimize(Output loss, const std::optional<Variable>& global_step = std::nullopt,
                      const std::vector<Variable>& var_list = {}, const GradientOptions& options = {}) {
     return apply_gradients(compute_gradients(loss, var_list, options), global_step);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Runtime: MPI from its beginning to its end.
+/// Runtime: initializes MPI and finalizes it.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 namespace trainhook::mpi {
 
 /// Begins MPI for this process, and ends it with its destructor. Make one at the start of `main`; the thread that makes
-/// it is the one that trains. If MPI was begun before, it is used as it is, and not ended.
+/// it is the one that trains. If MPI was begun before, it is used as it is and not ended.
 ///
-/// If an exception of this rank destroys it, the other ranks may not know: unless exceptions end them, too, within ten
-/// seconds, it ends them with MPI_Abort, so that no rank waits for one that is gone.
+/// If an exception destroys it, the other ranks may not know of that. If exceptions do not end them as well within ten
+/// seconds, it ends the job with MPI_Abort, so that no rank waits for one that is gone.
 class Runtime {
  public:
   /// Calls MPI_Init_thread, which removes its own arguments.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Collective: the few things that the processes of a job, its ranks, tell each other.
+/// Collective: lets the processes of a job, its ranks, exchange the few things that they must agree on.
 #pragma once
 
 #include <algorithm>
@@ -24,18 +24,18 @@ struct AgreementOptions;
 
 }  // namespace detail
 
-/// What one rank says in a reduction, and afterwards what all ranks have said together.
+/// What one rank contributes to a reduction, and afterwards the result over all ranks.
 struct Votes {
   static constexpr std::size_t kNumbers = 4;
   using Numbers = std::array<std::int64_t, kNumbers>;
 
   static constexpr Numbers all_of(std::int64_t value) noexcept { return {value, value, value, value}; }
 
-  std::uint64_t any = 0;                                                   ///< bits that one rank has set
+  std::uint64_t any = 0;                                                   ///< bits that at least one rank has set
   Numbers least = all_of((std::numeric_limits<std::int64_t>::max)());      ///< the smallest of all ranks
   Numbers greatest = all_of(std::numeric_limits<std::int64_t>::lowest());  ///< the largest of all ranks
 
-  /// Adds what another rank says. The order of the ranks does not matter.
+  /// Adds the votes of another rank. The order of the ranks does not matter.
   constexpr void add(const Votes& other) noexcept {
     any |= other.any;
     for (std::size_t i = 0; i < kNumbers; ++i) {
@@ -49,7 +49,7 @@ struct Votes {
 
 /// Connects the ranks of a job. Every rank makes the same calls in the same order; a call waits until all ranks have
 /// made it, at most for `max_wait`. After an error no further call can succeed: call `end_job`, or end the process. For
-/// one thread at a time. A process alone needs none: a null pointer stands for it and costs nothing.
+/// one thread at a time. A job of one process needs none: it passes a null pointer, which costs nothing.
 ///
 /// trainhook::mpi implements it for MPI, testing::ThreadedRanks for the threads of a test.
 class Collective : public std::enable_shared_from_this<Collective> {
@@ -67,13 +67,13 @@ class Collective : public std::enable_shared_from_this<Collective> {
   /// Returns the bytes of all ranks, in the order of the ranks, on every rank.
   [[nodiscard]] virtual std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) = 0;
 
-  /// The same on rank `root` only, which saves memory; empty on the others.
+  /// The same for rank `root` only, which saves memory. The other ranks get nothing.
   [[nodiscard]] virtual std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) = 0;
 
-  /// Starts to add up the votes of all ranks and does not wait. `finish` must follow before any other call.
+  /// Starts a reduction of the votes of all ranks, without waiting for it. `finish` must follow before any other call.
   virtual void begin(const Votes& votes) = 0;
 
-  /// Returns the votes of all ranks, of the reduction that `begin` has started.
+  /// Waits for the reduction that `begin` has started, and returns its result.
   [[nodiscard]] virtual Votes finish(Duration max_wait) = 0;
 
   /// Returns once all ranks are here.
@@ -82,8 +82,8 @@ class Collective : public std::enable_shared_from_this<Collective> {
   /// Ends all ranks at once, because they cannot agree any more; `why` is printed. With MPI it does not return.
   virtual void end_job(const std::string& why) noexcept = 0;
 
-  /// What a training session decides with: a `detail::RankAgreement` with this and `options`. It is made here, so that
-  /// a program of one process has none of its code.
+  /// Makes the `detail::RankAgreement` of a training session from this and `options`. It is made here so that a program
+  /// of one process contains none of its code.
   [[nodiscard]] virtual std::shared_ptr<detail::Agreement> make_agreement(const detail::AgreementOptions& options) = 0;
 };
 

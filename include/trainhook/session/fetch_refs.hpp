@@ -23,7 +23,7 @@ namespace trainhook {
 
 namespace detail {
 
-/// A list, not a name, of what a `T` can be made of.
+/// A range of values that convert to `T`. A string counts as a name, not as a range.
 template <class List, class T>
 concept RangeOf = std::ranges::input_range<const List&> && !std::convertible_to<const List&, std::string_view> &&
                   std::convertible_to<std::ranges::range_reference_t<const List&>, T>;
@@ -63,7 +63,7 @@ class FetchRefs {
    private:
     std::variant<Output, Operation, std::string> what_;
   };
-  using TaggedItem = std::pair<const std::string, Item>;  ///< a tag, and what it stands for
+  using TaggedItem = std::pair<const std::string, Item>;  ///< a tag, and what is fetched under it
 
   struct Entry {
     std::string tag;
@@ -78,10 +78,10 @@ class FetchRefs {
   TRAINHOOK_DECL FetchRefs(std::initializer_list<TaggedItem> tagged);
   TRAINHOOK_DECL FetchRefs(const std::vector<Item>& items);
   TRAINHOOK_DECL FetchRefs(const std::map<std::string, Item>& tagged);
-  /// A range of what an Item can be made of, such as `std::vector<Output>`.
+  /// A range of values that convert to an Item, such as `std::vector<Output>`.
   template <detail::RangeOf<Item> Items>
   FetchRefs(const Items& items) : FetchRefs(std::vector<Item>(std::ranges::begin(items), std::ranges::end(items))) {}
-  /// A range of pairs of a tag and such a thing, such as `std::map<std::string, Output>`.
+  /// A range of pairs of a tag and such a value, such as `std::map<std::string, Output>`.
   template <detail::RangeOf<TaggedItem> Tagged>
   FetchRefs(const Tagged& tagged)
       : FetchRefs(std::map<std::string, Item>(std::ranges::begin(tagged), std::ranges::end(tagged))) {}

@@ -51,8 +51,8 @@ class OtherParts;
 /// For hooks that save the model of a job of several ranks.
 class StatesOfRanks {
  public:
-  /// What the other ranks have of their own, as of now, named as in the checkpoint. All ranks must be at the end of
-  /// `step`. @throws the error of a rank that has failed.
+  /// Returns the present state that the other ranks have of their own, under its names in the checkpoint. All ranks
+  /// must be at the end of `step`. @throws the error of a rank that has failed.
   [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, std::int64_t step) = 0;
 
   /// Whether the ranks can do such things together at the end of `step`: not in the middle of a step of this rank.
@@ -89,8 +89,8 @@ class HookServices {
   /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
 
-  /// For the session's owner, each time that the session has been created: of the figures that were published, those of
-  /// the restored checkpoint remain.
+  /// For the session's owner, each time the session has been created: replaces the published figures by those of the
+  /// restored checkpoint.
   void start_session(std::string restored_from) noexcept {
     metrics_.swap(restored_metrics_);
     restored_metrics_.clear();
@@ -99,8 +99,8 @@ class HookServices {
     put_off_.clear();
   }
 
-  /// For a hook, in `after_create_session`, that puts something off until the first `before_run`: `action` does it
-  /// before each step function, which may run the session before hooks hear of a step.
+  /// For a hook that postpones something from `after_create_session` to its first `before_run`. A step function may run
+  /// the session before any `before_run`, so `action` is called before each step function.
   void before_step_function(std::function<void(SessionRef session)> action) { put_off_.push_back(std::move(action)); }
 
   /// For the session's owner, before each step function.
@@ -118,7 +118,7 @@ class HookServices {
   void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
 
   /// Asks the hooks that save for a checkpoint at the next step boundary, whatever their periods. In a job of several
-  /// ranks it is a wish of this rank: all ranks have the request once they have agreed.
+  /// ranks it is at first a wish of this rank; it becomes a request on all ranks once they have agreed.
   void request_save() noexcept {
     if (agrees_on_saves_) {
       wishes_save_ = true;
@@ -131,19 +131,20 @@ class HookServices {
   /// True in a job of several ranks: a save that is due by a clock, and not by the step alone, must be requested.
   [[nodiscard]] bool agrees_on_saves() const noexcept { return agrees_on_saves_; }
 
-  /// For the session's owner, in such a job: from now on saves are agreed on; whether this rank has wished one since
-  /// the last call; all ranks have agreed on one.
+  /// For the session's owner, in such a job. `agree_on_saves`: from now on `request_save` is only a wish.
+  /// `take_save_wish` returns whether this rank has had one since the last call. `grant_save`: all ranks have agreed on
+  /// a save.
   void agree_on_saves() noexcept { agrees_on_saves_ = true; }
   [[nodiscard]] bool take_save_wish() noexcept { return std::exchange(wishes_save_, false); }
   void grant_save() noexcept { ++num_save_requests_; }
 
-  /// For a hook that saves, in such a job, before each save: gives what the other ranks have of their own; null in a
-  /// process alone.
+  /// For a hook that saves, in such a job: gives, before each save, the state that the other ranks have of their own.
+  /// Null in a job of one process.
   [[nodiscard]] detail::StatesOfRanks* states_of_ranks() const noexcept { return states_of_ranks_; }
   void set_states_of_ranks(detail::StatesOfRanks* states) noexcept { states_of_ranks_ = states; }
 
-  /// For the same hook, after each run and before it saves: from which step on it may save by the step alone. The
-  /// session's owner takes the first of those steps, after the run.
+  /// For the same hook, after each run and before it saves: the first step at which it may save because of the step
+  /// alone. After the run the session's owner takes the smallest of the steps that hooks have given.
   void expect_save(std::int64_t step) noexcept { expected_save_ = (std::min)(expected_save_, step); }
   [[nodiscard]] std::int64_t take_expected_save() noexcept { return std::exchange(expected_save_, kNoStep); }
   static constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::lowest();
@@ -158,7 +159,7 @@ class HookServices {
   /// All of them, for the checkpoint.
   [[nodiscard]] const PublishedMetrics& metrics() const noexcept { return metrics_; }
 
-  /// Those of a checkpoint that is being restored: published when the session is there.
+  /// Those of a checkpoint that is being restored. They are published once the session has been created.
   [[nodiscard]] PublishedMetrics& restored_metrics() noexcept { return restored_metrics_; }
 
   /// The figure of that name, which is added if it is missing.

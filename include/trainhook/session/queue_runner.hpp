@@ -51,13 +51,13 @@ namespace detail {
 /// Adds a runner that goes into exported files, too. @throws as QueueRunner.
 TRAINHOOK_DECL void add_queue_runner_def(Graph& graph, QueueRunnerDef runner);
 
-/// For a session whose queues another one of the same graph fills, perhaps a moment later.
+/// For a session whose queues are filled by another session of the same graph, which may start a moment later.
 TRAINHOOK_DECL void expect_queue_runners(const Graph& graph);
 
 }  // namespace detail
 
-/// As TensorFlow's `QueueRunner(queue, enqueue_ops)`, and in exported files, too: the queue is closed when all of them
-/// have ended, and a stop wakes everything that waits for the queue.
+/// The same as TensorFlow's `QueueRunner(queue, enqueue_ops)`, and part of exported files: the queue is closed when all
+/// `enqueue_ops` have ended, and a stop wakes everything that waits for the queue.
 /// @param queue a FIFOQueue
 template <class Queue>
   requires requires(const Queue& queue) { Operation(queue.close(true)).graph(); }

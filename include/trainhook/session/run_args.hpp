@@ -22,11 +22,11 @@
 
 namespace trainhook {
 
-/// What of a run is traced. The library's engines time their nodes, or the step, at every level above None.
+/// How much of a run is traced. The library's engines time their nodes, or the step, at every level above None.
 enum class TraceLevel { None = 0, Software = 1, Hardware = 2, Full = 3 };
 
-/// How a run is to be done; what is below `timeout` is carried for engines, and none of the library's reads it. Source:
-/// TensorFlow's `RunOptions`.
+/// How to do a run. The fields below `timeout` are passed on to the engine; the library's own engines do not read them.
+/// Source: TensorFlow's `RunOptions`.
 struct RunOptions {
   TraceLevel trace_level = TraceLevel::None;  ///< any other: the engine fills `RunMetadata::node_stats`
   std::chrono::milliseconds timeout{0};       ///< 0: none; an engine that honours it throws DeadlineExceededError
@@ -36,7 +36,7 @@ struct RunOptions {
   bool reset_disk_byte_usage = false;
   std::vector<std::string> debug_tensor_watch_opts{};
 
-  /// Adds the options of another hook of the same run: the larger number, the union of flags and lists.
+  /// Merges in the options of another hook for the same run: the larger number, the union of flags and lists.
   void merge(const RunOptions& other) {
     trace_level = (std::max)(trace_level, other.trace_level);
     timeout = (std::max)(timeout, other.timeout);

@@ -37,7 +37,7 @@ class SessionRunContext {
     stop_requested_ = true;
   }
 
-  /// The same for a hook that looks at nothing but the step, and so requests it on every rank of a job at once: the
+  /// The same for a hook that decides by the step alone, and so requests the stop on every rank of a job at once: the
   /// loop ends after this run even if the ranks do not agree at every step.
   void request_stop_on_all_ranks(std::string reason) {
     request_stop(std::move(reason));

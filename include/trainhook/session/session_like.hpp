@@ -26,8 +26,8 @@ namespace trainhook {
 ///   changes nothing.
 /// - `close()`: ends the session; harmless when repeated. A later `execute` throws FailedPreconditionError.
 ///
-/// A session whose snapshot copies elements may also offer `saved_value(name)`, one value of a snapshot of which it
-/// keeps nothing: a save on the caller's thread then takes and writes one value after the other.
+/// A session whose snapshot copies elements may also offer `saved_value(name)`, which returns one value of a snapshot
+/// and keeps nothing of it: a save on the caller's thread then takes and writes one value after the other.
 template <class S>
 concept SessionLike = requires(S& session, const RunRequest& request, std::span<Tensor> results,
                                std::span<const std::string> names, std::span<const NamedTensor> entries) {

@@ -124,8 +124,8 @@ class SessionRunHook {
   /// Takes the state back that belongs to the restored model. Not called if the checkpoint has none for this hook.
   virtual void load_state(const StateValues& /*state*/) {}
 
-  /// For a timer that is made with this hook: what of it is saved and restored with the state of the hook, in the order
-  /// in which timers were made. It stays where it is if the hook is moved.
+  /// For a timer that is made with this hook: the part of it that is saved and restored with the state of the hook, in
+  /// the order in which the timers were made. Its address does not change if the hook is moved.
   [[nodiscard]] TRAINHOOK_DECL detail::TimerMark& add_timer();
   [[nodiscard]] const std::vector<std::unique_ptr<detail::TimerMark>>& timers() const noexcept { return timers_; }
 
@@ -169,7 +169,7 @@ inline constexpr bool is_hook_pointer<std::shared_ptr<Hook>> = true;
 template <class Hook, class Deleter>
 inline constexpr bool is_hook_pointer<std::unique_ptr<Hook, Deleter>> = true;
 
-/// Entries, pointers, lists and iterators of entries: what a list can be made from without a hook in it.
+/// Entries, pointers to hooks, lists and iterators: arguments of a list that are not themselves hooks.
 template <class T>
 inline constexpr bool is_hook_holder = is_hook_pointer<T> || std::same_as<T, HookEntry> || std::same_as<T, HookList> ||
                                        std::same_as<T, std::vector<HookEntry>> || std::input_or_output_iterator<T>;

@@ -11,8 +11,8 @@
 
 namespace trainhook::detail {
 
-/// Replaces the values of this rank's variables, except strings, by those of the rank that is the source. A call of all
-/// ranks, whose sessions must have the same variables.
+/// Replaces the values of this rank's variables, except strings, by those of the rank that is the source. All ranks
+/// must make the call, and their sessions must have the same variables.
 /// @param broadcast returns the bytes of the source on every rank; those of the others are ignored
 TRAINHOOK_DECL void share_variables(SessionRef session, bool is_source,
                                     FunctionRef<std::string(std::string)> broadcast);

@@ -69,8 +69,8 @@ inline constexpr std::size_t kFileOperations = 19;
   return kNames[static_cast<std::size_t>(operation)];
 }
 
-/// Wraps a file system for tests of what happens when the disk does not work. Operations are numbered from 1 as they
-/// come. May be used from several threads; set it up before they start.
+/// Wraps a file system, for tests of what happens when the disk fails. Operations are numbered from 1 as they come. May
+/// be used from several threads; set it up before they start.
 class FaultyFileSystem final : public FileSystem {
  public:
   TRAINHOOK_DECL explicit FaultyFileSystem(FileSystem& inner);
@@ -84,14 +84,14 @@ class FaultyFileSystem final : public FileSystem {
   /// The n-th operation from now on and all after it fail: the disk is gone, or the process that would do them.
   TRAINHOOK_DECL void fail_from(std::uint64_t n, ErrorCode code = ErrorCode::DataLoss);
 
-  /// Whether an append that fails has written the first half of its bytes by then, as on a disk that fills up or in a
-  /// process that is killed; at first it has not.
+  /// Whether an append that fails writes the first half of its bytes before that, as on a disk that fills up or in a
+  /// process that is killed. By default it writes nothing.
   TRAINHOOK_DECL void set_short_appends(bool are_short);
 
   /// Everything works again, counts and trace start over; the callback stays.
   TRAINHOOK_DECL void reset();
 
-  /// Called before every operation, with the path that it is about; may throw in the operation's place, or end the
+  /// Called before every operation, with the path that it concerns. May throw in place of the operation, or end the
   /// process.
   TRAINHOOK_DECL void set_callback(std::function<void(FileOperation operation, const std::string& path)> callback);
 

@@ -16,8 +16,8 @@
 namespace trainhook::testing {
 
 /// While it lives, log lines of the whole program go here: `I ...` for information, `W ...` for warnings, `E ...` for
-/// errors. Lines may come from several threads; `count` and `take` may be called meanwhile, `lines` is for when those
-/// are quiet. One at a time, or one within the life of the other.
+/// errors. Lines may come from several threads; `count` and `take` may be called meanwhile, `lines` only while no other
+/// thread logs. A second one may live only within the lifetime of the first.
 class LogLines {
  public:
   TRAINHOOK_DECL LogLines();

@@ -36,7 +36,7 @@ class ManualClock final : public Clock {
   /// std::this_thread::yield();`
   [[nodiscard]] TRAINHOOK_DECL std::size_t waiters();
 
-  /// How often `monotonic_now` was asked for.
+  /// How often `monotonic_now` was called.
   [[nodiscard]] int reads() {
     const std::scoped_lock lock(mutex_);
     return reads_;

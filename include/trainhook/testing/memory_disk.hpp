@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The inside of MemoryFileSystem: its tree of files, and what is open of it.
+/// The inside of MemoryFileSystem: its tree of files, and the files that are open.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace trainhook::testing {
 namespace detail {
 
-/// A file or a directory, each with what is seen and what a crash would leave of it.
+/// A file or a directory, with its present content and what a crash would leave of it.
 struct MemoryNode {
   using Entries = std::map<std::string, std::shared_ptr<MemoryNode>>;
 
@@ -32,7 +32,8 @@ struct MemoryNode {
   Entries durable_entries{};
 };
 
-/// A change of a directory that a power cut may undo: a name that went, a name that came, or both in a rename.
+/// A change of a directory that a power cut may undo: a name that was removed, a name that was added, or both in a
+/// rename.
 struct PendingChange {
   std::shared_ptr<MemoryNode> directory{};
   std::string removed{};

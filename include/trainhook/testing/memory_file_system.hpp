@@ -18,8 +18,8 @@
 
 namespace trainhook::testing {
 /// A whole file system in memory, for tests: nothing is shared with the machine's disk, and `crash` shows what a power
-/// cut would leave. Relative and absolute paths mean the same, `run/x` is `/run/x`; `..` is not understood. May be used
-/// from several threads.
+/// cut would leave. Relative paths begin at the root, so `run/x` is `/run/x`; `..` is not supported. May be used from
+/// several threads.
 class MemoryFileSystem final : public FileSystem {
  public:
   MemoryFileSystem() { disk_->root = make_directory(); }
@@ -28,7 +28,7 @@ class MemoryFileSystem final : public FileSystem {
   /// last; a name whose file was never synced is left with an empty file. Open handles are dead, locks are free.
   TRAINHOOK_DECL void crash();
 
-  /// A number below the argument.
+  /// Returns a number from 0 to `count - 1`.
   using Choose = std::function<std::size_t(std::size_t count)>;
 
   /// The same on a disk that writes in an order of its own: `choose` decides for each change of a directory that was
@@ -36,10 +36,10 @@ class MemoryFileSystem final : public FileSystem {
   /// has the old ones, the new ones, as many zeros, or half of the new ones; bytes before them that were synced stay.
   TRAINHOOK_DECL void crash(const Choose& choose);
 
-  /// From now on the disk holds `bytes` in all: an append beyond that is a ResourceExhaustedError that writes nothing.
+  /// From now on the disk holds `bytes` in all: an append beyond that writes nothing and throws ResourceExhaustedError.
   TRAINHOOK_DECL void set_capacity(std::uint64_t bytes);
 
-  /// What `modification_time` says of files written from now on; 0 at first.
+  /// What `modification_time` returns for files written from now on; 0 at first.
   TRAINHOOK_DECL void set_time(double seconds_since_1970);
 
   /// Puts a file there, durably, with its directories.

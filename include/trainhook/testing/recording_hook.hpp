@@ -35,9 +35,9 @@ class Trace {
   std::string text_;
 };
 
-/// Each callback adds a line, its hook's name and its own: `a.end`; runs have a number from 0: `a.before_run 0`. The
-/// entry of `act` under that line, without the hook's name, is called after it is written: to throw, to request a stop,
-/// ... `save_state`, `load_state` and `veto_save` only have such entries and add no line.
+/// Each callback adds a line of the hook's name and its own: `a.end`. Runs are numbered from 0: `a.before_run 0`. After
+/// the line is written, the entry of `act` with that line as its key, but without the hook's name, is called: to throw,
+/// to request a stop, ... `save_state`, `load_state` and `veto_save` also call their entries, but add no line.
 class RecordingHook final : public SessionRunHook {
  public:
   struct Options {

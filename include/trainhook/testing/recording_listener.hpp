@@ -20,8 +20,8 @@ namespace trainhook::testing {
 
 /// Each callback adds a line to the trace, which other listeners and hooks may share: `a.begin`, `a.before_save 4`,
 /// `a.after_save 4`, `a.save_failed 4: DataLoss` (the code, which unlike the message is always the same), `a.end 4`.
-/// What `act` has under that line, without name and code, is done after it is written: throw, look at the disk,
-/// ...
+/// After the line is written, the entry of `act` with that line as its key, but without name and code, is called: to
+/// throw, to look at the disk, ...
 class RecordingListener final : public CheckpointSaverListener {
  public:
   TRAINHOOK_DECL explicit RecordingListener(std::shared_ptr<Trace> trace, std::string name = "listener");

@@ -17,7 +17,7 @@
 namespace trainhook::testing {
 
 /// One event as lines: `9 loss=0.5` for a scalar and `9 weights` for another summary, `1 START`, `4 CHECKPOINT
-/// run/model.ckpt-4`, `graph`, `meta_graph`, `2 run_metadata step_2`. None for the version that a file begins with.
+/// run/model.ckpt-4`, `graph`, `meta_graph`, `2 run_metadata step_2`. Empty for the version that a file begins with.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> event_lines(const Event& event);
 
 /// All events of a directory's event files, in the order of the files' names.

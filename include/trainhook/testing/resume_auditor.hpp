@@ -24,7 +24,7 @@ namespace trainhook::testing {
 /// What happens to a run at one of its file calls.
 enum class Interruption {
   Kill,          ///< the process is gone: this call and all later ones never happen
-  PowerLoss,     ///< and what was not synced may be lost, torn or reordered
+  PowerLoss,     ///< the same, and what was not synced may be lost, torn or reordered
   Error,         ///< the call fails, once
   ErrorForGood,  ///< the call and all later ones fail
 };
@@ -41,14 +41,14 @@ struct ResumeAuditOptions {
 struct ResumeAudit {
   std::uint64_t file_calls = 0;            ///< of the run that was not interrupted
   std::uint64_t interruptions = 0;         ///< runs that were interrupted, went on and were compared
-  std::vector<std::string> differences{};  ///< the first one of each run that ended otherwise; at most ten
+  std::vector<std::string> differences{};  ///< the first one of each run that ended differently; at most ten
 };
 
-/// Calls `train` once without interruption, then once for each interruption and again until it is through, each time on
-/// a disk of its own. `train` builds everything that a process would, trains to its end and keeps all files on the file
-/// system that it is given; it may throw while that fails. What it leaves is compared: the names of checkpoints; in the
-/// newest of each basename every tensor, which covers the model, hooks, generators and the input; and the summaries in
-/// event files, of which an interruption may lose some but change none.
+/// Calls `train` once without interruption, then twice for each interruption, on a disk of its own: once until it is
+/// interrupted, and once to its end. `train` builds everything that a process would, trains to its end and keeps all
+/// files on the file system that it is given; it may throw while that fails. What it leaves is compared: the names of
+/// the checkpoints; every tensor in the newest checkpoint of each basename, which covers the model, hooks, generators
+/// and the input; and the summaries in event files, of which an interruption may lose some but change none.
 /// @throws whatever `train` throws when it is not interrupted.
 [[nodiscard]] TRAINHOOK_DECL ResumeAudit audit_resume(const std::function<void(FileSystem& disk)>& train,
                                                       const ResumeAuditOptions& options = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// run_steps: drives one hook through a few steps of a monitored session and writes down what it was called for.
+/// run_steps: drives one hook through a few steps of a monitored session and writes down its callbacks.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,7 @@ class Script {
   TRAINHOOK_DECL Output value(const std::string& name, std::function<Tensor()> give, DType dtype = DType::Float,
                               const PartialShape& shape = Shape{});
 
-  /// An operation that does what `run` does, after the values of its run were taken.
+  /// An operation that calls `run` after the values that its session run fetches were taken.
   TRAINHOOK_DECL Operation operation(const std::string& name, std::function<void()> run);
 
   /// A variable that is in the checkpoint.
@@ -73,7 +73,7 @@ class Script {
   int executes = 0;                       ///< all runs
   int sessions = 0;                       ///< sessions made
   int closes = 0;                         ///< sessions closed
-  std::int64_t step_by = 1;               ///< what the train operation adds
+  std::int64_t step_by = 1;               ///< what the train operation adds to the global step
 
  private:
   TRAINHOOK_DECL static Variable make_step(Graph& graph, const std::string& scope);
@@ -88,7 +88,7 @@ class Script {
 };
 
 /// One session of a script: variables are a map, the train operation counts, values are the test's functions. A traced
-/// run tells of what was fetched, at time 0.
+/// run lists what was fetched, at time 0.
 class ScriptedSession : public RunForms<ScriptedSession, true> {
  public:
   static constexpr bool kRunsUserCode = true;
@@ -104,8 +104,8 @@ class ScriptedSession : public RunForms<ScriptedSession, true> {
   TRAINHOOK_DECL void close();
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }
 
-  /// A variable or input state of this session, to look at and to set. One that came to the script later begins with
-  /// its initial value.
+  /// A variable or input state of this session, to look at and to set. One that was added to the script later begins
+  /// with its initial value.
   /// @throws NotFoundError if the script has no such variable.
   [[nodiscard]] TRAINHOOK_DECL const Tensor& variable(const std::string& name) const;
   [[nodiscard]] TRAINHOOK_DECL Tensor& variable(const std::string& name);

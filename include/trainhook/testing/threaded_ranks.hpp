@@ -27,14 +27,14 @@ class ThreadedRanks {
   TRAINHOOK_DECL ~ThreadedRanks();
 
   /// Calls `body` on one thread for each rank, waits for all of them, and returns what they threw: null for a rank that
-  /// returned. Can be called again: that is the next job.
+  /// returned. It can be called again, for the next job.
   TRAINHOOK_DECL std::vector<std::exception_ptr> run(
       const std::function<void(const std::shared_ptr<Collective>& collective)>& body);
 
   /// Why a rank ended the last job; empty if none did.
   [[nodiscard]] TRAINHOOK_DECL std::string why_it_was_ended() const;
 
-  /// How many reductions of votes the ranks have made in the last job.
+  /// How many reductions of votes the ranks made in the last job.
   [[nodiscard]] TRAINHOOK_DECL int num_reductions() const;
 
  private:

@@ -3,8 +3,13 @@
 /// Shapes and errors of split and reverse.
 #include <trainhook/graph/ops/split.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include <allocations.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 
 #include "expect_error.hpp"
@@ -40,6 +45,18 @@ TEST_F(SplitOps, SplitGivesPartsOfSizes) {
   expect_error({"[1,2]", "dimension 0 of 'x"}, [&] { split(in({4, 6}), {1, 2}); });
   expect_error({"[?,?]"}, [&] { split(in({4, 6}), {-1, -1}); });
   expect_error({"-2 is no size"}, [&] { split(in({4, 6}), {-2, 6}); });
+}
+
+TEST_F(SplitOps, APartOfASizeCostsTheSameHoweverManyThereAre) {
+  const auto cost_of_a_part = [&](std::int64_t parts) {  // a copy of all sizes for each part takes more and more
+    const Output x = in({parts});
+    const std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), 1);
+    const support::AllocationCount count;
+    static_cast<void>(split(x, sizes));
+    return static_cast<double>(count.so_far()) / static_cast<double>(parts);
+  };
+  static_cast<void>(cost_of_a_part(2));
+  EXPECT_LE(cost_of_a_part(2048), cost_of_a_part(64) + 1);
 }
 
 TEST_F(SplitOps, ReverseKeepsTheShape) {

@@ -28,11 +28,10 @@ TRAINHOOK_DECL DirectoryHold::DirectoryHold(FileSystem& file_system, std::string
       lease_ = std::make_unique<LockLease>(file_system, join_path(directory_, ".checkpoint_lease"));
     }
   } catch (const Error& error) {
-    throw_error(
-        error.code(),
-        fmt::format("{}. If it is certain that nothing else saves into '{}', switch the lock off: directory_lock "
-                    "= DirectoryLock::None",
-                    error.what(), directory_));
+    throw_error(error.code(),
+                fmt::format("{}. If it is certain that nothing else saves into '{}', switch the lock off: "
+                            "directory_lock = DirectoryLock::None",
+                            error.what(), directory_));
   }
 }
 
@@ -42,8 +41,8 @@ TRAINHOOK_DECL void DirectoryHold::confirm() {
   } else if (!lock_->is_current()) {
     lock_ = file_system_->lock_file(lock_path(directory_));
     log_warning(
-        "the lock file {} was removed and is made again; leave it there, it keeps other processes from saving into the "
-        "same directory",
+        "the lock file {} was removed and is made again; "
+        "leave it there, it keeps other processes from saving into the same directory",
         lock_path(directory_));
   }
 }

@@ -6,6 +6,7 @@
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <limits>
 #include <utility>

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <utility>
 
@@ -103,8 +104,8 @@ TRAINHOOK_DECL void LockLease::confirm() {
       throw FailedPreconditionError("the lease was removed, and another session has made a new one: {}", error.what());
     }
     log_warning(
-        "the lease {} was removed and is made again; leave it there, it keeps other processes from saving into the "
-        "same directory",
+        "the lease {} was removed and is made again; "
+        "leave it there, it keeps other processes from saving into the same directory",
         path_);
     return;
   }

@@ -16,7 +16,6 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/saver.hpp>
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -121,15 +120,9 @@ TRAINHOOK_DECL EntriesByGroup grouped(const StatePart& part, bool by_hook) {
   return groups;
 }
 
-TRAINHOOK_DECL bool is_same_value(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  return a.dtype() == DType::String ? std::ranges::equal(a.data<std::string>(), b.data<std::string>())
-                                    : std::ranges::equal(a.bytes(), b.bytes());
-}
-
 TRAINHOOK_DECL bool is_same(const EntriesByName& a, const EntriesByName& b) {
   return std::ranges::equal(a, b, [](const auto& left, const auto& right) {
-    return left.first == right.first && is_same_value(*left.second, *right.second);
+    return left.first == right.first && *left.second == *right.second;
   });
 }
 

@@ -205,8 +205,8 @@ TRAINHOOK_DECL void Retention::adopt_unlisted(const std::string& prefix) {
     const BundleReader whole(prefix, {.file_system = file_system_});
   } catch (const Error&) { return; }
   log_info(
-      "Checkpoint {} is not listed in {}: its writer was killed before it could list it. It counts as saved from now "
-      "on.",
+      "Checkpoint {} is not listed in {}: "
+      "its writer was killed before it could list it. It counts as saved from now on.",
       prefix, state_file());
   forget(base_name(prefix));
   kept_.push_back({prefix, written_at(prefix), false});

@@ -24,8 +24,8 @@ TRAINHOOK_DECL TensorSlice::TensorSlice(std::span<const Extent> extents) : rank_
     const bool possible = extent.is_full() ? extent.start == 0 : extent.start >= 0 && extent.length > 0;
     if (!possible || __builtin_add_overflow(extent.start, extent.length, &end)) {
       throw InvalidArgumentError(
-          "a slice cannot begin at {} and have length {}; give a start from 0 and a positive length, or all of the "
-          "dimension",
+          "a slice cannot begin at {} and have length {}; "
+          "give a start from 0 and a positive length, or all of the dimension",
           extent.start, extent.length);
     }
   }

@@ -5,6 +5,9 @@
 
 #include <trainhook/data/selection.hpp>
 
+#include <cstddef>
+#include <vector>
+
 #include <fmt/core.h>
 
 #include <trainhook/core/dtype.hpp>

@@ -6,6 +6,7 @@
 #include <trainhook/data/sources.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/core.h>

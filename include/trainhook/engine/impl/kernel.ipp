@@ -5,6 +5,8 @@
 
 #include <trainhook/engine/kernel.hpp>
 
+#include <string>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/registry.hpp>
@@ -107,8 +109,8 @@ TRAINHOOK_DECL const KernelDef& KernelTable::at(const Node& node) const {
   if (const KernelDef* def = find(node.type())) return *def;
   if (find_op_def(node.type()) == nullptr) {
     throw UnimplementedError(
-        "op type {} of node '{}' is not known here; feed what the node gives, or give a kernel for it in the session's "
-        "options",
+        "op type {} of node '{}' is not known here; "
+        "feed what the node gives, or give a kernel for it in the session's options",
         node.type(), node.name());
   }
   throw UnimplementedError(

@@ -5,6 +5,8 @@
 
 #include <trainhook/estimator/built_model.hpp>
 
+#include <utility>
+
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
@@ -177,8 +178,8 @@ TRAINHOOK_DECL Estimator& Estimator::train(const InputFn& input_fn, const TrainO
   detail::check_steps(options);
   if (!config.is_chief())
     throw UnimplementedError(
-        "Estimator::train: task {} {} of {} is not the chief, and the tasks of an estimator cannot "
-        "share a model yet",
+        "Estimator::train: task {} {} of {} is not the chief, "
+        "and the tasks of an estimator cannot share a model yet",
         config.task_type, config.task_id, config.num_worker_replicas);
   if (const auto newest = latest_checkpoint(); newest && options.max_steps) {
     const auto step = load_variable(source_.file_system(), *newest, "global_step").scalar<std::int64_t>();

@@ -5,6 +5,7 @@
 
 #include <trainhook/estimator/evaluation_graph.hpp>
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 

@@ -54,8 +54,8 @@ TRAINHOOK_DECL const GradientFunction& GradientRegistry::find(const Node& node) 
   const auto found = functions_.find(node.type());
   if (found == functions_.end()) {
     throw NotFoundError(
-        "no gradient is registered for op type {} of node {}; add one to the GradientRegistry, or put stop_gradient() "
-        "behind the node",
+        "no gradient is registered for op type {} of node {}; "
+        "add one to the GradientRegistry, or put stop_gradient() behind the node",
         node.type(), node.name());
   }
   return found->second;

@@ -6,6 +6,7 @@
 #include <trainhook/graph/initializers.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include <trainhook/core/error.hpp>

@@ -5,6 +5,7 @@
 
 #include <trainhook/graph/learning_rate_schedules.hpp>
 
+#include <cstddef>
 #include <numbers>
 
 #include <trainhook/core/dtype.hpp>

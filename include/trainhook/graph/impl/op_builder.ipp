@@ -148,4 +148,12 @@ TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const 
   return result;
 }
 
+TRAINHOOK_DECL std::optional<std::int64_t> constant_integer(const Output& x, std::size_t index) {
+  const Tensor* value = constant_value(x);
+  if (value == nullptr || index >= static_cast<std::size_t>(value->num_elements())) return std::nullopt;
+  if (value->dtype() == DType::Int32) return value->data<std::int32_t>()[index];
+  if (value->dtype() == DType::Int64) return value->data<std::int64_t>()[index];
+  return std::nullopt;
+}
+
 }  // namespace trainhook::detail

@@ -66,7 +66,7 @@ class FIFOQueue {
   [[nodiscard]] TRAINHOOK_DECL Output size(std::string_view name = {}) const;
 
  private:
-  /// The node's output stands for TensorFlow's resource handle, a dtype that no tensor here can have.
+  /// The node's output. In TensorFlow it is a resource handle, a dtype that tensors of this library cannot have.
   [[nodiscard]] TRAINHOOK_DECL Output handle() const;
 
   /// As TensorFlow names them: the queue's name without its scopes, and what is done.

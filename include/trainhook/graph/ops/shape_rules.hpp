@@ -17,7 +17,8 @@ namespace trainhook::detail {
 
 using Dims = std::vector<std::int64_t>;
 
-/// Returns the shape that a tensor of dimensions stands for, as far as it is a constant or the shape of another tensor.
+/// Returns the shape whose dimensions are the values of `dims`. They are known only if `dims` is a constant or the
+/// shape of another tensor.
 TRAINHOOK_DECL PartialShape shape_in(const Output& dims);
 
 /// Returns the single integer that a constant holds, or kUnknownDim.

@@ -6,6 +6,7 @@
 #include <trainhook/graph_def/import_meta_graph.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>

@@ -6,7 +6,9 @@
 #include <trainhook/graph_def/saver_nodes.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 

@@ -6,6 +6,7 @@
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -183,9 +184,8 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::check_iterators(const Graph& gr
   const std::vector<IteratorResource> all = iterators(graph);
   if (all.empty()) {
     throw InvalidArgumentError(
-        "CheckpointInputPipelineHook: the graph has no iterator, so there is nothing to save; make one with "
-        "make_iterator(), or leave "
-        "the hook out");
+        "CheckpointInputPipelineHook: the graph has no iterator, so there is nothing to save; "
+        "make one with make_iterator(), or leave the hook out");
   }
   for (const IteratorResource& iterator : all) {
     detail::check_external_state(iterator, options_.external_state_policy, "CheckpointInputPipelineHook");
@@ -211,8 +211,8 @@ TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineH
       options_.checkpoint_dir.empty() ? std::string() : fmt::format(" into '{}'", options_.checkpoint_dir);
   throw FailedPreconditionError(
       "CheckpointInputPipelineHook: no hook of this session saves the model{}; add a CheckpointSaverHook or "
-      "AsyncCheckpointSaverHook, let the session make one by save_checkpoint_steps, or give this hook checkpoint_dir "
-      "and save_steps",
+      "AsyncCheckpointSaverHook, let the session make one by save_checkpoint_steps, "
+      "or give this hook checkpoint_dir and save_steps",
       where);
 }
 

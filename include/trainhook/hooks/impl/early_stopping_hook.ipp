@@ -46,8 +46,8 @@ TRAINHOOK_DECL void EarlyStoppingHook::after_create_session(SessionRef /*session
 TRAINHOOK_DECL void EarlyStoppingHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (!watch_.take(services().metric(options_.metric)) || !has_stopped()) return;
   log_info(
-      "EarlyStoppingHook: {} has not become better than {:.6g}, of step {}, for {} times; training stops after "
-      "step {}",
+      "EarlyStoppingHook: {} has not become better than {:.6g}, "
+      "of step {}, for {} times; training stops after step {}",
       options_.metric, watch_.best().value_or(std::nan("")), watch_.best_step(), watch_.worse(), context.global_step());
   context.request_stop(reason());
 }

@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/evaluation_hook.hpp>
 
+#include <cstddef>
 #include <span>
 #include <utility>
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <span>
 #include <utility>
 
@@ -70,8 +71,8 @@ TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped::~Swapped() {
     session_.load(values_);
   } catch (...) {
     log_error(
-        "ExponentialMovingAverageHook: the variables still hold their averages, because their values could not be "
-        "put back: {}",
+        "ExponentialMovingAverageHook: "
+        "the variables still hold their averages, because their values could not be put back: {}",
         describe(std::current_exception()));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/final_ops_hook.hpp>
 
+#include <cstddef>
 #include <utility>
 
 #include <trainhook/core/error.hpp>
@@ -47,8 +48,8 @@ TRAINHOOK_DECL void FinalOpsHook::end(SessionRef session) {
   } catch (const OutOfRangeError&) {
     log_warning(
         "FinalOpsHook: the end of input was reached while the final ops ran; probably one of them has a dependency "
-        "back to some input source, which they must not have. Feed them through final_ops_feed_dict, or read from a "
-        "constant");
+        "back to some input source, which they must not have. "
+        "Feed them through final_ops_feed_dict, or read from a constant");
     throw;
   }
 }

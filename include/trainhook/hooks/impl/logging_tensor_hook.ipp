@@ -6,6 +6,7 @@
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/core.h>
@@ -32,8 +33,8 @@ TRAINHOOK_DECL LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options o
   if (periods == 0 && options_.at_end) return;
   if (periods != 1) {
     throw InvalidArgumentError(
-        "LoggingTensorHook: Exactly one of every_n_iter, every_n_steps and every_n_secs must be given, not {}; none "
-        "only with at_end",
+        "LoggingTensorHook: Exactly one of every_n_iter, every_n_steps "
+        "and every_n_secs must be given, not {}; none only with at_end",
         periods);
   }
   if (options_.every_n_iter && *options_.every_n_iter <= 0) {

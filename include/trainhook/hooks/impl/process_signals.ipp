@@ -74,8 +74,8 @@ TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Optio
   if (auto present = shared.lock()) {
     if (present->options_ == options) return present;
     throw FailedPreconditionError(
-        "SignalHook: another session of this process has one with other signals or another deadline; give both the "
-        "same");
+        "SignalHook: another session of this process has one with other signals or another deadline; "
+        "give both the same");
   }
   auto made = std::make_shared<ProcessSignals>(options, clock);
   shared = made;

@@ -92,8 +92,8 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::reduce(SessionRef session, 
   const NamedTensor entry{options_.learning_rate, is_float ? Tensor(static_cast<float>(lower)) : Tensor(lower)};
   session.load({&entry, 1});
   log_info(
-      "ReduceLearningRateOnPlateauHook: {} has not become better {} times in a row; {} is {:.6g} after step {}, not "
-      "{:.6g}.",
+      "ReduceLearningRateOnPlateauHook: {} has not become better {} times in a row; "
+      "{} is {:.6g} after step {}, not {:.6g}.",
       options_.metric, watch_.worse(), options_.learning_rate, lower, step, rate);
   cooldown_ = options_.cooldown;
   watch_.forgive();

@@ -6,6 +6,7 @@
 #include <trainhook/hooks/stop_on_predicate_hook.hpp>
 
 #include <chrono>
+#include <map>
 #include <string_view>
 #include <utility>
 

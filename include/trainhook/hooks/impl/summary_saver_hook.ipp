@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/summary_saver_hook.hpp>
 
+#include <cstddef>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>

@@ -6,6 +6,7 @@
 #include <trainhook/io/record_reader.hpp>
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <utility>
 

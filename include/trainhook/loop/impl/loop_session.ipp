@@ -223,8 +223,8 @@ TRAINHOOK_DECL Variable LoopSession::add_memory(std::string_view name, DType dty
     const detail::MemoryView now = view();
     if (now.shape != natural) {
       throw FailedPreconditionError(
-          "variable '{}' had shape {} when it was registered and has {} now; its memory must keep its size as long as "
-          "the session lives",
+          "variable '{}' had shape {} when it was registered and has {} now; "
+          "its memory must keep its size as long as the session lives",
           name, natural, now.shape);
     }
     return now.bytes;

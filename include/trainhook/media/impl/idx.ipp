@@ -146,8 +146,8 @@ TRAINHOOK_DECL std::string fashion_mnist_directory(FileSystem& file_system) {
     if (!detail::find_idx_file(file_system, directory, "train-images-idx3-ubyte").empty()) return directory;
   }
   throw NotFoundError(
-      "Fashion-MNIST is not installed: apt-get install dataset-fashion-mnist, or set FASHION_MNIST_DIR to its "
-      "directory");
+      "Fashion-MNIST is not installed: "
+      "apt-get install dataset-fashion-mnist, or set FASHION_MNIST_DIR to its directory");
 }
 
 TRAINHOOK_DECL FashionMnist load_fashion_mnist(Split split, const std::string& directory, FileSystem& file_system) {

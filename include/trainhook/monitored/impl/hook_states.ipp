@@ -5,7 +5,9 @@
 
 #include <trainhook/monitored/hook_states.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include <fmt/core.h>

@@ -28,8 +28,8 @@ TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, const std::string
   if (found.empty()) return;
   if (on_existing == OnExisting::Fail) {
     throw AlreadyExistsError(
-        "{} holds a run already, with checkpoint {}: train into another directory, or set on_existing to Resume or "
-        "StartFresh",
+        "{} holds a run already, with checkpoint {}: "
+        "train into another directory, or set on_existing to Resume or StartFresh",
         directory, found.front());
   }
   if (directory_lock == DirectoryLock::Auto) { const DirectoryHold is_free(file_system, directory); }

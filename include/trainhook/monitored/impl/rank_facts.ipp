@@ -89,8 +89,7 @@ TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks) {
     if (dynamic_cast<const CheckpointInputPipelineHook*>(hook.get()) == nullptr) continue;
     throw InvalidArgumentError(
         "CheckpointInputPipelineHook saves the input of one rank, and each rank of a job has its own: leave it out, "
-        "and "
-        "add make_saveable_from_iterator(iterator) to the graph's collection graph_keys::kSaveableObjects");
+        "and add make_saveable_from_iterator(iterator) to the graph's collection graph_keys::kSaveableObjects");
   }
 }
 

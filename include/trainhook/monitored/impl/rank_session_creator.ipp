@@ -5,7 +5,9 @@
 
 #include <trainhook/monitored/rank_session_creator.hpp>
 
+#include <algorithm>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,8 +19,11 @@
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/rank_state.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -30,13 +35,15 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement> agreement, Graph& graph,
                                                       SessionOpener open, ChiefSessionCreatorOptions options)
-    : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {}
+    : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {
+  if (options_.scaffold == nullptr) options_.scaffold = std::make_shared<Scaffold>();
+}
 
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
   expect_shared_directory();
   OwnedSession owned = agreement_->is_chief() ? create_as_chief() : create_as_other();
   try {
-    if (owned.restored_from.empty()) {  // random initial values would differ
+    if (is_shared_) {
       share_variables(owned.session, agreement_->is_chief(),
                       [&](std::string bytes) { return agreement_->from_chief(std::move(bytes)); });
     }
@@ -86,23 +93,40 @@ TRAINHOOK_DECL void RankSessionCreator::expect_shared_directory() const {
   if (!agreement_->is_chief() && !name.empty() &&
       !read_from_device([&] { return file_system().exists(join_path(directory, name)); })) {
     throw FailedPreconditionError(
-        "checkpoint_dir '{}' of rank {}, on {}, is not that of rank 0: a file that rank 0 has put there is not in it. "
-        "It "
-        "must be a directory that all machines of the job share",
+        "checkpoint_dir '{}' of rank {}, on {}, is not that of rank 0: "
+        "a file that rank 0 has put there is not in it. It must be a directory that all machines of the job share",
         directory, agreement_->rank(), host_name());
   }
   agreement_->settle();
 }
 
+// Whether the saver restores all variables of the session.
+TRAINHOOK_DECL bool RankSessionCreator::restores_all(SessionRef session) const {
+  const SaverOptions& saver = options_.scaffold->saver()->options();
+  const bool by_kind = saver.var_list.empty();
+  const bool has_kind = std::ranges::find(saver.kinds, StateKind::Variable) != saver.kinds.end();
+  return std::ranges::all_of(session.state(), [&](const StateSpec& spec) {
+    if (spec.kind != StateKind::Variable) return true;
+    return by_kind ? has_kind : std::ranges::find(saver.var_list, spec.name) != saver.var_list.end();
+  });
+}
+
+// Rank 0 tells the others the checkpoint that it has restored, after one of these.
+inline constexpr char kAllRestored = 'r';
+inline constexpr char kShared = 's';  // the values of variables follow: those that are not restored would differ
+
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
   OwnedSession owned = ChiefSessionCreator(*graph_, open_, options_).create_session();
-  static_cast<void>(agreement_->from_chief(owned.restored_from));
+  is_shared_ = owned.restored_from.empty() || !restores_all(owned.session);
+  static_cast<void>(agreement_->from_chief((is_shared_ ? kShared : kAllRestored) + owned.restored_from));
   if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
   return owned;
 }
 
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
-  const std::string prefix = agreement_->from_chief({});
+  const std::string told = agreement_->from_chief({});
+  is_shared_ = told.starts_with(kShared);
+  const std::string prefix = told.empty() ? told : told.substr(1);
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
   options.checkpoint_filename_with_path = prefix;

@@ -12,26 +12,21 @@
 #include <string>
 #include <utility>
 
-#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/saveable.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
-#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/agreement.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
-#include <trainhook/monitored/hook_names.hpp>
-#include <trainhook/monitored/hook_states.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/monitored/thrown_error.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -53,8 +48,7 @@ struct SessionLifecycle::Impl {
   TRAINHOOK_DECL void end_normally();
   TRAINHOOK_DECL void close();
   TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
-  TRAINHOOK_DECL void leave_graph() noexcept;
-  TRAINHOOK_DECL void release_hooks() noexcept;
+  TRAINHOOK_DECL void release_parts() noexcept;
   TRAINHOOK_DECL void expect_open() const;
 
   // Makes a run: records the error that leaves it, and then does what was put off until its end.
@@ -88,13 +82,10 @@ struct SessionLifecycle::Impl {
   Clock& clock;
   FileWriterCache writers;
   HookServices services;
-  Hooks hooks;
-  std::shared_ptr<HookStates> states;
+  SessionHooks hooks;
   bool was_finalized;
   int exceptions_at_start;
-  Graph* graph = nullptr;   // null until the hooks begin
-  std::size_t claimed = 0;  // hooks that are this session's
-  std::size_t begun = 0;    // hooks whose `begin` was called
+  Graph* graph = nullptr;  // null until the hooks begin
   bool closed = false;
   std::optional<std::int64_t> last_step;              // after a normal end
   bool close_requested = false;                       // from inside a run, which is to be over first
@@ -112,38 +103,22 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
       clock(options.clock != nullptr ? *options.clock : system_clock()),
       writers({.on_error = options.event_errors, .file_system = &file_system, .clock = &clock}),
       services(file_system, clock, writers),
-      hooks(in_phases(options.hooks)),
+      hooks(options.hooks, services),
       was_finalized(!creator->is_chief() || creator->graph().is_finalized()),
       exceptions_at_start(std::uncaught_exceptions()) {
   check_grace_period("MonitoredSession", options.stop_grace_period_secs);
-  services.set_save_veto([this] { return first_veto(hooks); });
+  services.set_save_veto([this] { return first_veto(hooks.all()); });
   if (agreement == nullptr) return;
   services.agree_on_saves();
-  agreement->add_own_hook(hooks);
+  agreement->add_own_hook(hooks.all());
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
   graph = &creator->graph();
-  if (agreement != nullptr) agreement->expect_same_program(*graph, hooks);
+  if (agreement != nullptr) agreement->expect_same_program(*graph, hooks.all());
   if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
-  if (creator->is_chief()) {
-    states = std::make_shared<HookStates>(hooks, services);
-    if (agreement != nullptr && !agreement->is_chief()) states->set_is_part_of_job();
-    graph->add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states));
-  }
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
-    if (!hook->claim()) {
-      throw FailedPreconditionError(
-          "a hook, {}, is in another session that is still open; a hook belongs to one session at a time, so close "
-          "that session before, or make a hook for each",
-          short_type_name(*hook));
-    }
-    ++claimed;
-    hook->attach(services);
-    ++begun;  // it hears of an error of its own begin, too
-    hook->begin(*graph);
-  }
-  if (states != nullptr) states->set_warns_of_missing_hooks(!checkpoint_claims(*graph).empty());
+  if (creator->is_chief()) hooks.save_with(*graph, agreement != nullptr && !agreement->is_chief());
+  hooks.begin(*graph);
   if (agreement != nullptr) agreement->settle();  // no rank makes a session if a hook of one cannot begin
 }
 
@@ -153,7 +128,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& err
   creator->session_failed(error);  // before the session's threads end, which may look like the end of input
   if (error != nullptr) errors.push_back(error);
   if (error == nullptr) services.set_stop_reason("an exception");
-  for (std::size_t i = begun; i > 0; --i) hooks[i - 1]->abort(error);
+  hooks.abort(error);
   const auto attempt = [](const char* what, auto&& action) {
     try {
       action();
@@ -166,8 +141,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& err
     }
   });
   attempt("the event writers were closed", [&] { writers.close(); });
-  leave_graph();
-  release_hooks();
+  release_parts();
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
@@ -177,16 +151,13 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
       action();
     } catch (...) { errors.push_back(std::current_exception()); }
   };
-  const SessionRef live = session->session()->session();
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks)
-    attempt([&] { call_hook(*hook, "end", [&] { hook->end(live); }); });
+  hooks.end(session->session()->session(), errors);
   if (!errors.empty()) creator->session_failed(errors.front());
   last_step = session->session()->step();
   attempt([&] { std::ranges::copy(session->close(), std::back_inserter(errors)); });
   attempt([&] { writers.close(); });
   if (agreement != nullptr) attempt([&] { agreement->finish(errors.empty() ? nullptr : errors.front()); });
-  leave_graph();
-  release_hooks();
+  release_parts();
   for (std::size_t i = 1; i < errors.size(); ++i)
     log_error("a further error while the session was closed: {}", describe(errors[i]));
   if (errors.empty()) return;
@@ -240,14 +211,10 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::finish_quietly() noexcept {
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::release_hooks() noexcept {
-  for (; claimed > 0; --claimed) hooks[claimed - 1]->release();
-}
-
-TRAINHOOK_DECL void SessionLifecycle::Impl::leave_graph() noexcept {
-  if (graph == nullptr) return;  // a worker whose chief never came
-  if (states != nullptr) graph->remove_from_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states));
-  if (!was_finalized) graph->unfinalize();
+TRAINHOOK_DECL void SessionLifecycle::Impl::release_parts() noexcept {
+  const bool has_finalized = graph != nullptr && !was_finalized;  // no graph: a worker whose chief never came
+  if (has_finalized) graph->unfinalize();
+  hooks.leave();
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::expect_open() const {
@@ -261,7 +228,7 @@ TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator
                                    agreement != nullptr ? std::move(agreement) : Agreement::of(options))) {
   try {
     impl_->begin();
-    impl_->session.emplace(*impl_->creator, impl_->hooks, impl_->services, options.stop_grace_period_secs,
+    impl_->session.emplace(*impl_->creator, impl_->hooks.all(), impl_->services, options.stop_grace_period_secs,
                            impl_->agreement == nullptr ? options.retry : RetryPolicy{.max_attempts = 0});
   } catch (...) {
     impl_->end_by(std::current_exception());

@@ -6,6 +6,7 @@
 #include <trainhook/monitored/session_manager.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <stop_token>
 #include <string_view>
 #include <utility>
@@ -95,8 +96,8 @@ TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not_ready(SessionR
 TRAINHOOK_DECL SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {
   if (options_.ready_for_local_init_op.has_value() && !options_.local_init_op.has_value()) {
     throw InvalidArgumentError(
-        "SessionManager: ready_for_local_init_op is '{}'. If you pass a ready_for_local_init_op you must also pass a "
-        "local_init_op",
+        "SessionManager: ready_for_local_init_op is '{}'. "
+        "If you pass a ready_for_local_init_op you must also pass a local_init_op",
         options_.ready_for_local_init_op.name());
   }
   if (options_.recovery_wait_secs <= Duration::zero()) {
@@ -208,8 +209,8 @@ TRAINHOOK_DECL void SessionManager::restore_newest(SessionRef session, const Res
   }
   if (candidates.empty()) return;
   throw DataLossError(
-      "none of the {} checkpoints in {} can be restored; repair one, or train into an empty directory. The newest is "
-      "{}",
+      "none of the {} checkpoints in {} can be restored; "
+      "repair one, or train into an empty directory. The newest is {}",
       candidates.size(), directory, report_.skipped.front());
 }
 
@@ -247,8 +248,8 @@ TRAINHOOK_DECL void SessionManager::initialize(SessionRef session, const InitOpt
   if (!init.init_op.has_value() && !init.init_fn && !options_.local_init_op.has_value()) {
     if (const auto why = variables_missing(session, false)) {
       throw FailedPreconditionError(
-          "Model is not initialized and no init_op or init_fn or local_init_op was given, nor is there a checkpoint. "
-          "{}",
+          "Model is not initialized and no init_op or init_fn "
+          "or local_init_op was given, nor is there a checkpoint. {}",
           *why);
     }
   }

@@ -17,8 +17,8 @@ TRAINHOOK_DECL WorkerSessionCreator::WorkerSessionCreator(WorkerSessionCreatorOp
     : options_(std::move(options)) {
   if (options_.master == nullptr) {
     throw UnimplementedError(
-        "WorkerSessionCreator: master is not given; a worker is a thread of its chief's process, so give both the same "
-        "LocalMaster");
+        "WorkerSessionCreator: master is not given; "
+        "a worker is a thread of its chief's process, so give both the same LocalMaster");
   }
   if (options_.max_wait_secs < Duration::zero()) {
     throw InvalidArgumentError("WorkerSessionCreator: max_wait_secs is {}; it must not be negative",

@@ -29,8 +29,8 @@ struct Communicator::Handle {
 TRAINHOOK_DECL Communicator::Communicator(MPI_Comm original) {
   if (!detail::is_running())
     throw FailedPreconditionError(
-        "mpi::Communicator: MPI is not running; make an mpi::Runtime at the start of main and let it live until the "
-        "end");
+        "mpi::Communicator: MPI is not running; "
+        "make an mpi::Runtime at the start of main and let it live until the end");
   const auto handle = std::make_shared<Handle>();
   handle_ = handle;
   detail::check(MPI_Comm_rank(original, &handle->rank), "MPI_Comm_rank", 0);
@@ -68,8 +68,8 @@ TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours) {
   throw FailedPreconditionError(
       "{}: MPI runs with MPI_THREAD_SINGLE, and a program that saves checkpoints has threads. {}", who,
       is_ours ? "Use an MPI that was built with support for threads"
-              : "Leave the beginning to mpi::Runtime, or call MPI_Init_thread with MPI_THREAD_FUNNELED instead of "
-                "MPI_Init");
+              : "Leave the beginning to mpi::Runtime, "
+                "or call MPI_Init_thread with MPI_THREAD_FUNNELED instead of MPI_Init");
 }
 
 TRAINHOOK_DECL bool is_running() noexcept {

@@ -43,9 +43,8 @@ TRAINHOOK_DECL Element rows_of_rank(Element batch, int rank, int size) {
     const std::int64_t rows = component.shape()[0];
     if (rows != batch.front().shape()[0] || rows < size) {
       throw InvalidArgumentError(
-          "mpi::shard_globally: a batch has {} rows and another component {}; {} ranks need the same number, of at "
-          "least "
-          "one row for each",
+          "mpi::shard_globally: a batch has {} rows and another component {}; "
+          "{} ranks need the same number, of at least one row for each",
           rows, batch.front().shape()[0], size);
     }
   }
@@ -64,8 +63,8 @@ TRAINHOOK_DECL Dataset shard_globally(const Dataset& batches, const Communicator
     if (!component.shape.has_rank()) continue;
     if (component.shape.rank() == 0)
       throw InvalidArgumentError(
-          "mpi::shard_globally: the dataset gives {}, and each component must be a batch; call "
-          "batch() before",
+          "mpi::shard_globally: "
+          "the dataset gives {}, and each component must be a batch; call batch() before",
           spec_to_string(batches.element_spec()));
     std::vector<std::int64_t> dims(component.shape.dims().begin(), component.shape.dims().end());
     dims.front() = kUnknownDim;  // it depends on the rank, and the saved position must not

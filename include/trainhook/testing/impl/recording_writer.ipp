@@ -5,6 +5,8 @@
 
 #include <trainhook/testing/recording_writer.hpp>
 
+#include <utility>
+
 #include <fmt/core.h>
 
 #include <trainhook/events/event.hpp>

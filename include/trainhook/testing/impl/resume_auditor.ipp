@@ -74,12 +74,6 @@ TRAINHOOK_DECL RunRecord run_record(MemoryFileSystem& disk, const std::vector<st
   return record;
 }
 
-TRAINHOOK_DECL bool same(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (a.dtype() == DType::String) return std::ranges::equal(a.data<std::string>(), b.data<std::string>());
-  return std::ranges::equal(a.bytes(), b.bytes());
-}
-
 /// What is different in the tensors of one checkpoint, or nothing: variables are named before what hooks keep, which
 /// often follows from them.
 TRAINHOOK_DECL std::optional<std::string> difference(const std::string& prefix,
@@ -92,7 +86,7 @@ TRAINHOOK_DECL std::optional<std::string> difference(const std::string& prefix,
   for (const auto& [name, tensor] : wanted) {
     const auto found = mine.find(name);
     if (found == mine.end()) return fmt::format("checkpoint {} has no '{}'", prefix, name);
-    if (!same(tensor, found->second)) others.push_back(name);
+    if (tensor != found->second) others.push_back(name);
   }
   if (others.empty()) return std::nullopt;
   std::stable_partition(others.begin(), others.end(), [](const std::string& name) { return !name.starts_with('_'); });

@@ -6,6 +6,7 @@
 #include <trainhook/testing/scripted_session.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include <fmt/core.h>

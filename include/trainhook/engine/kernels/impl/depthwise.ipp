@@ -6,6 +6,7 @@
 #include <trainhook/engine/kernels/depthwise.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include <trainhook/engine/kernels/arrays.hpp>

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>

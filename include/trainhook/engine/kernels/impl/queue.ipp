@@ -154,8 +154,8 @@ class FIFOQueueState final : public NodeState {
         "nothing fills FIFOQueue '{}': {}", name_,
         std::ranges::any_of(runners_, has_ops)
             ? "its queue runners were not started; a monitored session starts them, and so does start_queue_runners"
-            : "the imported graph has no queue runner for it that can run here; run its enqueue operations, or feed "
-              "what is dequeued");
+            : "the imported graph has no queue runner for it that can run here; "
+              "run its enqueue operations, or feed what is dequeued");
   }
 
   /// Enqueues that waited when it was closed still come.

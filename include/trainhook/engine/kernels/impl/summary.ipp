@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/events/summary.hpp>

@@ -53,8 +53,8 @@ TRAINHOOK_DECL std::shared_ptr<AllReducer> all_reducer_of(const Node& node) {
   const auto all = node.graph().collection<std::shared_ptr<AllReducer>>(kAllReducers);
   if (place >= 0 && static_cast<std::size_t>(place) < all.size()) return all[static_cast<std::size_t>(place)];
   throw FailedPreconditionError(
-      "node '{}' (TrainhookAllReduce) has no connection to other ranks, because a file cannot hold it: build the graph "
-      "in this process",
+      "node '{}' (TrainhookAllReduce) has no connection to other ranks, "
+      "because a file cannot hold it: build the graph in this process",
       node.name());
 }
 

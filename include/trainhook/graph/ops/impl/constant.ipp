@@ -10,6 +10,7 @@
 #include <cmath>
 #include <complex>
 #include <concepts>
+#include <cstddef>
 #include <limits>
 #include <string>
 

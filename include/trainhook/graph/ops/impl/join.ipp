@@ -9,6 +9,8 @@
 #include <array>
 #include <cstddef>
 #include <numeric>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>

@@ -6,6 +6,7 @@
 #include <trainhook/graph/ops/math.hpp>
 
 #include <array>
+#include <cstddef>
 #include <string>
 
 #include <trainhook/core/dtype.hpp>

@@ -6,6 +6,8 @@
 #include <trainhook/graph/ops/nn.hpp>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 

@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>

@@ -6,6 +6,7 @@
 #include <trainhook/graph/ops/random.hpp>
 
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <string>
 

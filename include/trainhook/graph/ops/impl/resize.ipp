@@ -5,6 +5,8 @@
 
 #include <trainhook/graph/ops/resize.hpp>
 
+#include <cstddef>
+
 #include <fmt/core.h>
 
 #include <trainhook/core/dtype.hpp>

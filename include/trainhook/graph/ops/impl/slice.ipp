@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <string>
 
 #include <fmt/core.h>
 

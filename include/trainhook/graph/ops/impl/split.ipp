@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -49,16 +52,13 @@ TRAINHOOK_DECL PartialShape split_shape(const NodeSpec& node, std::size_t) {
   return with_dim_at(x.shape(), *axis, dim == kUnknownDim ? dim : dim / count);
 }
 
-TRAINHOOK_DECL PartialShape split_v_shape(const NodeSpec& node, std::size_t index) {
+/// The size of a part whose size is given as -1, as far as it is known; reads all sizes.
+/// @throws InvalidArgumentError if they do not fit together.
+TRAINHOOK_DECL std::int64_t size_left(const NodeSpec& node, std::size_t axis) {
   const Output& x = node.inputs[0];
-  const auto count = attr_of<std::int64_t>(node, "num_split");
-  require_rank(label(node), node.inputs[1], 1);
-  if (x.shape().has_rank() && x.shape().rank() == 0)
-    throw InvalidArgumentError("{}: {} is a scalar and cannot be split", label(node), x);
-  const std::optional<std::size_t> axis = split_axis(node, x, node.inputs[2]);
-  if (!axis) return x.shape().has_rank() ? unknown_of_rank(x.shape().rank()) : PartialShape();
   const auto sizes = constant_integers(node.inputs[1]);
-  if (!sizes) return with_dim_at(x.shape(), *axis, kUnknownDim);
+  if (!sizes) return kUnknownDim;
+  const auto count = attr_of<std::int64_t>(node, "num_split");
   if (static_cast<std::int64_t>(sizes->size()) != count)
     throw InvalidArgumentError("{}: {} sizes are given for {} parts", label(node), sizes->size(), count);
   std::int64_t sum = 0;
@@ -66,14 +66,29 @@ TRAINHOOK_DECL PartialShape split_v_shape(const NodeSpec& node, std::size_t inde
     if (size < -1 || (size > 0 && __builtin_add_overflow(sum, size, &sum)))
       throw InvalidArgumentError("{}: {} is no size of a part", label(node), size);
   }
-  const std::int64_t dim = x.shape()[*axis];
+  const std::int64_t dim = x.shape()[axis];
   const auto open = std::ranges::count(*sizes, -1);
   if (open > 1 || (dim != kUnknownDim && (open == 1 ? sum > dim : sum != dim))) {
     throw InvalidArgumentError("{}: sizes {} do not add up to dimension {} of {}", label(node), dims_to_string(*sizes),
-                               *axis, x);
+                               axis, x);
   }
-  const std::int64_t size = (*sizes)[index];
-  return with_dim_at(x.shape(), *axis, size != -1 ? size : dim == kUnknownDim ? kUnknownDim : dim - sum);
+  return dim == kUnknownDim ? kUnknownDim : dim - sum;
+}
+
+TRAINHOOK_DECL PartialShape split_v_shape(const NodeSpec& node, std::size_t index) {
+  const Output& x = node.inputs[0];
+  require_rank(label(node), node.inputs[1], 1);
+  if (x.shape().has_rank() && x.shape().rank() == 0)
+    throw InvalidArgumentError("{}: {} is a scalar and cannot be split", label(node), x);
+  const std::optional<std::size_t> axis = split_axis(node, x, node.inputs[2]);
+  if (!axis) return x.shape().has_rank() ? unknown_of_rank(x.shape().rank()) : PartialShape();
+  std::int64_t size = constant_integer(node.inputs[1], index).value_or(kUnknownDim);
+  // There may be many parts, so only the first, which checks all sizes, and the one without size look at all of them.
+  if (index == 0 || size == -1) {
+    const std::int64_t left = size_left(node, *axis);
+    if (size == -1) size = left;
+  }
+  return with_dim_at(x.shape(), *axis, size);
 }
 
 TRAINHOOK_DECL PartialShape reverse_shape(const NodeSpec& node, std::size_t) {

@@ -6,6 +6,7 @@
 #include <trainhook/graph/ops/state.hpp>
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <utility>
 

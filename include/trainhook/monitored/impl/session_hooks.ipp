@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of session_hooks.hpp.
+#pragma once
+
+#include <trainhook/monitored/session_hooks.hpp>
+
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/monitored/hook_names.hpp>
+#include <trainhook/monitored/hook_states.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL SessionHooks::SessionHooks(const HookList& entries, HookServices& services)
+    : hooks_(in_phases(entries)), services_(&services) {}
+
+TRAINHOOK_DECL void SessionHooks::save_with(Graph& graph, bool is_part_of_job) {
+  states_ = std::make_shared<HookStates>(hooks_, *services_);
+  graph_ = &graph;
+  if (is_part_of_job) states_->set_is_part_of_job();
+  graph.add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
+}
+
+TRAINHOOK_DECL void SessionHooks::begin(Graph& graph) {
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
+    if (!hook->claim()) {
+      throw FailedPreconditionError(
+          "a hook, {}, is in another session that is still open; a hook belongs to one session at a time, so close "
+          "that session before, or make a hook for each",
+          short_type_name(*hook));
+    }
+    ++claimed_;
+    hook->attach(*services_);
+    ++begun_;  // it hears of an error of its own begin, too
+    hook->begin(graph);
+  }
+  if (states_ != nullptr) states_->set_warns_of_missing_hooks(!checkpoint_claims(graph).empty());
+}
+
+TRAINHOOK_DECL void SessionHooks::end(SessionRef session, std::vector<std::exception_ptr>& errors) {
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
+    try {
+      call_hook(*hook, "end", [&] { hook->end(session); });
+    } catch (...) { errors.push_back(std::current_exception()); }
+  }
+}
+
+TRAINHOOK_DECL void SessionHooks::abort(const std::exception_ptr& error) noexcept {
+  for (std::size_t i = begun_; i > 0; --i) hooks_[i - 1]->abort(error);
+}
+
+TRAINHOOK_DECL void SessionHooks::leave() noexcept {
+  if (states_ != nullptr)
+    graph_->remove_from_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
+  states_ = nullptr;
+  for (; claimed_ > 0; --claimed_) hooks_[claimed_ - 1]->release();
+}
+
+}  // namespace trainhook::detail
