@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/rank_agreement.hpp>
@@ -55,8 +56,8 @@ TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
     std::vector<NamedTensor> got;
     std::vector<NamedTensor> again;
     if (rank.number == 0) {
-      got = rank.hook.collect(rank.loop, 0);
-      again = rank.hook.collect(rank.loop, 0);  // for another saver, at the same place
+      got = rank.hook.collect(rank.loop, Saver(), 0);
+      again = rank.hook.collect(rank.loop, Saver(), 0);  // for another saver, at the same place
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
     rank.agreement->finish(nullptr);
@@ -76,7 +77,7 @@ TEST(RankStatesHook, AJobOfOneRankHasNothingToCollect) {
   testing::ThreadedRanks job(1);
   const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
     Rank rank(ranks);
-    EXPECT_TRUE(rank.hook.collect(rank.loop, 0).empty());
+    EXPECT_TRUE(rank.hook.collect(rank.loop, Saver(), 0).empty());
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(1));
   EXPECT_EQ(job.num_reductions(), 0);

@@ -48,25 +48,24 @@ namespace detail {
 
 class OtherParts;
 
-/// For hooks that save the model of a job of several ranks.
+/// For hooks that save the model of a job of several ranks. All ranks must be at the end of the step that is saved.
 class StatesOfRanks {
  public:
-  /// Returns the present state that the other ranks have of their own, under its names in the checkpoint. All ranks
-  /// must be at the end of `step`. @throws the error of a rank that has failed.
-  [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, std::int64_t step) = 0;
+  /// What the other ranks have of their own, as of now, named as in the checkpoint; nothing for a saver that does not
+  /// save such things. @throws the error of a rank that has failed; so do the next two.
+  [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, const Saver& saver, std::int64_t step) = 0;
 
-  /// Whether the ranks can do such things together at the end of `step`: not in the middle of a step of this rank.
-  [[nodiscard]] virtual bool are_here(std::int64_t step) const = 0;
-
-  /// Lets the other ranks write their parts of a checkpoint, of the same moment; with `later` while training goes on.
-  /// Returns null if the chief writes all of it, because the saver does not say `sharded` or there is too little. What
-  /// it returns has the parts once all ranks have written, or when `fetch_parts` waits for that.
+  /// Lets the other ranks write their parts of a checkpoint, as of now; with `later` while training goes on. Returns
+  /// null if the chief writes all of it, because the saver does not say `sharded` or there is too little. What it
+  /// returns has the parts once all ranks have written, or when `fetch_parts` waits for that.
   [[nodiscard]] virtual std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
                                                                 const SaveRequest& request, bool later) = 0;
   virtual void fetch_parts() = 0;
 
-  /// Whether there are such parts.
+  /// Whether there are such parts, and whether they can be fetched at the end of `step`: not if that is the end of a
+  /// run of this rank alone, inside a step.
   [[nodiscard]] virtual bool awaits_parts() const noexcept = 0;
+  [[nodiscard]] virtual bool are_here(std::int64_t step) const = 0;
 
  protected:
   ~StatesOfRanks() = default;

@@ -46,7 +46,7 @@ TRAINHOOK_DECL Error& Error::operator=(const Error& other) noexcept {
 
 TRAINHOOK_DECL std::shared_ptr<const void> Error::new_lifetime() noexcept {
   try {
-    return std::make_shared<char>();
+    return std::make_shared<bool>();
   } catch (...) {  // there is no memory, and this is an error on its way
     return nullptr;
   }

@@ -34,8 +34,10 @@ namespace detail {
 
 TRAINHOOK_DECL std::vector<NamedTensor> entries_of(Saveable& saveable) {
   const std::string name = saveable.name();
-  std::vector<NamedTensor> entries = saveable.save().entries();
-  for (NamedTensor& entry : entries) entry.name = entry.name.empty() ? name : fmt::format("{}/{}", name, entry.name);
+  const StateValues values = saveable.save();
+  std::vector<NamedTensor> entries;
+  for (const NamedTensor& entry : values.entries())
+    entries.push_back({entry.name.empty() ? name : fmt::format("{}/{}", name, entry.name), entry.tensor});
   return entries;
 }
 

@@ -5,7 +5,6 @@
 
 #include <trainhook/hooks/checkpoint_job.hpp>
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,7 +16,6 @@
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/saveable.hpp>
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
@@ -159,14 +157,9 @@ TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t s
   others_.reset();
   StatesOfRanks* const ranks = services_->states_of_ranks();
   if (ranks == nullptr) return;
-  const std::shared_ptr<Saver>& saver = find_saver(session.graph());
-  const SaverOptions& options = saver->options();
-  const bool saves_all = options.var_list.empty() && options.with_saveables &&
-                         std::ranges::find(options.kinds, StateKind::Auxiliary) != options.kinds.end();
-  if (saves_all) ranks_ = ranks->collect(session, step);
-  if (!options.sharded || !ranks->are_here(step)) return;
-  services_->file_system().make_directories(options_.checkpoint_dir);
-  others_ = ranks->write_parts(session, *saver, {.save_path = save_path(), .global_step = step}, when == Commit::Later);
+  const Saver& saver = *find_saver(session.graph());
+  ranks_ = ranks->collect(session, saver, step);
+  others_ = ranks->write_parts(session, saver, {.save_path = save_path(), .global_step = step}, when == Commit::Later);
 }
 
 TRAINHOOK_DECL bool CheckpointJob::awaits_parts() const noexcept {

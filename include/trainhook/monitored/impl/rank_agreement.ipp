@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 

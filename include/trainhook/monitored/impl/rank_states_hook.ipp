@@ -59,8 +59,14 @@ TRAINHOOK_DECL bool RankStatesHook::are_here(std::int64_t step) const {
   return depth_ == 0 || rounds_->meets_at([step] { return step; });
 }
 
-TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, std::int64_t step) {
-  if (rounds_->size() == 1) return {};
+TRAINHOOK_DECL bool saves_all(const SaverOptions& saver) {
+  return saver.var_list.empty() && saver.with_saveables &&
+         std::ranges::find(saver.kinds, StateKind::Auxiliary) != saver.kinds.end();
+}
+
+TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver& saver,
+                                                                std::int64_t step) {
+  if (rounds_->size() == 1 || !saves_all(saver.options())) return {};
   if (collected_) return *collected_;
   if (!are_here(step)) {
     log_warning(
@@ -83,6 +89,7 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
 
 TRAINHOOK_DECL std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
                                                                        const SaveRequest& request, bool later) {
+  if (!saver.options().sharded || !are_here(request.global_step.value_or(0))) return nullptr;
   ShardedSave save{.prefix = saver.prefix_of(request),
                    .suffix = bundle_temporary_suffix(),
                    .names = divide_by_bytes(saver.chosen_state(session), rounds_->size()),
