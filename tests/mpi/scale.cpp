@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// How a job of several processes behaves up to 10,000 ranks: tables in Markdown of a simulation, and for a few ranks
+/// what tests/bench/mpi_bench.cpp has measured. The same output in each run.
+
+#include <array>
+#include <cstdint>
+
+#include <fmt/core.h>
+
+#include "scale_machines.hpp"
+#include "scale_scenarios.hpp"
+
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr double kSmall = 1e9;  // bytes of a model
+constexpr double kLarge = 100e9;
+
+void row(const scale::Machine& machine, int ranks) {
+  const scale::HiddenAgreement hidden = scale::hidden_agreement(machine, ranks, kSeed);
+  const scale::Save small = scale::save(machine, ranks, kSmall);
+  const scale::Save large = scale::save(machine, ranks, kLarge);
+  fmt::print("| {} | {:.1f} | {:.1f} | {:.0f} | {:.2f} | {:.2f}, {:.2f} | {:.1f}, {:.1f} | {:.1f}, {:.0f} | {} |\n",
+             ranks, 1e6 * scale::agreement(machine, ranks), 1e6 * hidden.exchanging, 1e6 * hidden.independent,
+             1e3 * small.rounds, small.listed, small.loop, large.listed, large.loop,
+             scale::restore(machine, ranks, kSmall), scale::restore(machine, ranks, kLarge),
+             scale::files(machine, ranks));
+}
+
+void table(const scale::Machine& machine) {
+  const scale::Network& network = machine.network;
+  fmt::print("Simulated with {}\n(L {:.2f} us, o {:.2f} us, g {:.2f} us, G {:.2f} ns/byte, {:.2f} us for a call):\n\n",
+             machine.name, 1e6 * network.latency, 1e6 * network.overhead, 1e6 * network.gap, 1e9 * network.per_byte,
+             1e6 * network.call);
+  fmt::print(
+      "| ranks | agreement, us/step | behind 10 ms, us/step | ... of independent ranks | rounds of a save, ms "
+      "| save of 1 GB: listed, loop goes on, s | save of 100 GB, s | restore of 1, 100 GB, s | files |\n"
+      "|---|---|---|---|---|---|---|---|---|\n");
+  for (const int ranks : {1, 2, 4, 8, 64, 512, 4096, 10000}) row(machine, ranks);
+  fmt::print("\n");
+}
+
+/// Medians of five runs of tests/bench/mpi_bench.cpp on the machine of `scale::this_machine`, in us: what an agreement
+/// adds to a step that does nothing, and MPI_Allreduce of 8 bytes.
+struct Measured {
+  int ranks;
+  double agreement;
+  double reduction;
+};
+
+constexpr std::array<Measured, 4> kMeasured = {{{1, 0.053, 0.012}, {2, 1.53, 0.64}, {4, 7.79, 4.97}, {8, 22.9, 14.2}}};
+
+void validation() {
+  fmt::print(
+      "Measured on two processors beside a simulation with the measured parameters, which has a processor for each "
+      "rank:\n\n"
+      "| ranks | MPI_Allreduce, measured, us | agreement, measured, us | agreement, simulated, us | ratio |\n"
+      "|---|---|---|---|---|\n");
+  for (const Measured& measured : kMeasured) {
+    const double simulated = 1e6 * scale::agreement(scale::this_machine(), measured.ranks);
+    fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", measured.ranks, measured.reduction, measured.agreement,
+               simulated, simulated / measured.agreement);
+  }
+}
+
+}  // namespace
+
+int main() {
+  table(scale::published_cluster());
+  table(scale::this_machine());
+  validation();
+  return 0;
+}

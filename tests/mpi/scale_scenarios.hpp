@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What a training session of several ranks does, as the calls of a simulated job: agreement, a sharded save, a start.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "scale_model.hpp"
+
+namespace scale {
+
+constexpr std::size_t kVotes = 72;        ///< sizeof(trainhook::Votes)
+constexpr std::size_t kLength = 8;        ///< of bytes that follow
+constexpr std::size_t kRankState = 3000;  ///< what a rank has of its own
+constexpr std::size_t kFacts = 200;       ///< assumed: what ranks compare at the start
+constexpr std::size_t kEntry = 80;        ///< of a variable in the index
+constexpr std::size_t kVariables = 1000;  ///< assumed
+constexpr std::int64_t kKept = 5;         ///< max_to_keep
+constexpr double kWork = 9.9e-3;          ///< of a step, to which comes
+constexpr double kNoise = 0.1e-3;         ///< ... an exponentially distributed time of this mean; both assumed
+constexpr int kSteps = 50;                ///< that a mean is taken of
+
+/// Seconds that steps take that do nothing but agree.
+inline double agreement(const Machine& machine, int ranks) {
+  Job job(machine, ranks);
+  for (int step = 0; step < kSteps; ++step) job.all_reduce(kVotes);
+  return job.last() / kSteps;
+}
+
+/// Seconds that an agreement adds to a step that computes.
+struct HiddenAgreement {
+  double exchanging = 0;   ///< if the ranks exchange gradients anyway, and so wait for the slowest one
+  double independent = 0;  ///< if nothing else makes a rank wait for the others
+};
+
+inline HiddenAgreement hidden_agreement(const Machine& machine, int ranks, std::uint64_t seed) {
+  Job exchanging(machine, ranks);
+  Job independent(machine, ranks);
+  std::mt19937_64 random(seed);
+  double slowest = 0;
+  double mean = 0;
+  std::vector<double> work(exchanging.size());
+  for (int step = 0; step < kSteps; ++step) {
+    for (double& seconds : work) {
+      const double uniform = static_cast<double>(random() >> 11U) * 0x1p-53;  // the same with each standard library
+      seconds = kWork - kNoise * std::log1p(-uniform);
+      mean += seconds / static_cast<double>(work.size());
+    }
+    slowest += *std::ranges::max_element(work);
+    exchanging.meet_for_nothing();
+    exchanging.all_reduce_behind(kVotes, work, true);
+    independent.all_reduce_behind(kVotes, work, false);
+  }
+  return {.exchanging = (exchanging.last() - slowest) / kSteps, .independent = (independent.last() - mean) / kSteps};
+}
+
+inline void broadcast(Job& job, std::size_t bytes) {
+  job.broadcast(kLength);
+  job.broadcast(bytes);
+}
+
+inline void gather(Job& job, std::size_t bytes) {
+  job.all_gather(kLength);
+  job.gather(bytes);
+}
+
+inline void write_synced(Job& job, std::size_t rank, double bytes) {
+  job.create(rank);
+  job.write(rank, bytes);
+  job.sync(rank);
+}
+
+/// By the chief, as all that follows: the file `checkpoint`, of which there is one already unless it `is_first`.
+inline void write_state_file(Job& job, bool is_first) {
+  write_synced(job, 0, 1000);
+  is_first ? job.rename(0) : job.replace(0);
+  job.sync(0);
+}
+
+/// Renames what all have written: then the checkpoint exists.
+inline void commit(Job& job) {
+  write_synced(job, 0, 1000);  // .meta
+  write_synced(job, 0, static_cast<double>(kEntry * (std::max)(kVariables, job.size())));
+  job.sync(0);
+  for (std::size_t file = 0; file < job.size() + 1; ++file) job.rename(0);
+  job.sync(0);
+  job.rename(0);
+  job.sync(0);
+}
+
+inline void remove_oldest(Job& job) {
+  job.rename(0);
+  job.sync(0);
+  for (std::size_t file = 0; file < job.size() + 1; ++file) job.remove(0);
+  write_state_file(job, false);
+  job.remove(0);
+}
+
+/// Each rank writes a file of its own.
+inline void write_shards(Job& job, double bytes) {
+  for (const std::size_t rank : job.in_order()) write_synced(job, rank, bytes / static_cast<double>(job.size()));
+}
+
+/// What the chief does once all shards are there, if there are `kept` checkpoints before; the oldest of `kKept` goes.
+/// Returns the moment when the state file lists the new one.
+inline double publish(Job& job, std::int64_t kept) {
+  commit(job);
+  write_state_file(job, kept == 0);
+  const double listed = job.clock(0);
+  if (kept == kKept) remove_oldest(job);
+  return listed;
+}
+
+/// Before the shards are written, and after.
+inline void first_rounds(Job& job) {
+  job.all_reduce(kVotes);
+  broadcast(job, 100 + 40 * kVariables);
+  job.all_reduce(kVotes);
+  gather(job, kRankState);
+}
+
+inline void second_rounds(Job& job) {
+  job.all_reduce(kVotes);
+  job.all_reduce(kVotes);
+  gather(job, kEntry * (std::max)(std::size_t{1}, kVariables / job.size()));
+}
+
+/// Seconds from the begin of a save.
+struct Save {
+  double rounds = 0;  ///< of what the ranks tell each other, if the files took no time
+  double listed = 0;  ///< until the state file lists it
+  double loop = 0;    ///< until all ranks go on
+};
+
+/// A sharded save in the loop.
+inline Save save(const Machine& machine, int ranks, double bytes) {
+  Job talking(machine, ranks);
+  first_rounds(talking);
+  second_rounds(talking);
+  talking.all_reduce(kVotes);
+  Job job(machine, ranks);
+  first_rounds(job);
+  write_shards(job, bytes);
+  second_rounds(job);
+  const double listed = publish(job, kKept);
+  job.all_reduce(kVotes);  // in which the others wait for the chief
+  return {.rounds = talking.last(), .listed = listed, .loop = job.last()};
+}
+
+/// The files in the directory once a job has saved until the first of its checkpoints went.
+inline std::int64_t files(const Machine& machine, int ranks) {
+  Job job(machine, ranks);
+  for (std::int64_t kept = 0; kept <= kKept; ++kept) {
+    write_shards(job, 0);
+    publish(job, kept);
+  }
+  return job.files();
+}
+
+/// All variables, from the files of `job.size()` ranks.
+inline void read_checkpoint(Job& job, const std::vector<std::size_t>& ranks, double bytes) {
+  for (const std::size_t rank : ranks) {
+    job.open(rank);
+    job.read(rank, static_cast<double>(kEntry * kVariables));
+  }
+  for (std::size_t file = 0; file < job.size(); ++file) {
+    for (const std::size_t rank : ranks) {
+      job.open(rank);
+      job.read(rank, bytes / static_cast<double>(job.size()));
+    }
+  }
+}
+
+/// Seconds of a start that restores: the chief reads all, and then each of the others does.
+inline double restore(const Machine& machine, int ranks, double bytes) {
+  Job job(machine, ranks);
+  job.all_reduce(kVotes);
+  job.all_gather(kLength);  // the facts
+  gather(job, kFacts);
+  broadcast(job, kFacts * job.size());
+  job.all_reduce(kVotes);
+  broadcast(job, 30);  // the name of a file, which shows that all see one directory
+  for (const std::size_t rank : job.in_order(1)) job.open(rank);
+  job.all_reduce(kVotes);
+  read_checkpoint(job, {0}, bytes);
+  job.all_reduce(kVotes);
+  broadcast(job, 50);  // the prefix
+  const std::vector<std::size_t> others = job.in_order(1);
+  for (const std::size_t rank : others) job.open(rank);  // whether it is there
+  read_checkpoint(job, others, bytes);
+  job.all_reduce(kVotes);
+  job.all_reduce(kVotes);  // of the hook that collects the states of ranks
+  return job.last();
+}
+
+}  // namespace scale
