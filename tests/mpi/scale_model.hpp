@@ -112,23 +112,6 @@ class Job {
     for (std::size_t to = 1; to < size_; ++to) message(0, to, bytes);
   }
 
-  /// Each rank sends to each other one: first all its messages, then it takes those of the others.
-  void all_gather(std::size_t bytes) {
-    if (size_ == 1) return;
-    call();
-    const double each = (std::max)(machine_.network.overhead, pause(bytes));
-    const std::vector<double> begin = clock_;
-    for (double& clock : clock_) clock += static_cast<double>(size_ - 1) * each;
-    for (std::size_t to = 0; to < size_; ++to) {
-      for (std::size_t from = 0; from < size_; ++from) {
-        if (from == to) continue;
-        const std::size_t sent_before = to < from ? to : to - 1;
-        take(to, begin[from] + static_cast<double>(sent_before) * each + machine_.network.overhead, bytes);
-      }
-    }
-    for (std::size_t rank = 0; rank < size_; ++rank) out_[rank] = (std::max)(out_[rank], clock_[rank]);
-  }
-
   /// To rank 0, which takes one after the other.
   void gather(std::size_t bytes) {
     if (size_ == 1) return;

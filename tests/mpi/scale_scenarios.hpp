@@ -65,8 +65,16 @@ inline void broadcast(Job& job, std::size_t bytes) {
 }
 
 inline void gather(Job& job, std::size_t bytes) {
-  job.all_gather(kLength);
-  job.gather(bytes);
+  job.gather(kLength);
+  if (bytes > 0) job.gather(bytes);
+}
+
+/// The chief asks all ranks for something.
+inline void collect(Job& job, std::size_t order, std::size_t answer) {
+  job.all_reduce(kVotes);
+  broadcast(job, order);
+  job.all_reduce(kVotes);
+  gather(job, answer);
 }
 
 inline void write_synced(Job& job, std::size_t rank, double bytes) {
@@ -118,17 +126,11 @@ inline double publish(Job& job, std::int64_t kept) {
 
 /// Before the shards are written, and after.
 inline void first_rounds(Job& job) {
-  job.all_reduce(kVotes);
-  broadcast(job, 100 + 40 * kVariables);
-  job.all_reduce(kVotes);
-  gather(job, kRankState);
+  collect(job, 1, kRankState);
+  collect(job, 100 + 40 * kVariables, 0);
 }
 
-inline void second_rounds(Job& job) {
-  job.all_reduce(kVotes);
-  job.all_reduce(kVotes);
-  gather(job, kEntry * (std::max)(std::size_t{1}, kVariables / job.size()));
-}
+inline void second_rounds(Job& job) { collect(job, 1, kEntry * (std::max)(std::size_t{1}, kVariables / job.size())); }
 
 /// Seconds from the begin of a save.
 struct Save {
@@ -180,8 +182,8 @@ inline void read_checkpoint(Job& job, const std::vector<std::size_t>& ranks, dou
 inline double restore(const Machine& machine, int ranks, double bytes) {
   Job job(machine, ranks);
   job.all_reduce(kVotes);
-  job.all_gather(kLength);  // the facts
   gather(job, kFacts);
+  job.broadcast(kLength * job.size());
   broadcast(job, kFacts * job.size());
   job.all_reduce(kVotes);
   broadcast(job, 30);  // the name of a file, which shows that all see one directory

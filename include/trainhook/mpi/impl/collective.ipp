@@ -73,7 +73,7 @@ class MpiCollective final : public Collective {
   }
 
   [[nodiscard]] std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) override {
-    const std::vector<std::uint64_t> lengths = all_lengths(bytes.size(), max_wait);
+    const std::vector<std::uint64_t> lengths = lengths_at(root, bytes.size(), max_wait);
     if (rank() != root) {
       std::string copy = bytes;  // MPI may not take constant memory
       in_parts(copy, [&](char* part, int length) {
@@ -97,12 +97,20 @@ class MpiCollective final : public Collective {
     return all;
   }
 
+  // By way of rank 0: as many messages as ranks, and not their square.
   [[nodiscard]] std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) override {
-    const std::vector<std::uint64_t> lengths = all_lengths(bytes.size(), max_wait);
+    std::vector<std::string> all = gather(bytes, 0, max_wait);
+    std::vector<std::uint64_t> lengths(static_cast<std::size_t>(size()));
     std::string joined;
-    for (const std::string& part : gather(bytes, 0, max_wait)) joined += part;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      lengths[i] = all[i].size();
+      joined += all[i];
+    }
+    call("MPI_Ibcast", max_wait, [&](MPI_Request* request) {
+      return MPI_Ibcast(lengths.data(), size(), MPI_UINT64_T, 0, comm_.native(), request);
+    });
     joined = broadcast(std::move(joined), 0, max_wait);
-    std::vector<std::string> all;
+    all.clear();
     std::size_t begin = 0;
     for (const std::uint64_t length : lengths) {
       all.push_back(joined.substr(begin, length));
@@ -157,10 +165,11 @@ class MpiCollective final : public Collective {
       transfer(bytes.data() + begin, static_cast<int>((std::min)(kLongestPart, bytes.size() - begin)));
   }
 
-  [[nodiscard]] std::vector<std::uint64_t> all_lengths(std::uint64_t mine, Duration max_wait) {
-    std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
-    call("MPI_Iallgather", max_wait, [&](MPI_Request* request) {
-      return MPI_Iallgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm_.native(), request);
+  // Those of all ranks, on one of them.
+  [[nodiscard]] std::vector<std::uint64_t> lengths_at(int root, std::uint64_t mine, Duration max_wait) {
+    std::vector<std::uint64_t> all(rank() == root ? static_cast<std::size_t>(size()) : 0);
+    call("MPI_Igather", max_wait, [&](MPI_Request* request) {
+      return MPI_Igather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, root, comm_.native(), request);
     });
     return all;
   }
