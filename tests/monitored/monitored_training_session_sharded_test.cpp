@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <future>
 #include <limits>
 #include <memory>
 #include <random>
@@ -209,12 +210,17 @@ TEST_F(ShardedTest, InTheBackgroundALoopMayWaitForTheSaveBefore) {
 
 TEST_F(ShardedTest, InTheBackgroundTheChiefCannotWaitBetweenStepsForWhatComesAtTheirEnds) {
   start_over(true);
+  std::promise<void> is_asked;
+  faulty.set_callback([asked = is_asked.get_future().share()](testing::FileOperation, const std::string& path) {
+    if (path.find("ckpt-0.data-00001") != std::string::npos) asked.wait();
+  });
   std::string error;
   const Strings ends = train(2, 3, {}, [&](Program& program, std::int64_t step) {
-    if (program.rank != 0 || step != 1) return;  // the save of step 0 is not over yet
+    if (program.rank != 0 || step != 1) return;
     try {
       hook->wait_until_written();
     } catch (const FailedPreconditionError& refusal) { error = refusal.what(); }
+    is_asked.set_value();
   });
   EXPECT_EQ(error.find("AsyncCheckpointSaverHook: other ranks of the job have a part in the checkpoint"), 0U) << error;
   EXPECT_EQ(ends[0].find(':'), std::string::npos) << ends[0];

@@ -104,9 +104,9 @@ TEST(Scale, IndependentRanksWaitForTheSlowestOne) {
   EXPECT_GT(many.independent - few.independent, 2 * scale::kNoise);
 }
 
-TEST(Scale, ShardsMakeASaveFasterAndEachRankThatReadsAllMakesARestoreSlower) {
+TEST(Scale, ShardsMakeASaveFasterAndARestoreTakesLittleLongerForMoreRanks) {
   EXPECT_LT(scale::save(kMachine, 8, 100e9).listed, scale::save(kMachine, 1, 100e9).listed / 7);
-  EXPECT_GT(scale::restore(kMachine, 256, 100e9), 3 * scale::restore(kMachine, 64, 100e9));
+  EXPECT_LT(scale::restore(kMachine, 256, 100e9), 1.5 * scale::restore(kMachine, 64, 100e9));
 }
 
 TEST(Scale, KeepsADataFileOfEachRankAnIndexAndAMetaForEachCheckpoint) {

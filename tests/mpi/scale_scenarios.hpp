@@ -164,7 +164,7 @@ inline std::int64_t files(const Machine& machine, int ranks) {
   return job.files();
 }
 
-/// All variables, from the files of `job.size()` ranks.
+/// So many bytes, from the files of `job.size()` ranks, all of which are opened.
 inline void read_checkpoint(Job& job, const std::vector<std::size_t>& ranks, double bytes) {
   for (const std::size_t rank : ranks) {
     job.open(rank);
@@ -178,23 +178,29 @@ inline void read_checkpoint(Job& job, const std::vector<std::size_t>& ranks, dou
   }
 }
 
-/// Seconds of a start that restores: the chief reads all, and then each of the others does.
+/// Rank 0 tells the others something, if no rank has failed.
+inline void tell(Job& job, std::size_t bytes) {
+  job.all_reduce(kVotes);
+  broadcast(job, bytes);
+}
+
+/// Seconds of a start that restores: the chief reads all and gives the others its variables; each of them reads what it
+/// has of its own.
 inline double restore(const Machine& machine, int ranks, double bytes) {
   Job job(machine, ranks);
   job.all_reduce(kVotes);
   gather(job, kFacts);
   job.broadcast(kLength * job.size());
   broadcast(job, kFacts * job.size());
-  job.all_reduce(kVotes);
-  broadcast(job, 30);  // the name of a file, which shows that all see one directory
+  tell(job, 30);  // the name of a file, which shows that all see one directory
   for (const std::size_t rank : job.in_order(1)) job.open(rank);
   job.all_reduce(kVotes);
   read_checkpoint(job, {0}, bytes);
-  job.all_reduce(kVotes);
-  broadcast(job, 50);  // the prefix
+  tell(job, 50);  // the prefix
   const std::vector<std::size_t> others = job.in_order(1);
   for (const std::size_t rank : others) job.open(rank);  // whether it is there
-  read_checkpoint(job, others, bytes);
+  for (std::size_t i = 0; i < kVariables; ++i) tell(job, static_cast<std::size_t>(bytes) / kVariables);
+  read_checkpoint(job, others, static_cast<double>(kRankState));
   job.all_reduce(kVotes);
   job.all_reduce(kVotes);  // of the hook that collects the states of ranks
   return job.last();

@@ -3,6 +3,7 @@
 /// Ranks that get the values of one of them.
 #include <trainhook/session/share_variables.hpp>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,12 +26,13 @@ class ThreeStates : public support::EngineDouble<false> {
   explicit ThreeStates(Tensor initial) : weights(std::move(initial)) {}
 
   [[nodiscard]] std::vector<StateSpec> state() const {
-    return {{.name = "weights", .dtype = weights.dtype()},
+    return {{.name = "weights", .dtype = weights.dtype(), .shape = weights.shape(), .initialized = has_value},
             {.name = "label", .dtype = DType::String},
             {.name = "noise", .kind = StateKind::Auxiliary, .dtype = DType::Int64}};
   }
   [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const {
     EXPECT_EQ(std::vector<std::string>(names.begin(), names.end()), std::vector<std::string>{"weights"});
+    EXPECT_TRUE(has_value);
     return {{"weights", weights}};
   }
   void load(std::span<const NamedTensor> entries) {
@@ -38,6 +40,7 @@ class ThreeStates : public support::EngineDouble<false> {
   }
 
   Tensor weights;
+  bool has_value = true;
 };
 
 TEST(ShareVariables, GivesEachRankTheVariablesOfTheSource) {
@@ -59,15 +62,43 @@ TEST(ShareVariables, GivesEachRankTheVariablesOfTheSource) {
   EXPECT_EQ(given, std::vector<std::string>{""});
 }
 
-TEST(ShareVariables, OfAnotherSizeIsAnErrorThatNamesTheVariable) {
+TEST(ShareVariables, GivesValuesToVariablesThatHaveNone) {
+  ThreeStates source(Tensor::of<float>({1, 2, 3}));
+  ThreeStates other(Tensor::of<float>({0, 0, 0}));
+  other.has_value = false;  // a snapshot would fail
+  std::string sent;
+  share_variables(SessionRef(source), true, [&](const std::string& bytes) { return sent = bytes; });
+  share_variables(SessionRef(other), false, [&](const std::string&) { return sent; });
+  EXPECT_EQ(other.weights, Tensor::of<float>({1, 2, 3}));
+}
+
+TEST(ShareVariables, LeavesAVariableAloneThatHasNoValueInTheSource) {
+  ThreeStates source(Tensor::of<float>({1, 2, 3}));
+  source.has_value = false;
+  ThreeStates other(Tensor::of<float>({7, 8, 9}));
+  std::string sent = "not called";
+  share_variables(SessionRef(source), true, [&](const std::string& bytes) { return sent = bytes; });
+  share_variables(SessionRef(other), false, [&](const std::string&) { return sent; });
+  EXPECT_EQ(other.weights, Tensor::of<float>({7, 8, 9}));
+}
+
+TEST(ShareVariables, OfAnotherShapeIsAnErrorThatNamesTheVariable) {
+  ThreeStates source(Tensor::of<float>({1, 2}));
+  std::string sent;
+  share_variables(SessionRef(source), true, [&](const std::string& bytes) { return sent = bytes; });
   ThreeStates other(Tensor::of<float>({7, 8, 9}));
   try {
-    share_variables(SessionRef(other), false, [](const std::string&) { return std::string(8, 'x'); });
+    share_variables(SessionRef(other), false, [&](const std::string&) { return sent; });
     FAIL();
   } catch (const InvalidArgumentError& error) {
     EXPECT_EQ(std::string(error.what()),
-              "the variable 'weights' has 12 bytes on this rank and 8 where its value comes from: all "
-              "ranks must have the same variables");
+              "the variable 'weights' is float32[3] on this rank, and what came is 24 bytes of shape [2]: all ranks must "
+              "have the same variables");
+  }
+  for (const std::size_t length : {std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{12}, std::size_t{23}}) {
+    EXPECT_THROW(share_variables(SessionRef(other), false, [&](const std::string&) { return sent.substr(0, length); }),
+                 InvalidArgumentError)
+        << length;
   }
   EXPECT_EQ(other.weights, Tensor::of<float>({7, 8, 9}));
 }

@@ -122,7 +122,8 @@ class Saver {
   /// Reads and verifies the whole checkpoint, gives the saveables their state, then the session its own: if anything
   /// is wrong, no variable changes. A partitioned variable is joined, or cut as the graph's parts are; variables of an
   /// object-based checkpoint are found by their full names.
-  /// @param own where the checkpoint has what belongs to one rank of a job, which is used in place of the chief's
+  /// @param own for a rank of a job that has its variables from the chief: where the checkpoint has what is the rank's
+  /// own, which is used in place of the chief's; variables other than strings are not read
   /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
   /// differs, NotFoundError if a variable is missing.
   TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix, const std::string& own = {}) const;

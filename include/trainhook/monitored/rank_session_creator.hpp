@@ -21,10 +21,10 @@ namespace trainhook::detail {
 
 class Agreement;
 
-/// Rank 0 restores the newest good checkpoint, or initializes. The others wait for it and never look into the directory
-/// themselves: they restore the checkpoint that rank 0 names, with what it has of their own, or get the initial values
-/// of rank 0; they get its values also if the saver restores some variables only. No rank goes on before all have their
-/// session, and none begins if the directory is not the same for all.
+/// Rank 0 restores the newest good checkpoint, or initializes. The others wait for it, never look for a checkpoint
+/// themselves, and get the values of its variables from it; from the checkpoint that it names they read only what that
+/// has of their own, and strings. No rank goes on before all have their session, and none begins if the directory is
+/// not the same for all.
 class RankSessionCreator final : public SessionCreator {
  public:
   /// @param options as for the chief; a checkpoint is restored from `checkpoint_dir`
@@ -38,7 +38,7 @@ class RankSessionCreator final : public SessionCreator {
   class Token;
 
   TRAINHOOK_DECL void expect_shared_directory() const;
-  [[nodiscard]] TRAINHOOK_DECL bool restores_all(SessionRef session) const;
+  TRAINHOOK_DECL void share(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
@@ -49,7 +49,6 @@ class RankSessionCreator final : public SessionCreator {
   Graph* graph_;
   SessionOpener open_;
   ChiefSessionCreatorOptions options_;
-  bool is_shared_ = false;  // whether the values of rank 0's variables go to all, in the newest session
 };
 
 }  // namespace trainhook::detail

@@ -145,6 +145,7 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
   for (const StateSpec& spec : chosen) {
+    if (!own.empty() && spec.kind == StateKind::Variable && spec.dtype != DType::String) continue;
     if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !reader.has_tensor(spec.name)) {
       staged.push_back({spec.name, detail::VariableSlices::read(reader, *slice, spec)});
     } else if (const auto key = find_entry(reader, full_names, spec, own))

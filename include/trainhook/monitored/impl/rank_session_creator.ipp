@@ -5,9 +5,7 @@
 
 #include <trainhook/monitored/rank_session_creator.hpp>
 
-#include <algorithm>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,11 +17,8 @@
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/rank_state.hpp>
-#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/saveable.hpp>
-#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -35,18 +30,12 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement> agreement, Graph& graph,
                                                       SessionOpener open, ChiefSessionCreatorOptions options)
-    : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {
-  if (options_.scaffold == nullptr) options_.scaffold = std::make_shared<Scaffold>();
-}
+    : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {}
 
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
   expect_shared_directory();
   OwnedSession owned = agreement_->is_chief() ? create_as_chief() : create_as_other();
   try {
-    if (is_shared_) {
-      share_variables(owned.session, agreement_->is_chief(),
-                      [&](std::string bytes) { return agreement_->from_chief(std::move(bytes)); });
-    }
     agreement_->settle();
   } catch (...) {
     owned.close();
@@ -100,33 +89,28 @@ TRAINHOOK_DECL void RankSessionCreator::expect_shared_directory() const {
   agreement_->settle();
 }
 
-// Whether the saver restores all variables of the session.
-TRAINHOOK_DECL bool RankSessionCreator::restores_all(SessionRef session) const {
-  const SaverOptions& saver = options_.scaffold->saver()->options();
-  const bool by_kind = saver.var_list.empty();
-  const bool has_kind = std::ranges::find(saver.kinds, StateKind::Variable) != saver.kinds.end();
-  return std::ranges::all_of(session.state(), [&](const StateSpec& spec) {
-    if (spec.kind != StateKind::Variable) return true;
-    return by_kind ? has_kind : std::ranges::find(saver.var_list, spec.name) != saver.var_list.end();
-  });
+TRAINHOOK_DECL void RankSessionCreator::share(SessionRef session) const {
+  share_variables(session, agreement_->is_chief(),
+                  [&](std::string bytes) { return agreement_->from_chief(std::move(bytes)); });
 }
-
-// Rank 0 tells the others the checkpoint that it has restored, after one of these.
-inline constexpr char kAllRestored = 'r';
-inline constexpr char kShared = 's';  // the values of variables follow: those that are not restored would differ
 
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
   OwnedSession owned = ChiefSessionCreator(*graph_, open_, options_).create_session();
-  is_shared_ = owned.restored_from.empty() || !restores_all(owned.session);
-  static_cast<void>(agreement_->from_chief((is_shared_ ? kShared : kAllRestored) + owned.restored_from));
-  if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
+  try {
+    static_cast<void>(agreement_->from_chief(owned.restored_from));
+    if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
+    share(owned.session);
+  } catch (...) {
+    owned.close();
+    throw;
+  }
   return owned;
 }
 
+// If rank 0 has restored a checkpoint, this session gets the variables when it is opened, before what is of this rank
+// is restored: then it has all that it is to be ready with.
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
-  const std::string told = agreement_->from_chief({});
-  is_shared_ = told.starts_with(kShared);
-  const std::string prefix = told.empty() ? told : told.substr(1);
+  const std::string prefix = agreement_->from_chief({});
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
   options.checkpoint_filename_with_path = prefix;
@@ -137,7 +121,19 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
         "of the job share",
         prefix, agreement_->rank());
   }
-  return ChiefSessionCreator(*graph_, open_, std::move(options)).create_session();
+  const auto shared = [&](OwnedSession owned) {
+    try {
+      share(owned.session);
+    } catch (...) {
+      owned.close();
+      throw;
+    }
+    return owned;
+  };
+  if (prefix.empty()) return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
+  return ChiefSessionCreator(
+             *graph_, [&] { return shared(open_()); }, std::move(options))
+      .create_session();
 }
 
 TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const {
