@@ -91,9 +91,10 @@ TEST(ShareVariables, OfAnotherShapeIsAnErrorThatNamesTheVariable) {
     share_variables(SessionRef(other), false, [&](const std::string&) { return sent; });
     FAIL();
   } catch (const InvalidArgumentError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "the variable 'weights' is float32[3] on this rank, and what came is 24 bytes of shape [2]: all ranks must "
-              "have the same variables");
+    EXPECT_EQ(
+        std::string(error.what()),
+        "the variable 'weights' is float32[3] on this rank, and what came is 24 bytes of shape [2]: all ranks must "
+        "have the same variables");
   }
   for (const std::size_t length : {std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{12}, std::size_t{23}}) {
     EXPECT_THROW(share_variables(SessionRef(other), false, [&](const std::string&) { return sent.substr(0, length); }),
