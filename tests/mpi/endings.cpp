@@ -38,7 +38,11 @@ int expect(bool holds, const std::string& what) {
 int single(int argc, char** argv) {
   int level = MPI_THREAD_MULTIPLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &level);
-  if (level != MPI_THREAD_SINGLE) std::cerr << "this MPI gives more than it is asked for\n";
+  if (level != MPI_THREAD_SINGLE) {
+    std::cerr << "not tested: this MPI gives more threads than it is asked for\n";
+    MPI_Finalize();
+    return 0;
+  }
   std::string said;
   try {
     const th::mpi::Runtime runtime(argc, argv);
@@ -51,7 +55,6 @@ int single(int argc, char** argv) {
   } catch (const th::FailedPreconditionError& error) { said = error.what(); }
   wrong += expect(said.find("mpi::collective: MPI runs with MPI_THREAD_SINGLE") != std::string::npos,
                   "a session does not begin either: '" + said + "'");
-  if (level != MPI_THREAD_SINGLE) wrong = 0;
   wrong += expect(!is_finalized(), "MPI runs on");
   MPI_Finalize();
   return wrong;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A rank of a job: the rank that is named gets a signal after some seconds. on_one_rank.sh <rank> <signal> <seconds> <program> [argument]...
+set -u
 rank=$1 signal=$2 seconds=$3
 shift 3
 [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-none}}" = "$rank" ] || exec "$@"

@@ -43,6 +43,9 @@ TRAINHOOK_DECL void check(int code, const char* call, int rank);
 /// @param is_ours whether this library began MPI
 TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours);
 
+/// Logs `why` and ends all processes of the job.
+[[noreturn]] TRAINHOOK_DECL void end_job(MPI_Comm comm, int rank, std::string_view why) noexcept;
+
 /// True after MPI was initialized and before it is finalized.
 [[nodiscard]] TRAINHOOK_DECL bool is_running() noexcept;
 

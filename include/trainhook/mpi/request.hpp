@@ -21,8 +21,8 @@ class Request {
   /// For the call that starts it.
   [[nodiscard]] MPI_Request* native() noexcept { return &request_; }
 
-  /// Returns when it is done. @throws DeadlineExceededError after `max_wait`: the call is still under way, and its
-  /// buffers must stay valid until the process ends.
+  /// Returns when it is done. @throws DeadlineExceededError after `max_wait`. MPI may still use the buffers of the
+  /// call, so whoever catches it must end the job before they are gone.
   TRAINHOOK_DECL void wait(Duration max_wait);
 
  private:

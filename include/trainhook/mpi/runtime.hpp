@@ -13,8 +13,8 @@ namespace trainhook::mpi {
 /// Begins MPI for this process, and ends it with its destructor. Make one at the start of `main`; the thread that makes
 /// it is the one that trains. If MPI was begun before, it is used as it is and not ended.
 ///
-/// If an exception destroys it, the other ranks may not know of that. If exceptions do not end them as well within ten
-/// seconds, it ends the job with MPI_Abort, so that no rank waits for one that is gone.
+/// If it is destroyed by an exception, it waits ten seconds for the other ranks to end as well, and then ends the job
+/// with MPI_Abort, so that no rank waits for one that is gone.
 class Runtime {
  public:
   /// Calls MPI_Init_thread, which removes its own arguments.

@@ -35,15 +35,16 @@ namespace detail {
 /// TrainhookAllReduce.
 [[nodiscard]] TRAINHOOK_DECL OpFamily all_reduce_ops() noexcept;
 
-/// What the graph of a TrainhookAllReduce reduces with. @throws FailedPreconditionError if the node came from a file.
+/// The reducer of a TrainhookAllReduce. @throws FailedPreconditionError if the node came from a file.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<AllReducer> all_reducer_of(const Node& node);
 
 }  // namespace detail
 
-/// The sum or the mean of each value over all ranks; each rank gets it. All values go in one reduction, so they are of
-/// one dtype, and a run that needs one of the results needs all of the values. All ranks must run the same ops in the
-/// same order. Gradients flow back from all ranks to all. Whole numbers have no mean: @throws InvalidArgumentError.
-/// Each of `values` must have the same shape on every rank.
+/// The sum or the mean of each value over all ranks; each rank gets it. All values go in one reduction, so they must
+/// have one dtype, and a run that needs one of the results needs all of the values. All ranks must run the same ops in
+/// the same order. Gradients flow back from all ranks to all.
+/// @param values each must have the same shape on every rank
+/// @throws InvalidArgumentError for the mean of integers, or no values.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Output> all_reduce(const std::vector<Output>& values, Reduction reduction,
                                                             const std::shared_ptr<AllReducer>& reducer,
                                                             std::string_view name = {});

@@ -11,12 +11,11 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/log.hpp>
 #include <trainhook/mpi/request.hpp>
 
 namespace trainhook::mpi::detail {
 
-/// Ends the job if a rank does not come: MPI still writes to the memory, which the caller would give back.
+/// Ends the job after `max_wait`: MPI still writes to `values`, which the caller may free.
 TRAINHOOK_DECL void add_up_part(void* values, std::size_t count, MPI_Datatype type, const Communicator& comm,
                                 Duration max_wait) {
   Request request("MPI_Iallreduce", comm.rank());
@@ -24,10 +23,7 @@ TRAINHOOK_DECL void add_up_part(void* values, std::size_t count, MPI_Datatype ty
         "MPI_Iallreduce", comm.rank());
   try {
     request.wait(max_wait);
-  } catch (const DeadlineExceededError& error) {
-    log_error("rank {} ends the job: {}", comm.rank(), error.what());
-    MPI_Abort(comm.native(), 1);
-  }
+  } catch (const DeadlineExceededError& error) { end_job(comm.native(), comm.rank(), error.what()); }
 }
 
 template <class T>
@@ -59,7 +55,9 @@ class MpiReducer final : public AllReducer {
       case DType::Double: return add_up_values<double>(values);
       case DType::Int32: return add_up_values<std::int32_t>(values);
       case DType::Int64: return add_up_values<std::int64_t>(values);
-      default: throw InvalidArgumentError("mpi::reducer: {} cannot be added up", dtype);
+      default:
+        throw InvalidArgumentError(
+            "mpi::reducer: {} cannot be added up over ranks; cast to float32, float64, int32 or int64", dtype);
     }
   }
 

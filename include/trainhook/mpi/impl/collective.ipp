@@ -16,7 +16,6 @@
 #include <vector>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/log.hpp>
 #include <trainhook/monitored/rank_agreement.hpp>
 #include <trainhook/mpi/request.hpp>
 
@@ -59,7 +58,7 @@ class MpiCollective final : public Collective {
   [[nodiscard]] int size() const noexcept override { return comm_.size(); }
 
   [[nodiscard]] std::string broadcast(std::string bytes, int root, Duration max_wait) override {
-    if (root < 0 || root >= size()) throw InvalidArgumentError("broadcast: there is no rank {}", root);
+    expect_rank("broadcast", root);
     std::uint64_t length = bytes.size();
     call("MPI_Ibcast", max_wait,
          [&](MPI_Request* request) { return MPI_Ibcast(&length, 1, MPI_UINT64_T, root, comm_.native(), request); });
@@ -73,6 +72,7 @@ class MpiCollective final : public Collective {
   }
 
   [[nodiscard]] std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) override {
+    expect_rank("gather", root);
     const std::vector<std::uint64_t> lengths = lengths_at(root, bytes.size(), max_wait);
     if (rank() != root) {
       std::string copy = bytes;  // MPI may not take constant memory
@@ -120,7 +120,7 @@ class MpiCollective final : public Collective {
   }
 
   void begin(const Votes& votes) override {
-    expect_no_reduction();
+    expect_no_reduction("begin");
     mine_ = votes;
     reduction_.emplace("MPI_Iallreduce", rank());
     check(MPI_Iallreduce(&mine_, &all_, 1, votes_type_, add_, comm_.native(), reduction_->native()), "MPI_Iallreduce",
@@ -128,7 +128,7 @@ class MpiCollective final : public Collective {
   }
 
   [[nodiscard]] Votes finish(Duration max_wait) override {
-    if (!reduction_) throw FailedPreconditionError("finish: no begin came before");
+    if (!reduction_) throw FailedPreconditionError("finish: there is no reduction to finish; call begin first");
     reduction_->wait(max_wait);
     reduction_.reset();
     return all_;
@@ -138,10 +138,7 @@ class MpiCollective final : public Collective {
     call("MPI_Ibarrier", max_wait, [&](MPI_Request* request) { return MPI_Ibarrier(comm_.native(), request); });
   }
 
-  void end_job(const std::string& why) noexcept override {
-    log_error("rank {} ends the job: {}", rank(), why);
-    MPI_Abort(comm_.native(), 1);
-  }
+  void end_job(const std::string& why) noexcept override { detail::end_job(comm_.native(), rank(), why); }
 
   [[nodiscard]] std::shared_ptr<trainhook::detail::Agreement> make_agreement(
       const trainhook::detail::AgreementOptions& options) override {
@@ -153,7 +150,7 @@ class MpiCollective final : public Collective {
 
   template <class Start>
   void call(const char* name, Duration max_wait, Start start) {
-    expect_no_reduction();
+    expect_no_reduction(name);
     Request request(name, rank());
     check(start(request.native()), name, rank());
     request.wait(max_wait);
@@ -174,8 +171,13 @@ class MpiCollective final : public Collective {
     return all;
   }
 
-  void expect_no_reduction() const {
-    if (reduction_) throw FailedPreconditionError("call finish first, for the reduction that has begun");
+  void expect_rank(const char* who, int rank) const {
+    if (rank < 0 || rank >= size())
+      throw InvalidArgumentError("{}: there is no rank {}, only 0 to {}", who, rank, size() - 1);
+  }
+
+  void expect_no_reduction(const char* who) const {
+    if (reduction_) throw FailedPreconditionError("{}: a reduction is under way; call finish first", who);
   }
 
   Communicator comm_;

@@ -7,9 +7,11 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <string_view>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 
 namespace trainhook::mpi {
 
@@ -68,8 +70,13 @@ TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours) {
   throw FailedPreconditionError(
       "{}: MPI runs with MPI_THREAD_SINGLE, and a program that saves checkpoints has threads. {}", who,
       is_ours ? "Use an MPI that was built with support for threads"
-              : "Leave the beginning to mpi::Runtime, "
-                "or call MPI_Init_thread with MPI_THREAD_FUNNELED instead of MPI_Init");
+              : "Let mpi::Runtime begin MPI, or call MPI_Init_thread with MPI_THREAD_FUNNELED instead of MPI_Init");
+}
+
+TRAINHOOK_DECL void end_job(MPI_Comm comm, int rank, std::string_view why) noexcept {
+  log_error("rank {} ends the job: {}", rank, why);
+  MPI_Abort(comm, 1);
+  std::abort();  // which MPI_Abort has done before it could return
 }
 
 TRAINHOOK_DECL bool is_running() noexcept {

@@ -6,11 +6,9 @@
 #include <trainhook/mpi/distributed_optimizer.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
 
 #include <trainhook/core/dtype.hpp>
-#include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/all_reduce.hpp>
 
@@ -25,8 +23,8 @@ TRAINHOOK_DECL std::size_t bytes_of(Output gradient, std::size_t bucket_bytes) {
 TRAINHOOK_DECL std::vector<GradientAndVariable> reduce_gradients(std::vector<GradientAndVariable> pairs,
                                                                  const Communicator& comm,
                                                                  const DistributedOptimizerOptions& options) {
-  std::vector<GradientAndVariable*>
-      open;  // nodes run as they were created, and so the last layer's gradients are first
+  // Nodes run in the order of their creation, so the gradients of the last layer come first.
+  std::vector<GradientAndVariable*> open;
   for (GradientAndVariable& pair : pairs) {
     if (pair.gradient.has_value()) open.push_back(&pair);
   }

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <exception>
 
+#include <fmt/core.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/mpi/request.hpp>
@@ -33,9 +35,9 @@ TRAINHOOK_DECL Runtime::~Runtime() {
       detail::check(MPI_Ibarrier(world_->native(), all_are_here.native()), "MPI_Ibarrier", world_->rank());
       all_are_here.wait(std::chrono::seconds(10));
     } catch (...) {
-      log_error("rank {} ends by an exception, and the other ranks do not know; it ends them, too: {}", world_->rank(),
-                describe(std::current_exception()));
-      MPI_Abort(MPI_COMM_WORLD, 1);
+      detail::end_job(MPI_COMM_WORLD, world_->rank(),
+                      fmt::format("it ends by an exception, and the other ranks did not end with it: {}",
+                                  describe(std::current_exception())));
     }
   }
   world_.reset();
@@ -46,7 +48,8 @@ TRAINHOOK_DECL void Runtime::begin(int& argc, char**& argv) {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0)
-    throw FailedPreconditionError("mpi::Runtime: MPI was ended before, and can be begun only once in a process");
+    throw FailedPreconditionError(
+        "mpi::Runtime: MPI has ended, and a process can begin it only once; make one Runtime at the start of main");
   if (detail::is_running()) return;
   int level = MPI_THREAD_SINGLE;
   detail::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", 0);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -38,17 +37,28 @@ TRAINHOOK_DECL Tensor rows_of(const Tensor& batch, std::int64_t begin, std::int6
   return part;
 }
 
+TRAINHOOK_DECL InvalidArgumentError no_batch(std::string_view what) {
+  return InvalidArgumentError(
+      "mpi::shard_globally: the dataset gives {}, and each component must be a batch; call batch() before", what);
+}
+
 TRAINHOOK_DECL Element rows_of_rank(Element batch, int rank, int size) {
-  for (Tensor& component : batch) {
-    const std::int64_t rows = component.shape()[0];
-    if (rows != batch.front().shape()[0] || rows < size) {
+  std::int64_t rows = -1;
+  for (const Tensor& component : batch) {
+    if (component.shape().rank() == 0) throw no_batch("a scalar");
+    if (rows == -1) rows = component.shape()[0];
+    if (component.shape()[0] != rows) {
       throw InvalidArgumentError(
-          "mpi::shard_globally: a batch has {} rows and another component {}; "
-          "{} ranks need the same number, of at least one row for each",
-          rows, batch.front().shape()[0], size);
+          "mpi::shard_globally: the components of a batch have {} and {} rows; all must have the same number", rows,
+          component.shape()[0]);
     }
   }
-  const std::int64_t rows = batch.front().shape()[0];
+  if (rows < size) {
+    throw InvalidArgumentError(
+        "mpi::shard_globally: a batch of {} rows is too small for {} ranks; "
+        "make batches larger, or leave out the last one with batch(n, {{.drop_remainder = true}})",
+        rows, size);
+  }
   for (Tensor& component : batch) component = rows_of(component, rows * rank / size, rows * (rank + 1) / size);
   return batch;
 }
@@ -61,11 +71,7 @@ TRAINHOOK_DECL Dataset shard_globally(const Dataset& batches, const Communicator
   ElementSpec spec = batches.element_spec();
   for (OutputSpec& component : spec) {
     if (!component.shape.has_rank()) continue;
-    if (component.shape.rank() == 0)
-      throw InvalidArgumentError(
-          "mpi::shard_globally: "
-          "the dataset gives {}, and each component must be a batch; call batch() before",
-          spec_to_string(batches.element_spec()));
+    if (component.shape.rank() == 0) throw detail::no_batch(spec_to_string(batches.element_spec()));
     std::vector<std::int64_t> dims(component.shape.dims().begin(), component.shape.dims().end());
     dims.front() = kUnknownDim;  // it depends on the rank, and the saved position must not
     component.shape = PartialShape(std::span<const std::int64_t>(dims));

@@ -103,7 +103,7 @@ TRAINHOOK_DECL void ThreadedRanks::Job::arrive(std::size_t number, std::string_v
 
 TRAINHOOK_DECL ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t number, int rank, Duration max_wait) {
   std::unique_lock lock(mutex_);
-  const Call& call = calls_.at(number);
+  Call& call = calls_.at(number);
   const auto missing = [&] {
     return std::ranges::find_if(gone_, [&](const auto& gone) { return gone.second <= number; });
   };
@@ -119,7 +119,7 @@ TRAINHOOK_DECL ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t num
     throw UnavailableError("rank {} waits in '{}' for rank {}, which has ended", rank, call.kind, missing()->first);
   }
   Call result = call;
-  if (calls_.at(number).left += 1; calls_.at(number).left == size_) calls_.erase(number);
+  if (++call.left == size_) calls_.erase(number);
   return result;
 }
 
@@ -147,13 +147,14 @@ class ThreadedRanks::Rank final : public Collective {
   [[nodiscard]] int size() const noexcept override { return job_->size(); }
 
   [[nodiscard]] std::string broadcast(std::string bytes, int root, Duration max_wait) override {
-    if (root < 0 || root >= size()) throw InvalidArgumentError("broadcast: there is no rank {}", root);
+    expect_rank("broadcast", root);
     return call("broadcast", root, std::move(bytes), max_wait).bytes.at(static_cast<std::size_t>(root));
   }
   [[nodiscard]] std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) override {
     return call("all_gather", 0, bytes, max_wait).bytes;
   }
   [[nodiscard]] std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) override {
+    expect_rank("gather", root);
     std::vector<std::string> all = call("gather", root, bytes, max_wait).bytes;
     return rank_ == root ? std::move(all) : std::vector<std::string>();
   }
@@ -163,7 +164,8 @@ class ThreadedRanks::Rank final : public Collective {
     reduces_ = true;
   }
   [[nodiscard]] Votes finish(Duration max_wait) override {
-    if (!std::exchange(reduces_, false)) throw FailedPreconditionError("finish: no begin came before");
+    if (!std::exchange(reduces_, false))
+      throw FailedPreconditionError("finish: there is no reduction to finish; call begin first");
     return job_->wait(calls_++, rank_, max_wait).votes;
   }
   void barrier(Duration max_wait) override { static_cast<void>(call("barrier", 0, {}, max_wait)); }
@@ -179,8 +181,12 @@ class ThreadedRanks::Rank final : public Collective {
     job_->arrive(calls_, kind, rank_, root, std::move(bytes), {});
     return job_->wait(calls_++, rank_, max_wait);
   }
+  void expect_rank(std::string_view kind, int rank) const {
+    if (rank < 0 || rank >= size())
+      throw InvalidArgumentError("{}: there is no rank {}, only 0 to {}", kind, rank, size() - 1);
+  }
   void expect_no_reduction(std::string_view kind) const {
-    if (reduces_) throw FailedPreconditionError("{}: call finish first, for the reduction that has begun", kind);
+    if (reduces_) throw FailedPreconditionError("{}: a reduction is under way; call finish first", kind);
   }
 
   std::shared_ptr<Job> job_;

@@ -25,7 +25,7 @@ TRAINHOOK_DECL PartialShape all_reduced_shape(const NodeSpec& node, std::size_t 
   return node.inputs[index].shape();
 }
 
-/// What each rank's loss gains by a value goes to the values of all ranks.
+/// A value affects the losses of all ranks, so its gradient is the same reduction of the gradients of all ranks.
 TRAINHOOK_DECL Grads all_reduce_grad(const GradientContext& c) {
   std::vector<Output> grads;
   for (std::size_t i = 0; i < c.input_count(); ++i)
@@ -66,8 +66,9 @@ TRAINHOOK_DECL AllReducer::~AllReducer() = default;
 
 TRAINHOOK_DECL std::vector<Output> all_reduce(const std::vector<Output>& values, Reduction reduction,
                                               const std::shared_ptr<AllReducer>& reducer, std::string_view name) {
-  if (values.empty()) throw InvalidArgumentError("all_reduce: there are no values");
-  if (reducer == nullptr) throw InvalidArgumentError("all_reduce: the reducer is null");
+  if (values.empty()) throw InvalidArgumentError("all_reduce: there are no values; give at least one");
+  if (reducer == nullptr)
+    throw InvalidArgumentError("all_reduce: the reducer is null; make one with mpi::reducer(comm)");
   Graph& graph = detail::graph_of("all_reduce", values.front());
   for (const Output& value : values) {
     graph.check_belongs(value, "values", "all_reduce");

@@ -68,18 +68,20 @@ TRAINHOOK_DECL PartialShape blocks_shape(const NodeSpec& node, bool to_batch) {
   Dims dims = dims_of(x.shape());
   for (std::size_t i = 0; i < spatial; ++i) {
     std::int64_t& dim = dims[i + 1];
-    const auto fail = [&] {
-      throw InvalidArgumentError("{}: dimension {} of {} does not go with block_shape and the borders", label(node),
-                                 i + 1, x);
+    const auto misfit = [&] {
+      return InvalidArgumentError("{}: dimension {} of {} does not go with block_shape and the borders", label(node),
+                                  i + 1, x);
     };
-    if (sizes && (*sizes)[i] < 1) fail();
-    if (borders && ((*borders)[2 * i] < 0 || (*borders)[2 * i + 1] < 0)) fail();
+    if (sizes && (*sizes)[i] < 1) throw misfit();
+    if (borders && ((*borders)[2 * i] < 0 || (*borders)[2 * i + 1] < 0)) throw misfit();
     std::int64_t& batch = dims[0];
     if (!sizes) {
       batch = kUnknownDim;
+    } else if (batch != kUnknownDim && to_batch) {
+      if (__builtin_mul_overflow(batch, (*sizes)[i], &batch)) throw misfit();
     } else if (batch != kUnknownDim) {
-      if (to_batch ? __builtin_mul_overflow(batch, (*sizes)[i], &batch) : batch % (*sizes)[i] != 0) fail();
-      if (!to_batch) batch /= (*sizes)[i];
+      if (batch % (*sizes)[i] != 0) throw misfit();
+      batch /= (*sizes)[i];
     }
     if (!sizes || !borders || dim == kUnknownDim) {
       dim = kUnknownDim;
@@ -87,8 +89,8 @@ TRAINHOOK_DECL PartialShape blocks_shape(const NodeSpec& node, bool to_batch) {
     }
     const auto changed =
         (to_batch ? blocks_in : elements_in)(dim, (*borders)[2 * i], (*borders)[2 * i + 1], (*sizes)[i]);
-    if (!changed) fail();
-    dim = changed.value_or(kUnknownDim);
+    if (!changed) throw misfit();
+    dim = *changed;
   }
   return shape_of(dims);
 }
