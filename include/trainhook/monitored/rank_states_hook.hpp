@@ -84,7 +84,7 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public
 
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> collect(SessionRef session, const Saver& saver,
                                                                 std::int64_t step) override;
-  [[nodiscard]] TRAINHOOK_DECL bool are_here(std::int64_t step) const override;
+  [[nodiscard]] TRAINHOOK_DECL bool ranks_meet_at(std::int64_t step) const override;
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
                                                                        const SaveRequest& request, bool later) override;
   TRAINHOOK_DECL void fetch_parts() override;

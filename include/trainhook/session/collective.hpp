@@ -56,7 +56,7 @@ class Collective : public std::enable_shared_from_this<Collective> {
  public:
   TRAINHOOK_DECL virtual ~Collective();
 
-  /// From 0 to `size() - 1`. Rank 0 is the chief: it writes checkpoints and events.
+  /// From 0 to `size() - 1`. Rank 0 is the chief: it commits checkpoints and writes events.
   [[nodiscard]] virtual int rank() const noexcept = 0;
   [[nodiscard]] virtual int size() const noexcept = 0;
 

@@ -48,24 +48,28 @@ namespace detail {
 
 class OtherParts;
 
-/// For hooks that save the model of a job of several ranks. All ranks must be at the end of the step that is saved.
+/// For hooks that save the model of a job of several ranks. To be called only when all ranks are at the end of the step
+/// that is saved.
 class StatesOfRanks {
  public:
-  /// What the other ranks have of their own, as of now, named as in the checkpoint; nothing for a saver that does not
-  /// save such things. @throws the error of a rank that has failed; so do the next two.
+  /// What only the other ranks have, as of now, named as in the checkpoint; nothing if `saver` does not save such
+  /// state.
+  /// @throws the error of a rank that has failed; so do the next two.
   [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, const Saver& saver, std::int64_t step) = 0;
 
-  /// Lets the other ranks write their parts of a checkpoint, as of now; with `later` while training goes on. Returns
-  /// null if the chief writes all of it, because the saver does not say `sharded` or there is too little. What it
-  /// returns has the parts once all ranks have written, or when `fetch_parts` waits for that.
+  /// Asks the other ranks to write their parts of a checkpoint of the present values: at once, or, with `later`, while
+  /// training goes on. Null if the chief writes everything: the saver is not sharded, or there is too little.
   [[nodiscard]] virtual std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
                                                                 const SaveRequest& request, bool later) = 0;
+
+  /// Waits until all ranks have written what `write_parts` asked for.
   virtual void fetch_parts() = 0;
 
-  /// Whether there are such parts, and whether they can be fetched at the end of `step`: not if that is the end of a
-  /// run of this rank alone, inside a step.
+  /// True from `write_parts` until all parts have come.
   [[nodiscard]] virtual bool awaits_parts() const noexcept = 0;
-  [[nodiscard]] virtual bool are_here(std::int64_t step) const = 0;
+
+  /// False at the end of a run inside a step function, which is this rank's alone, so that the others do not answer.
+  [[nodiscard]] virtual bool ranks_meet_at(std::int64_t step) const = 0;
 
  protected:
   ~StatesOfRanks() = default;
@@ -137,12 +141,11 @@ class HookServices {
   [[nodiscard]] bool take_save_wish() noexcept { return std::exchange(wishes_save_, false); }
   void grant_save() noexcept { ++num_save_requests_; }
 
-  /// For a hook that saves, in such a job: gives, before each save, the state that the other ranks have of their own.
-  /// Null in a job of one process.
+  /// For a hook that saves, in such a job: the way to the other ranks. Null in a process alone.
   [[nodiscard]] detail::StatesOfRanks* states_of_ranks() const noexcept { return states_of_ranks_; }
   void set_states_of_ranks(detail::StatesOfRanks* states) noexcept { states_of_ranks_ = states; }
 
-  /// For the same hook, after each run and before it saves: the first step at which it may save because of the step
+  /// For a hook that saves, after each run and before it saves: the first step at which it may save because of the step
   /// alone. After the run the session's owner takes the smallest of the steps that hooks have given.
   void expect_save(std::int64_t step) noexcept { expected_save_ = (std::min)(expected_save_, step); }
   [[nodiscard]] std::int64_t take_expected_save() noexcept { return std::exchange(expected_save_, kNoStep); }

@@ -170,7 +170,7 @@ TRAINHOOK_DECL bool CheckpointJob::awaits_parts() const noexcept {
 TRAINHOOK_DECL bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
   if (!awaits_parts()) return true;
   StatesOfRanks& ranks = *services_->states_of_ranks();
-  if (step && !ranks.are_here(*step)) return false;
+  if (step && !ranks.ranks_meet_at(*step)) return false;
   ranks.fetch_parts();
   return true;
 }

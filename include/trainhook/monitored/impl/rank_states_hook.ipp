@@ -55,7 +55,7 @@ TRAINHOOK_DECL std::vector<std::string> RankStatesHook::ask_all(const std::strin
   }
 }
 
-TRAINHOOK_DECL bool RankStatesHook::are_here(std::int64_t step) const {
+TRAINHOOK_DECL bool RankStatesHook::ranks_meet_at(std::int64_t step) const {
   return depth_ == 0 || rounds_->meets_at([step] { return step; });
 }
 
@@ -68,7 +68,7 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
                                                                 std::int64_t step) {
   if (rounds_->size() == 1 || !saves_all(saver.options())) return {};
   if (collected_) return *collected_;
-  if (!are_here(step)) {
+  if (!ranks_meet_at(step)) {
     log_warning(
         "the checkpoint of step {} lacks what ranks other than the chief have of their own: they do not know of it",
         step);
@@ -89,7 +89,7 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
 
 TRAINHOOK_DECL std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
                                                                        const SaveRequest& request, bool later) {
-  if (!saver.options().sharded || !are_here(request.global_step.value_or(0))) return nullptr;
+  if (!saver.options().sharded || !ranks_meet_at(request.global_step.value_or(0))) return nullptr;
   ShardedSave save{.prefix = saver.prefix_of(request),
                    .suffix = bundle_temporary_suffix(),
                    .names = divide_by_bytes(saver.chosen_state(session), rounds_->size()),
