@@ -44,8 +44,8 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
   auto optimizer = th::mpi::DistributedOptimizer(th::AdamOptimizer({.learning_rate = 1e-3}), world);
   const th::Output mean_loss = th::mpi::all_reduce(loss, th::mpi::Reduction::Mean, world);  // of the whole batch
   th::summary::scalar("mean_loss", mean_loss);
-  // All processes must run what waits for all of them: so it is part of each step, and not only of those with
-  // summaries.
+  // The mean waits for all processes, but only the chief writes summaries. So it is part of every step, on every
+  // process.
   const th::Operation train_op = th::group(graph, {optimizer.minimize(loss, step), mean_loss.operation()});
 
   th::Element test;
