@@ -4,13 +4,12 @@
 /// that are added up in buckets. Run by mpirun with any number of processes.
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +23,7 @@
 #include <trainhook/mpi/runtime.hpp>
 #include <trainhook/trainhook.hpp>
 
+#include "folder.hpp"
 #include "record.hpp"
 
 namespace {
@@ -123,9 +123,10 @@ void buckets(const th::mpi::Communicator& world) {
 void sharded_saves(const th::mpi::Communicator& world) {
   constexpr std::size_t kVariables = 8;
   constexpr int kSaves = 5;
-  std::array<char, 64> folder{"/tmp/mpi_bench.XXXXXX"};
-  if (world.rank() == 0 && mkdtemp(folder.data()) == nullptr) std::abort();
-  MPI_Bcast(folder.data(), static_cast<int>(folder.size()), MPI_CHAR, 0, world.native());
+  std::optional<th::bench::Folder> folder;
+  if (world.rank() == 0) folder.emplace("mpi");
+  const std::string path =
+      th::mpi::collective(world)->broadcast(folder ? folder->file("save") : "", 0, th::mpi::kMaxWait);
   std::vector<std::vector<float>> weights(kVariables, std::vector<float>(std::size_t{8} << 20U));
   const auto milliseconds = [&](const char* name, bool sharded) {
     th::LoopSession loop;
@@ -133,7 +134,7 @@ void sharded_saves(const th::mpi::Communicator& world) {
     const auto saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = sharded, .max_to_keep = 1});
     auto session = th::monitored_training_session(
         loop, {.collective = th::mpi::collective(world),
-               .checkpoint_dir = fmt::format("{}/{}", folder.data(), name),
+               .checkpoint_dir = fmt::format("{}/{}", path, name),
                .scaffold = std::make_shared<th::Scaffold>(th::ScaffoldOptions{.saver = saver}),
                .save_checkpoint_steps = 1});
     std::vector<double> saves;
@@ -147,7 +148,7 @@ void sharded_saves(const th::mpi::Communicator& world) {
     together.push_back(milliseconds("together", true));
     alone.push_back(milliseconds("alone", false));
     MPI_Barrier(world.native());
-    if (world.rank() == 0) std::filesystem::remove_all(folder.data());
+    if (world.rank() == 0) std::filesystem::remove_all(path);
   }
   report(world, {.name = "mpi_sharded_save",
                  .ours = median(together),
