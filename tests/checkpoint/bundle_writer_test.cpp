@@ -439,6 +439,24 @@ TEST(BundleWriter, APartThatNobodyTakesIsRemovedWithItsWriter) {
   EXPECT_FALSE(has_temporaries(disk));
 }
 
+TEST(BundleWriter, APartWhoseFileIsElsewhereIsNamed) {
+  MemoryFileSystem disk;
+  MemoryFileSystem elsewhere;
+  BundleWriter chief("run/m-2", {.file_system = &disk, .part = &kChiefs});
+  BundleWriter other("run/m-2", {.file_system = &elsewhere, .part = &kOthers});
+  other.add("w", Tensor::of<float>({2, 3}));
+  try {
+    chief.add_part(1, other.finish_part());
+    FAIL();
+  } catch (const FailedPreconditionError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "checkpoint run/m-2: the file of part 1 is not there; all machines of the job must share the directory "
+              "run");
+  }
+  EXPECT_THROW(other.add("v", Tensor(1.0F)), FailedPreconditionError) << "it is finished";
+  EXPECT_THROW(static_cast<void>(chief.finish_part()), FailedPreconditionError) << "it commits";
+}
+
 TEST(BundleWriter, AChiefThatFailsRemovesThePartsOfTheOthers) {
   MemoryFileSystem disk;
   BundleWriter other("run/m-2", {.file_system = &disk, .part = &kOthers});
@@ -448,8 +466,9 @@ TEST(BundleWriter, AChiefThatFailsRemovesThePartsOfTheOthers) {
   {
     BundleWriter chief("run/m-2", {.file_system = &disk, .part = &kChiefs});
     chief.add("w", Tensor::of<float>({1, 2}));
-    EXPECT_THROW(chief.add_part(1, index), InvalidArgumentError) << "both have w";
+    EXPECT_THROW(chief.add_part(2, index), InvalidArgumentError) << "there are two";
     EXPECT_THROW(chief.add_part(1, index.substr(1)), DataLossError);
+    EXPECT_THROW(chief.add_part(1, index), InvalidArgumentError) << "both have w";
   }
   EXPECT_FALSE(has_temporaries(disk));
 }

@@ -16,6 +16,9 @@
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -28,21 +31,37 @@ StateSpec variable(std::string name, std::int64_t elements) {
   return {.name = std::move(name), .dtype = DType::Float, .shape = Shape{elements}};
 }
 
+/// In which these variables are trained.
+struct Trained : Graph {
+  explicit Trained(const Strings& names) {
+    for (const std::string& name : names) make_variable(name, constant(*this, 1.0F));
+  }
+};
+
 TEST(ShardedSave, GivesTheLargestVariablesToTheRanksThatHaveLeast) {
   const std::vector<StateSpec> state = {variable("a", 1), variable("b", 5), variable("c", 3), variable("d", 3),
                                         variable("e", 4)};
-  const std::vector<Strings> names = divide_by_bytes(state, 3);  // 5 | 4 + 1 | 3 + 3
+  const Trained graph({"a", "b", "c", "d", "e"});
+  const std::vector<Strings> names = divide_by_bytes(state, graph, 3);  // 5 | 4 + 1 | 3 + 3
   EXPECT_EQ(names, (std::vector<Strings>{{}, {"a", "e"}, {"c", "d"}}));
 }
 
+TEST(ShardedSave, DividesSlotsOfOptimizersToo) {
+  const std::vector<StateSpec> state = {variable("layer/w", 4), variable("layer/w/Adam", 4), variable("layer/mean", 4),
+                                        variable("layer/w_average", 4)};
+  EXPECT_EQ(divide_by_bytes(state, Trained({"layer/w"}), 4), (std::vector<Strings>{{}, {"layer/w/Adam"}}));
+}
+
 TEST(ShardedSave, LeavesToTheChiefWhatIsNoVariableOrAString) {
+  const Trained graph({"a", "b", "noise", "words"});
   std::vector<StateSpec> state = {variable("a", 9), variable("noise", 9), variable("words", 9)};
   state[1].kind = StateKind::Auxiliary;
   state[2].dtype = DType::String;
-  EXPECT_EQ(divide_by_bytes(state, 4), std::vector<Strings>(1)) << "the chief has `a`, and no other has anything";
+  EXPECT_EQ(divide_by_bytes(state, graph, 4), std::vector<Strings>(1))
+      << "the chief has `a`, and no other has anything";
   state.push_back(variable("b", 8));
-  EXPECT_EQ(divide_by_bytes(state, 4), (std::vector<Strings>{{}, {"b"}}));
-  EXPECT_EQ(divide_by_bytes({}, 4), std::vector<Strings>(1));
+  EXPECT_EQ(divide_by_bytes(state, graph, 4), (std::vector<Strings>{{}, {"b"}}));
+  EXPECT_EQ(divide_by_bytes({}, graph, 4), std::vector<Strings>(1));
 }
 
 TEST(ShardedSave, IsTheSameAfterItsWay) {
@@ -50,12 +69,15 @@ TEST(ShardedSave, IsTheSameAfterItsWay) {
                          .suffix = ".tempstate7",
                          .names = {{}, {"a", "b"}, {"c"}},
                          .refuse_non_finite = true,
-                         .later = true};
+                         .later = true,
+                         .step = 7};
   const ShardedSave got = sharded_save_in(sharded_save_bytes(sent));
   EXPECT_EQ(got.prefix, sent.prefix);
   EXPECT_EQ(got.suffix, sent.suffix);
   EXPECT_EQ(got.names, sent.names);
   EXPECT_TRUE(got.refuse_non_finite && got.later);
+  EXPECT_EQ(got.step, 7);
+  EXPECT_THROW(static_cast<void>(sharded_save_in("")), DataLossError);
   EXPECT_THROW(static_cast<void>(sharded_save_in("\x0a\x09m")), DataLossError);
 }
 

@@ -45,12 +45,14 @@ struct Program {
   }
 
   void step() {
+    if (weights[0][0] == last_input) throw OutOfRangeError("no more");
     for (std::vector<float>& weight : weights)
       for (float& element : weight) ++element;
     drawn = noise();
   }
 
   int rank;
+  float last_input = -1;  // the step after which the input ends
   std::vector<std::vector<float>> weights = {std::vector<float>(40), std::vector<float>(30), std::vector<float>(20),
                                              std::vector<float>(10)};
   std::mt19937 noise;
@@ -76,17 +78,26 @@ class ShardedTest : public ::testing::Test {
         if (change) change(program, saves);
         Options options{.collective = collective, .checkpoint_dir = "run", .file_system = &faulty};
         options.hooks = {StopAtStepHook({.last_step = last_step})};
+        options.agree_every_n_steps = agree_every_n_steps;
         if (program.rank == 0 && in_background) {
           hook = std::make_shared<AsyncCheckpointSaverHook>(saves);
           options.chief_only_hooks = {hook};
         }
         if (program.rank == 0 && !in_background) options.chief_only_hooks = {CheckpointSaverHook(saves)};
+        if (program.rank == 0)
+          options.chief_only_hooks.insert(options.chief_only_hooks.end(), more_hooks.begin(), more_hooks.end());
         options.max_wait_secs = 60s;
         auto session = monitored_training_session(program.loop, options);
-        run_until_stop(session, [&] {
+        const auto step = [&] {
           session.run([&] { program.step(); });
           if (after_step) after_step(program, session.global_step());
-        });
+        };
+        if (asks_to_stop) {
+          run_until_stop(session, step);
+        } else {
+          while (session.global_step() < last_step) step();
+          session.close();
+        }
         end = std::to_string(program.drawn);
       } catch (...) { end = describe(std::current_exception()); }
     });
@@ -128,6 +139,9 @@ class ShardedTest : public ::testing::Test {
   testing::MemoryFileSystem disk;
   testing::FaultyFileSystem faulty{disk};
   std::shared_ptr<AsyncCheckpointSaverHook> hook;  // of the chief
+  HookList more_hooks;                             // of the chief
+  std::int64_t agree_every_n_steps = 1;
+  bool asks_to_stop = true;
   bool refuse_non_finite = false;
   bool in_background = false;
 };
@@ -141,7 +155,8 @@ TEST_F(ShardedTest, EachRankWritesItsShareIntoOneCheckpoint) {
                      "run/model.ckpt-3.data-00002-of-00003"}));
   EXPECT_EQ(files_with(".temp"), Strings());
   const BundleReader reader(newest(), {.file_system = &disk});
-  EXPECT_EQ(reader.entry("w0").shard_id, 0U);  // 40 elements; the others have 30 + 10 less one, and 20 + 10
+  EXPECT_EQ(reader.entry("w0").shard_id, 0U);  // 40 elements, 30, and 20 + 10
+  EXPECT_EQ(reader.entry("global_step").shard_id, 0U);
   EXPECT_EQ(reader.entry("w1").shard_id, 1U);
   EXPECT_EQ(reader.entry("w2").shard_id, 2U);
   EXPECT_EQ(reader.entry("w3").shard_id, 2U);
@@ -155,7 +170,7 @@ TEST_F(ShardedTest, AnotherNumberOfRanksGoesOn) {
   EXPECT_EQ(files_with("ckpt-5.data").size(), 1U);
   train(8, 8);
   EXPECT_EQ(whole_step(newest()), 8);
-  EXPECT_EQ(files_with("ckpt-8.data").size(), 5U);  // there are only five variables
+  EXPECT_EQ(files_with("ckpt-8.data").size(), 4U);  // there are only four that are trained
   train(2, 9);
   EXPECT_EQ(whole_step(newest()), 9);
 }
@@ -274,6 +289,80 @@ TEST_F(ShardedTest, ARankThatFailsInASaveThatMayFailEndsAllByItsError) {
   EXPECT_EQ(ends[1], "InvalidArgument: a torn record");
   EXPECT_EQ(ends[0], "InvalidArgument: rank 1 has failed: a torn record");
   EXPECT_EQ(whole_step(newest()), 2);
+}
+
+TEST_F(ShardedTest, RanksThatHaveEndedAtOtherStepsHaveNoPart) {
+  for (const bool background : {false, true}) {
+    start_over(background);
+    const Strings ends = train(3, 9, [](Program& program, CheckpointSaverOptions&) {
+      if (program.rank == 1) program.last_input = 3;  // the others make one step more
+    });
+    EXPECT_EQ(ends[1].find(':'), std::string::npos) << ends[1];
+    EXPECT_EQ(newest(), "run/model.ckpt-4");
+    EXPECT_EQ(whole_step(newest()), 4);
+    EXPECT_EQ(files_with("ckpt-4.data").size(), 1U);
+    EXPECT_EQ(files_with(".temp"), Strings());
+    EXPECT_GT(log.count("rank 0 writes all of the checkpoint of step 4, because rank 1 has ended at step 3"), 0U);
+  }
+}
+
+TEST_F(ShardedTest, TwoHooksMayShareASaver) {
+  const auto saver = std::make_shared<Saver>(SaverOptions{.sharded = true});
+  for (const bool background : {false, true}) {
+    start_over(background);
+    const Strings ends = train(2, 9, [&](Program& program, CheckpointSaverOptions& saves) {
+      saves.saver = saver;
+      if (program.rank == 0)
+        more_hooks = {AsyncCheckpointSaverHook({.checkpoint_dir = "other", .save_steps = 1, .saver = saver})};
+    });
+    EXPECT_EQ(ends[0].find(':'), std::string::npos) << ends[0];
+    EXPECT_EQ(whole_step(newest()), 9);
+    EXPECT_EQ(whole_step(latest_checkpoint(disk, "other").value_or("none")), 9);
+    EXPECT_EQ(files_with(".temp"), Strings());
+    more_hooks = {};
+    for (const std::string& path : files_with("other")) disk.remove_file(path);
+  }
+}
+
+TEST_F(ShardedTest, ASaverWithADiskOfItsOwnIsTheChiefsAlone) {
+  testing::MemoryFileSystem own;
+  train(2, 3, [&](Program&, CheckpointSaverOptions& saves) {
+    saves.saver = std::make_shared<Saver>(SaverOptions{.sharded = true, .file_system = &own});
+  });
+  const BundleReader reader("run/model.ckpt-3", {.file_system = &own});
+  EXPECT_EQ(reader.entry("w1").shard_id, 0U);
+}
+
+TEST_F(ShardedTest, AListenerThatThrowsBeforeASaveLeavesNothing) {
+  class Fails final : public CheckpointSaverListener {
+    void before_save(SessionRef, std::int64_t step) override {
+      if (step == 4) throw UnavailableError("the disk is away");
+    }
+  };
+  for (const bool background : {false, true}) {
+    start_over(background);
+    train(3, 6, [](Program&, CheckpointSaverOptions& saves) {
+      saves.listeners = {std::make_shared<Fails>()};
+      saves.tolerated_save_failures = 1;
+      saves.overlap = SaveOverlap::Wait;
+    });
+    EXPECT_EQ(whole_step(newest()), 6);
+    EXPECT_EQ(files_with("ckpt-4"), Strings());
+  }
+}
+
+TEST_F(ShardedTest, RanksMayAgreeRarelyOrNeverAskWhetherToStop) {
+  for (const bool background : {false, true}) {
+    for (const bool asks : {false, true}) {
+      start_over(background);
+      agree_every_n_steps = 3;
+      asks_to_stop = asks;
+      const Strings ends = train(3, 14);
+      EXPECT_EQ(ends[0].find(':'), std::string::npos) << ends[0];
+      EXPECT_EQ(whole_step(newest()), 14);
+      EXPECT_EQ(files_with(".temp"), Strings());
+    }
+  }
 }
 
 TEST_F(ShardedTest, NaNInAnyPartIsRefused) {

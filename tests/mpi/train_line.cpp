@@ -3,6 +3,7 @@
 /// A loop in plain C++ that several processes run together, for kill.sh.
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -25,7 +26,8 @@ namespace {
 
 /// One step of least squares on a batch of noisy samples of y = 3 x - 1, of which each rank takes its part. Every rank
 /// draws the whole batch, so that the samples do not depend on the number of ranks.
-double gradient_step(std::vector<double>& weights, std::mt19937_64& noise, const th::mpi::Communicator& world) {
+double gradient_step(std::vector<double>& weights, std::vector<double>& momentum, std::mt19937_64& noise,
+                     const th::mpi::Communicator& world) {
   constexpr int kBatch = 64;
   std::vector<double> sums(3);  // of both gradients and the loss
   for (int i = 0; i < kBatch; ++i) {
@@ -38,19 +40,23 @@ double gradient_step(std::vector<double>& weights, std::mt19937_64& noise, const
     sums[2] += error * error;
   }
   th::mpi::all_reduce(sums, th::mpi::Reduction::Sum, world);
-  weights[0] -= 0.05 * sums[0] / kBatch;
-  weights[1] -= 0.05 * sums[1] / kBatch;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    momentum[i] = 0.5 * momentum[i] + sums[i] / kBatch;
+    weights[i] -= 0.05 * momentum[i];
+  }
   return sums[2] / kBatch;
 }
 
 void train(const th::mpi::Communicator& world, const std::string& directory, std::int64_t steps,
            std::int64_t save_steps, bool together) {
   std::vector<double> weights(2);
+  std::vector<double> momentum(2);
   std::mt19937_64 noise(7);
   double loss = 0;
 
   th::LoopSession loop;
   loop.variable("weights", weights);
+  loop.variable("momentum", momentum);
   loop.state("noise", noise);
   const th::Output watched = loop.value("loss", [&] { return loss; });
   th::summary::scalar("squared_error", watched);
@@ -67,7 +73,7 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
              .hooks = {th::StopAtStepHook({.last_step = steps}), th::NanTensorHook(watched), th::SignalHook()},
              .chief_only_hooks = chiefs});
   const std::int64_t first = session.global_step();
-  th::run_until_stop(session, [&] { session.run([&] { loss = gradient_step(weights, noise, world); }); });
+  th::run_until_stop(session, [&] { session.run([&] { loss = gradient_step(weights, momentum, noise, world); }); });
 
   if (world.rank() != 0) return;
   fmt::print("{} ranks, steps {} to {}: {}\n", world.size(), first, session.global_step(), session.why_it_ended());

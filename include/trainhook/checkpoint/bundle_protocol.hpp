@@ -35,7 +35,9 @@
 ///                                                     removes what m-1 has, and this file last.
 ///     m-1.index.unlisted.tempstateN beside m-1.index  a saver wrote m-1 and had no time to list it: the next saver in
 ///                                                     the directory counts m-1 as its own, and removes this file.
-///     any other temporary name beside m-1.index       what is left of a save or a replacement: removed by the next
+///     m-1.data-r-of-*.tempstateN alone                a part of a save of several processes: removed by the next
+///     start. any other temporary name beside m-1.index       what is left of a save or a replacement: removed by the
+///     next
 ///                                                     start.
 ///     m-1.data-* that none of these names             not ours (a copy in progress, say): left alone, and said.
 ///

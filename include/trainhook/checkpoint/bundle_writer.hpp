@@ -45,7 +45,8 @@ struct BundleWriterOptions {
   /// file system can do that, so that a full disk is an error at once.
   std::uint64_t expected_bytes = 0;
 
-  const BundlePart* part = nullptr;  ///< of a checkpoint of several writers, each of which has one data file then
+  /// Of a checkpoint of several writers, each of which has one data file then. Must outlive the writer.
+  const BundlePart* part = nullptr;
 };
 
 /// Writes one checkpoint. Tensors go straight from their buffers to a temporary file while `add` runs; `finish`
@@ -98,9 +99,10 @@ class BundleWriter {
   [[nodiscard]] TRAINHOOK_DECL std::string finish_part();
   void release() noexcept { state_ = State::Finished; }
 
-  /// For part number 0, before `finish`, once for each of the others: takes what their `finish_part` has returned. From
-  /// its construction on, a number 0 that fails removes their files, too.
-  /// @throws DataLossError for bytes that are damaged, InvalidArgumentError for a name that another part has, too.
+  /// For part number 0, before `finish`, for each of the others in their order: takes what their `finish_part` has
+  /// returned. From its construction on, a number 0 that fails removes their files, too.
+  /// @throws DataLossError for bytes that are damaged, InvalidArgumentError for a name that another part has, too,
+  /// FailedPreconditionError if the file of the part is not in the directory.
   TRAINHOOK_DECL void add_part(std::uint32_t number, std::string_view index);
 
  private:

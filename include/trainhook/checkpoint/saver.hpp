@@ -55,7 +55,7 @@ struct SaverOptions {
   std::vector<StateKind> kinds = {StateKind::Variable, StateKind::Auxiliary};
   bool with_saveables = true;  ///< also what the graph's `saveable_objects` say
   bool sharded = false;        ///< several data files: one that has `shard_bytes` is followed by another; of a job of
-                               ///< several ranks, each writes one with its share of the variables
+                               ///< several ranks, each writes one with its share of what is trained
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   int max_to_keep = 5;  ///< 0 keeps all; removed are only checkpoints that a saver wrote and the state file lists
   double keep_checkpoint_every_n_hours = 10'000;  ///< of those to be removed, one in this many hours is kept for ever

@@ -17,13 +17,16 @@
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/other_parts.hpp>
+#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
 class FileSystem;
+class Graph;
 
 }  // namespace trainhook
 
@@ -37,6 +40,7 @@ struct ShardedSave {
       names{};  ///< of each rank, sorted; rank 0, which has none here, writes all others
   bool refuse_non_finite = false;
   bool later = false;  ///< the state is taken now and written while training goes on
+  std::int64_t step = 0;
 
   /// How many ranks write; they are the first ones.
   [[nodiscard]] std::size_t num_parts() const noexcept { return names.size(); }
@@ -46,14 +50,15 @@ struct ShardedSave {
   }
 };
 
-/// As bytes, and back. @throws DataLossError for bytes that are no such order.
+/// As bytes, and back. @throws DataLossError for bytes that are no such order, or lack a name.
 [[nodiscard]] TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save);
 [[nodiscard]] TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes);
 
-/// Divides the variables among at most `ranks` ranks, so that each has about as many bytes: the largest first, each to
-/// the rank that has least. Strings and what is no variable are the chief's.
+/// Divides among at most `ranks` ranks what must be the same on all of them: variables that are trained, and what has a
+/// name below one of theirs, as slots of optimizers. Each rank has about as many bytes: the largest first, each to the
+/// rank that has least. All else, such as a moving average of each rank's own batches, is the chief's.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state,
-                                                                                   int ranks);
+                                                                                   const Graph& graph, int ranks);
 
 /// The data file of one rank other than the chief. It is removed with this object, unless the chief has taken it.
 class ShardOfRank {
@@ -72,8 +77,12 @@ class ShardOfRank {
   [[nodiscard]] TRAINHOOK_DECL std::string take();
 
  private:
+  TRAINHOOK_DECL std::string write(SessionRef session, const ShardedSave& save, const VariableSlices& slices,
+                                   const std::vector<NamedTensor>& snapshot, FileSystem& file_system);
+
   BundlePart part_;
   std::unique_ptr<BundleWriter> writer_;
+  std::packaged_task<std::string()> write_;
   std::future<std::string> index_;
   std::thread thread_;
 };

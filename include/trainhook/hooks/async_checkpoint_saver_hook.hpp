@@ -23,8 +23,9 @@ class CheckpointJob;
 /// point in time, and written by another thread. Listeners are called on the loop's thread: `before_save` when the
 /// state is taken, `after_save` in the first hook call after the commit. A step counts as saved when it is committed.
 /// If a background save fails, the next run fails with its error, or the end if there is no further run. The end waits
-/// for the writer and then saves the last step if it is not saved yet; a recovery only waits. Source: TensorFlow's
-/// `AsyncCheckpointSaverHook`, which takes no snapshot.
+/// for the writer and then saves the last step if it is not saved yet; a recovery only waits. If other ranks of a job
+/// write parts of a checkpoint, it exists only once they have said so at the end of a later step: an error of a rank
+/// before that ends the job without it. Source: TensorFlow's `AsyncCheckpointSaverHook`, which takes no snapshot.
 class AsyncCheckpointSaverHook final : public SessionRunHook {
  public:
   using Options = CheckpointSaverOptions;
@@ -48,7 +49,7 @@ class AsyncCheckpointSaverHook final : public SessionRunHook {
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// Waits for the writer, so that a recovery finds the checkpoint.
+  /// Waits for the writer, so that a recovery finds the checkpoint; not for other ranks, as a job does not recover.
   TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
 
   TRAINHOOK_DECL void end(SessionRef session) override;

@@ -135,6 +135,7 @@ class CheckpointJob {
   std::string meta_graph_;
   std::vector<NamedTensor> ranks_;      // of the next checkpoint
   std::shared_ptr<OtherParts> others_;  // the same
+  std::weak_ptr<OtherParts> pending_;   // of a commit that was begun
   std::optional<std::int64_t> last_saved_;
   std::exception_ptr events_failure_;  // set by the thread that writes; read at the end, which waits for it
   std::uint64_t save_requests_ = 0;    // of others, that were followed

@@ -22,7 +22,8 @@ class Scaffold;
 enum class SaveOverlap {
   Skip,     ///< no save; it is made as soon as the writer is free
   Wait,     ///< the loop waits until the writer is free
-  Replace,  ///< the state is taken now and written next, in place of a save that waits already
+  Replace,  ///< the state is taken now and written next, in place of a save that waits already; as Wait as long as
+            ///< other ranks of a job write a part of the one before
 };
 
 /// Exactly one of the two periods must be given.

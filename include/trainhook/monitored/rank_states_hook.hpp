@@ -104,6 +104,7 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t own_step() const;
   TRAINHOOK_DECL std::vector<std::string> ask_all(const std::string& order);
   TRAINHOOK_DECL void meet(std::int64_t next_save);
 

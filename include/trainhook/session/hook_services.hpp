@@ -58,7 +58,8 @@ class StatesOfRanks {
   [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, const Saver& saver, std::int64_t step) = 0;
 
   /// Asks the other ranks to write their parts of a checkpoint of the present values: at once, or, with `later`, while
-  /// training goes on. Null if the chief writes everything: the saver is not sharded, or there is too little.
+  /// training goes on. Null if the chief writes everything: the saver is not sharded or has a disk of its own, there is
+  /// too little, the ranks are not at the same step, or a run inside a step is saved.
   [[nodiscard]] virtual std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
                                                                 const SaveRequest& request, bool later) = 0;
 

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/path.hpp>
@@ -122,6 +123,7 @@ TRAINHOOK_DECL void BundleWriter::finish() {
 
 TRAINHOOK_DECL std::string BundleWriter::finish_part() {
   expect_open();
+  if (commits()) throw FailedPreconditionError("checkpoint {}: this writer commits it; call finish()", prefix_);
   try {
     finish_shard();
     state_ = State::Written;
@@ -134,6 +136,16 @@ TRAINHOOK_DECL std::string BundleWriter::finish_part() {
 
 TRAINHOOK_DECL void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
   expect_open();
+  if (options_.part == nullptr || options_.part->number != 0 || number != shards_ || number >= options_.part->count) {
+    throw InvalidArgumentError("checkpoint {}: part {} cannot be added; the writer of part 0 takes the others in order",
+                               prefix_, number);
+  }
+  const std::string path = temporary_shard(number) + temporary_suffix_;
+  if (!detail::read_from_device([&] { return file_system_.exists(path); })) {
+    throw FailedPreconditionError(
+        "checkpoint {}: the file of part {} is not there; all machines of the job must share the directory {}", prefix_,
+        number, directory_);
+  }
   const std::string what = fmt::format("{} (part {})", prefix_, number);
   const detail::TableReader table(std::string(index), what);
   table.for_each([&](std::string_view key, std::string_view value) {
@@ -156,7 +168,7 @@ TRAINHOOK_DECL void BundleWriter::add_entry(const std::string& key, const Bundle
 }
 
 TRAINHOOK_DECL void BundleWriter::expect_open() const {
-  if (state_ == State::Finished)
+  if (state_ == State::Finished || state_ == State::Written)
     throw FailedPreconditionError("checkpoint {} is finished; nothing can be added", prefix_);
   if (state_ == State::Abandoned)
     throw FailedPreconditionError("writing checkpoint {} failed before; make another writer", prefix_);

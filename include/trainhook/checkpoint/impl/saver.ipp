@@ -100,9 +100,13 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
                                          const detail::VariableSlices& slices,
                                          FunctionRef<void(const AddTensor&)> add_entries) {
   check(request);
-  const std::scoped_lock lock(mutex_);
   const std::string prefix = prefix_of(request);
-  if (request.write_state) retention(request.save_path, request.latest_filename).begin(prefix);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  const auto begin = [&] {
+    lock.lock();
+    if (request.write_state) retention(request.save_path, request.latest_filename).begin(prefix);
+  };
+  if (request.others == nullptr) begin();  // or others could not save while this one waits for the parts
   try {
     BundleWriter writer(prefix, {.file_system = &file_system(),
                                  .overwrite = true,
@@ -116,12 +120,15 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
     const AddTensor add = check_and_add;
     add_entries(add);
     for (const NamedTensor& entry : request.extra) add(entry.name, entry.tensor);
-    if (request.others != nullptr) request.others->add_to(writer);
+    if (request.others != nullptr) {
+      request.others->add_to(writer);
+      begin();
+    }
     if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
     if (request.before_commit) request.before_commit();
     writer.finish();
   } catch (...) {
-    if (request.write_state) retention_->abandon(prefix);
+    if (request.write_state && lock.owns_lock()) retention_->abandon(prefix);
     throw;
   }
   if (request.write_state) retention_->add(prefix, clock().wall_seconds());

@@ -8,22 +8,26 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
-#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
-// A message: prefix (1), suffix (2), flags (3, 4), and for each rank a message (5) of names (1).
+// A message: prefix (1), suffix (2), flags (3, 4), for each rank a message (5) of names (1), and the step (6).
 TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save) {
   std::string bytes;
   WireWriter writer(bytes);
@@ -36,6 +40,7 @@ TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save) {
       for (const std::string& name : names) message.add_string(1, name);
     });
   }
+  writer.add_int64(6, save.step);
   return bytes;
 }
 
@@ -53,16 +58,32 @@ TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes) {
         reader.get_message().for_each_field(1, [&](WireReader& name) { names.push_back(name.get_string()); });
         break;
       }
+      case 6: save.step = reader.get_int64(); break;
       default: reader.skip();
     }
   }
+  if (save.prefix.empty() || save.suffix.empty()) throw DataLossError("the chief's order to save names no checkpoint");
   return save;
 }
 
-TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state, int ranks) {
+// Whether the name is one of these, or below one.
+TRAINHOOK_DECL bool is_at_or_below(std::string_view name, const std::set<std::string, std::less<>>& names) {
+  while (!names.contains(name)) {
+    const std::size_t end = name.rfind('/');
+    if (end == std::string_view::npos) return false;
+    name = name.substr(0, end);
+  }
+  return true;
+}
+
+TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state,
+                                                                     const Graph& graph, int ranks) {
+  std::set<std::string, std::less<>> trained;
+  for (const Variable& variable : trainable_variables(graph)) trained.insert(variable.name());
   std::vector<std::pair<std::uint64_t, std::string_view>> by_size;
   for (const StateSpec& spec : state) {
-    if (spec.kind != StateKind::Variable || spec.dtype == DType::String) continue;
+    if (spec.kind != StateKind::Variable || spec.dtype == DType::String || !is_at_or_below(spec.name, trained))
+      continue;
     const std::uint64_t elements =
         spec.shape.is_fully_known() ? static_cast<std::uint64_t>(spec.shape.known().num_elements()) : 0;
     by_size.emplace_back(dtype_size(spec.dtype) * elements, spec.name);
@@ -86,33 +107,45 @@ TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::
 TRAINHOOK_DECL ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system)
     : part_(save.part_of(static_cast<std::uint32_t>(rank))) {
   std::vector<NamedTensor> snapshot;
+  VariableSlices slices;
   std::exception_ptr error;
   try {
+    slices = VariableSlices(session.graph());
     if (save.later) snapshot = session.snapshot(save.names.at(part_.number));
   } catch (...) { error = std::current_exception(); }
-  std::packaged_task<std::string()> write([this, session, save, &file_system, snapshot = std::move(snapshot), error,
-                                           slices = VariableSlices(session.graph())] {
-    if (error != nullptr) std::rethrow_exception(error);
-    writer_ =
-        std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
-    const auto add = [&](const std::string& name, const Tensor& tensor) {
-      if (save.refuse_non_finite) expect_finite(name, tensor, save.prefix);
-      slices.add(*writer_, name, tensor);
-    };
+  write_ = std::packaged_task<std::string()>(
+      [this, session, save, slices = std::move(slices), snapshot = std::move(snapshot), error, &file_system] {
+        if (error != nullptr) std::rethrow_exception(error);
+        return write(session, save, slices, snapshot, file_system);
+      });
+  index_ = write_.get_future();
+  const auto run = [this] {
+    write_();
+    write_ = {};  // gives back the snapshot
+  };
+  try {
+    if (save.later) thread_ = std::thread(run);
+  } catch (const std::system_error&) {  // there are too many threads
+  }
+  if (!thread_.joinable()) run();
+}
+
+TRAINHOOK_DECL std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, const VariableSlices& slices,
+                                              const std::vector<NamedTensor>& snapshot, FileSystem& file_system) {
+  writer_ =
+      std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    if (save.refuse_non_finite) expect_finite(name, tensor, save.prefix);
+    slices.add(*writer_, name, tensor);
+  };
+  if (save.later) {
     for (const NamedTensor& value : snapshot) add(value.name, value.tensor);
-    for (std::size_t i = 0; !save.later && i < save.names.at(part_.number).size(); ++i) {
-      const std::string& name = save.names[part_.number][i];
+  } else {
+    for (const std::string& name : save.names.at(part_.number))
       add(name, session.gives_saved_values() ? session.saved_value(name)
                                              : session.snapshot(std::span(&name, 1)).at(0).tensor);
-    }
-    return writer_->finish_part();
-  });
-  index_ = write.get_future();
-  if (save.later) {
-    thread_ = std::thread(std::move(write));
-  } else {
-    write();
   }
+  return writer_->finish_part();
 }
 
 TRAINHOOK_DECL ShardOfRank::~ShardOfRank() {

@@ -164,7 +164,7 @@ TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t s
 
 TRAINHOOK_DECL bool CheckpointJob::awaits_parts() const noexcept {
   const StatesOfRanks* const ranks = services_->states_of_ranks();
-  return ranks != nullptr && ranks->awaits_parts();
+  return ranks != nullptr && ranks->awaits_parts() && !pending_.expired();
 }
 
 TRAINHOOK_DECL bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
@@ -191,6 +191,7 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
   }
   SaveRequest request{.save_path = save_path(), .global_step = step, .extra = std::move(ranks_)};
+  pending_ = others_;
   request.others = std::move(others_);
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   if (claim_ != nullptr && claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
@@ -221,6 +222,7 @@ TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t st
 
 TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
                                           SaveOrder order) {
+  others_.reset();  // if there is no commit that has them
   not_saved(session, step, error);
   if (++failures_ > options_.tolerated_save_failures || order == SaveOrder::Last) std::rethrow_exception(error);
   log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
@@ -262,6 +264,7 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
 }
 
 TRAINHOOK_DECL void CheckpointJob::abort() noexcept {
+  others_.reset();
   lease_refreshed_.reset();
   claim_.reset();
 }

@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/rank_state.hpp>
@@ -18,6 +21,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/monitored/hook_states.hpp>
 
 namespace trainhook::detail {
@@ -36,7 +40,15 @@ TRAINHOOK_DECL void RankStatesHook::begin(Graph& graph) {
 
 TRAINHOOK_DECL std::string RankStatesHook::give(const std::string& order) {
   if (order.starts_with(kStates)) return session_.has_value() ? rank_state_bytes(state_of_rank(session_)) : "";
-  return order.starts_with(kParts) ? shards_.give(std::string_view(order).substr(1)) : "";
+  if (order.starts_with(kWrite)) return fmt::format("{}", own_step());
+  return shards_.give(std::string_view(order).substr(1));
+}
+
+TRAINHOOK_DECL std::int64_t RankStatesHook::own_step() const {
+  const std::optional<Variable> step = get_global_step(session_.graph());
+  if (!step) return 0;
+  const std::string name = step->name();
+  return session_.snapshot(std::span(&name, 1)).at(0).tensor.scalar<std::int64_t>();
 }
 
 TRAINHOOK_DECL void RankStatesHook::has_given(const std::string& order) {
@@ -56,7 +68,7 @@ TRAINHOOK_DECL std::vector<std::string> RankStatesHook::ask_all(const std::strin
 }
 
 TRAINHOOK_DECL bool RankStatesHook::ranks_meet_at(std::int64_t step) const {
-  return depth_ == 0 || rounds_->meets_at([step] { return step; });
+  return depth_ == 0 || (depth_ == 1 && rounds_->meets_at([step] { return step; }));
 }
 
 TRAINHOOK_DECL bool saves_all(const SaverOptions& saver) {
@@ -68,7 +80,7 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
                                                                 std::int64_t step) {
   if (rounds_->size() == 1 || !saves_all(saver.options())) return {};
   if (collected_) return *collected_;
-  if (!ranks_meet_at(step)) {
+  if (depth_ > 0 && !rounds_->meets_at([step] { return step; })) {
     log_warning(
         "the checkpoint of step {} lacks what ranks other than the chief have of their own: they do not know of it",
         step);
@@ -89,19 +101,26 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
 
 TRAINHOOK_DECL std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
                                                                        const SaveRequest& request, bool later) {
-  if (!saver.options().sharded || !ranks_meet_at(request.global_step.value_or(0))) return nullptr;
+  const std::int64_t step = request.global_step.value_or(0);
+  if (!saver.options().sharded || !ranks_meet_at(step) || &saver.file_system() != &services().file_system())
+    return nullptr;
   ShardedSave save{.prefix = saver.prefix_of(request),
                    .suffix = bundle_temporary_suffix(),
-                   .names = divide_by_bytes(saver.chosen_state(session), rounds_->size()),
+                   .names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_->size()),
                    .refuse_non_finite = saver.options().refuse_non_finite,
-                   .later = later};
+                   .later = later,
+                   .step = step};
   if (save.num_parts() == 1) return nullptr;
   session_ = session;
   const auto parts = std::make_shared<PartsOfOthers>(std::move(save), saver.file_system());
   if (!later) parts->fetch_by([this] { fetch_parts(); });
   shards_.expect(parts);
-  static_cast<void>(ask_all(kWrite + sharded_save_bytes(parts->save())));
-  return parts;
+  const std::vector<std::string> steps = ask_all(kWrite + sharded_save_bytes(parts->save()));
+  const auto other = std::ranges::find_if(steps, [&](const std::string& text) { return text != steps.front(); });
+  if (other == steps.end()) return parts;
+  log_warning("rank 0 writes all of the checkpoint of step {}, because rank {} has ended at step {}", step,
+              other - steps.begin(), *other);
+  return nullptr;  // so that the parts are dropped
 }
 
 TRAINHOOK_DECL void RankStatesHook::fetch_parts() {
