@@ -69,14 +69,12 @@ TEST(ShardedSave, IsTheSameAfterItsWay) {
                          .suffix = ".tempstate7",
                          .names = {{}, {"a", "b"}, {"c"}},
                          .refuse_non_finite = true,
-                         .later = true,
-                         .step = 7};
+                         .later = true};
   const ShardedSave got = sharded_save_in(sharded_save_bytes(sent));
   EXPECT_EQ(got.prefix, sent.prefix);
   EXPECT_EQ(got.suffix, sent.suffix);
   EXPECT_EQ(got.names, sent.names);
   EXPECT_TRUE(got.refuse_non_finite && got.later);
-  EXPECT_EQ(got.step, 7);
   EXPECT_THROW(static_cast<void>(sharded_save_in("")), DataLossError);
   EXPECT_THROW(static_cast<void>(sharded_save_in("\x0a\x09m")), DataLossError);
 }

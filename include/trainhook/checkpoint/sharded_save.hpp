@@ -36,11 +36,10 @@ namespace trainhook::detail {
 struct ShardedSave {
   std::string prefix{};
   std::string suffix{};  ///< of the temporary names of all data files; no other save has it
-  std::vector<std::vector<std::string>>
-      names{};  ///< of each rank, sorted; rank 0, which has none here, writes all others
+  /// Of the variables of each rank, sorted. Rank 0, which has none here, writes all others.
+  std::vector<std::vector<std::string>> names{};
   bool refuse_non_finite = false;
   bool later = false;  ///< the state is taken now and written while training goes on
-  std::int64_t step = 0;
 
   /// How many ranks write; they are the first ones.
   [[nodiscard]] std::size_t num_parts() const noexcept { return names.size(); }
@@ -63,13 +62,14 @@ struct ShardedSave {
 /// The data file of one rank other than the chief. It is removed with this object, unless the chief has taken it.
 class ShardOfRank {
  public:
-  /// Writes the variables, or takes them and writes them on a thread of its own. Errors are for `take`. Call it,
-  /// and the destructor, on the thread that runs the session.
+  /// Writes the variables at once, or takes a snapshot and writes that on a thread of its own. Errors are for `take`.
+  /// Call it, and the destructor, on the thread that runs the session.
   TRAINHOOK_DECL ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system);
   ShardOfRank(const ShardOfRank&) = delete;
   ShardOfRank& operator=(const ShardOfRank&) = delete;
   TRAINHOOK_DECL ~ShardOfRank();
 
+  /// Whether that thread is still at it.
   [[nodiscard]] TRAINHOOK_DECL bool is_writing() const;
 
   /// Waits until the file is durable, and returns what the chief needs for the index; from now on the file is the

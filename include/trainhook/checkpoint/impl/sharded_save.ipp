@@ -27,7 +27,7 @@
 
 namespace trainhook::detail {
 
-// A message: prefix (1), suffix (2), flags (3, 4), for each rank a message (5) of names (1), and the step (6).
+// A message: prefix (1), suffix (2), flags (3, 4), and for each rank a message (5) of names (1).
 TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save) {
   std::string bytes;
   WireWriter writer(bytes);
@@ -40,7 +40,6 @@ TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save) {
       for (const std::string& name : names) message.add_string(1, name);
     });
   }
-  writer.add_int64(6, save.step);
   return bytes;
 }
 
@@ -58,7 +57,6 @@ TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes) {
         reader.get_message().for_each_field(1, [&](WireReader& name) { names.push_back(name.get_string()); });
         break;
       }
-      case 6: save.step = reader.get_int64(); break;
       default: reader.skip();
     }
   }

@@ -108,8 +108,7 @@ TRAINHOOK_DECL std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRe
                    .suffix = bundle_temporary_suffix(),
                    .names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_->size()),
                    .refuse_non_finite = saver.options().refuse_non_finite,
-                   .later = later,
-                   .step = step};
+                   .later = later};
   if (save.num_parts() == 1) return nullptr;
   session_ = session;
   const auto parts = std::make_shared<PartsOfOthers>(std::move(save), saver.file_system());
