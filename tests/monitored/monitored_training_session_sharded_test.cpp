@@ -113,8 +113,8 @@ class ShardedTest : public ::testing::Test {
     reader.verify();
     const auto step = reader.get_tensor("global_step").scalar<std::int64_t>();
     for (const char* const name : {"w0", "w1", "w2", "w3"}) {
-      for (const float element : reader.get_tensor(name).data<float>())
-        EXPECT_EQ(element, static_cast<float>(step)) << name;
+      const Tensor value = reader.get_tensor(name);
+      for (const float element : value.data<float>()) EXPECT_EQ(element, static_cast<float>(step)) << name;
     }
     return step;
   }
