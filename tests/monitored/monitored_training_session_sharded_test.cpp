@@ -380,7 +380,7 @@ TEST_F(ShardedTest, NaNInAnyPartIsRefused) {
 TEST_F(ShardedTest, WhereverTheDiskIsLostThereIsAWholeCheckpointOrNone) {
   for (const bool background : {false, true}) {
     bool has_ended = false;
-    for (std::uint64_t n = 20; !has_ended; n += background ? 11 : 7) {
+    for (std::uint64_t n = 20; !has_ended; n += background ? 23 : 13) {
       start_over(background);
       faulty.fail_from(n);
       const Strings ends = train(3, 5);
