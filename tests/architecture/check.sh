@@ -6,10 +6,10 @@ set -euo pipefail
 export LC_ALL=C
 
 # The core library: a header includes its own folder and those before it. The optional modules: each may use the whole core
-# library, and of the other modules what wing_uses lists.
-line="core proto io events graph graph_def session data loop checkpoint hooks monitored estimator"
-wings="engine media mpi testing"
-wing_uses="engine>media"
+# library, and of the other modules what uses lists.
+core_library="core proto io events graph graph_def session data loop checkpoint hooks monitored estimator"
+optional_modules="engine media mpi testing"
+uses="engine>media"
 longest=450
 
 checks="folder_order include_style no_cycles no_macros first_lines length names tests_mirror_headers forbidden_includes
@@ -30,12 +30,12 @@ include_edges() {
       if (node(FILENAME) != node(included)) print node(FILENAME), node(included) }' {} +)
 }
 
-check_folder_order() {  # a folder sees itself and what comes before it; wings are seen by nobody
+check_folder_order() {  # a folder sees itself and what comes before it; optional modules are seen by nobody
   while read -r from to; do violation "include/trainhook/$from includes $to, which its folder may not know"; done < <(
-    include_edges | awk -v line="$line" -v wings="$wings" -v uses="$wing_uses" '
+    include_edges | awk -v library="$core_library" -v modules="$optional_modules" -v uses="$uses" '
       BEGIN {
-        n = split(line, l, " "); for (i = 1; i <= n; ++i) place[l[i]] = i
-        m = split(wings, w, " "); for (i = 1; i <= m; ++i) wing[w[i]] = 1
+        n = split(library, l, " "); for (i = 1; i <= n; ++i) place[l[i]] = i
+        m = split(modules, o, " "); for (i = 1; i <= m; ++i) optional[o[i]] = 1
         k = split(uses, u, " "); for (i = 1; i <= k; ++i) allowed[u[i]] = 1
       }
       {
@@ -43,12 +43,12 @@ check_folder_order() {  # a folder sees itself and what comes before it; wings a
         if ($1 == "trainhook.hpp") ok = (to in place)
         else if (from == to) ok = 1
         else if ((from ">" to) in allowed) ok = 1
-        else if (from in wing) ok = (to in place)
+        else if (from in optional) ok = (to in place)
         else ok = (from in place) && (to in place) && place[to] < place[from]
         if (!ok) print
       }')
   for folder in $(headers | sed -n 's|/.*||p' | sort -u); do
-    case " $line $wings " in *" $folder "*) ;; *) violation "include/trainhook/$folder has no place in the order of folders" ;; esac
+    case " $core_library $optional_modules " in *" $folder "*) ;; *) violation "include/trainhook/$folder has no place in the order of folders" ;; esac
   done
 }
 
@@ -147,7 +147,7 @@ forbid() {
 
 check_forbidden_includes() {
   local others
-  others="$line testing"
+  others="$core_library testing"
   # shellcheck disable=SC2086  # lists of words
   {
     forbid Eigen '/Eigen/' 'Eigen/' $others media
