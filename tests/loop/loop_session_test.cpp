@@ -4,11 +4,14 @@
 #include <trainhook/loop/loop_session.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -317,6 +320,41 @@ TEST(LoopSession, ChecksEverythingBeforeItLoadsAnything) {
   weights.push_back(3);
   EXPECT_THROW(load(loop, {step, good_weights}), FailedPreconditionError);
   EXPECT_EQ(loop.global_step(), 0);
+}
+
+TEST(LoopSession, LoadsAndGivesVariablesInAnyOrder) {
+  LoopSession loop;
+  float a = 1, b = 2, c = 3;
+  loop.variable("a", a);
+  loop.variable("b", b);
+  loop.variable("c", c);
+  load(loop, {{"c", Tensor(30.0F)}, {"a", Tensor(10.0F)}});
+  EXPECT_EQ((std::vector<float>{a, b, c}), (std::vector<float>{10, 2, 30}));
+  load(loop, {{"b", Tensor(20.0F)}, {"c", Tensor(31.0F)}, {"a", Tensor(11.0F)}});
+  EXPECT_EQ((std::vector<float>{a, b, c}), (std::vector<float>{11, 20, 31}));
+  const auto value = [&loop](std::string_view name) { return loop.saved_value(name).data<float>()[0]; };
+  EXPECT_EQ(value("b"), 20);
+  EXPECT_EQ(value("a"), 11);
+  EXPECT_EQ(value("b"), 20);
+  EXPECT_EQ(value("c"), 31);
+}
+
+TEST(LoopSession, TakesBackWhatWasLoadedIfThatChangesTheMemoryOfAnother) {
+  LoopSession loop;
+  std::vector<float> weights{1, 2};
+  float scale = 3;
+  loop.variable("weights", weights);
+  const auto write = [&](std::span<const std::byte> bytes) {
+    std::memcpy(&scale, bytes.data(), sizeof scale);
+    weights.resize(scale == 9 ? 3 : 2);
+  };
+  loop.variable("scale", {.dtype = DType::Float,
+                          .shape = {},
+                          .read = [&](std::span<std::byte> bytes) { std::memcpy(bytes.data(), &scale, sizeof scale); },
+                          .write = write});
+  EXPECT_THROW(load(loop, {{"weights", Tensor::of<float>({8, 8})}, {"scale", Tensor(9.0F)}}), FailedPreconditionError);
+  EXPECT_EQ(scale, 3);
+  EXPECT_EQ(weights, (std::vector<float>{1, 2}));
 }
 
 TEST(LoopSession, TakesBackWhatWasLoadedWhereALoaderRefuses) {

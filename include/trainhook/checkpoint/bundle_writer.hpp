@@ -129,8 +129,10 @@ class BundleWriter {
   template <class Write>
   void store(const std::string& key, DType dtype, const Shape& shape, Write&& write) {
     expect_open();
-    const auto [place, is_new] = entries_.try_emplace(key);
-    if (!is_new) throw InvalidArgumentError("tensor {} was added to checkpoint {} before", key, prefix_);
+    const std::size_t before = entries_.size();
+    const auto place = entries_.try_emplace(entries_.end(), key);  // keys mostly come in order
+    if (entries_.size() == before)
+      throw InvalidArgumentError("tensor {} was added to checkpoint {} before", key, prefix_);
     try {
       if (options_.part == nullptr && options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
         finish_shard();

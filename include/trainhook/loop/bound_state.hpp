@@ -3,6 +3,7 @@
 /// BoundState: everything that a LoopSession saves, by name; loading loads all entries or none.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <span>
@@ -39,7 +40,7 @@ class BoundState {
 
   /// The present value in memory of the caller's own: nothing is kept here. @throws NotFoundError if nothing has that
   /// name.
-  [[nodiscard]] TRAINHOOK_DECL Tensor save_once(std::string_view name) const;
+  [[nodiscard]] TRAINHOOK_DECL Tensor save_once(std::string_view name);
 
   /// Checks and decodes all entries, then loads them. If the user's code fails while loading, what was loaded is
   /// undone.
@@ -57,9 +58,11 @@ class BoundState {
     StateBinding* state = nullptr;
   };
 
-  [[nodiscard]] TRAINHOOK_DECL VariableBinding* find_variable(std::string_view name) const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL VariableBinding* find_variable(std::string_view name) noexcept;
   [[nodiscard]] TRAINHOOK_DECL StateBinding* find_state(std::string_view name) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL StateBinding& state_called(std::string_view name) const;
+
+  /// Of a variable whose memory only the user's code knows.
   TRAINHOOK_DECL static Change change_of(VariableBinding& variable, const Tensor& value);
   TRAINHOOK_DECL static Change change_of(StateBinding& state, const Tensor& value);
   TRAINHOOK_DECL static void apply(const std::vector<Change>& changes);
@@ -68,6 +71,7 @@ class BoundState {
   std::deque<VariableBinding> variables_;
   std::deque<StateBinding> states_;
   std::unordered_map<std::string_view, Named> by_name_;
+  std::size_t next_ = 0;  // the variable whose name is tried first, because names mostly come in order
 };
 
 }  // namespace trainhook::detail

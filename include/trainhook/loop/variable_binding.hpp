@@ -35,7 +35,7 @@ class VariableBinding {
 
   [[nodiscard]] const std::string& name() const { return variable_.name(); }
   [[nodiscard]] const Variable& variable() const noexcept { return variable_; }
-  [[nodiscard]] DType dtype() const { return variable_.dtype(); }
+  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
 
   /// True if writing calls the user's code, which may throw.
@@ -50,6 +50,7 @@ class VariableBinding {
   /// @throws if `write(value)` would fail.
   TRAINHOOK_DECL void check(const Tensor& value) const;
 
+  /// The variable is initialized then.
   TRAINHOOK_DECL void write(const Tensor& value);
 
   bool initialized = true;
@@ -58,6 +59,7 @@ class VariableBinding {
   TRAINHOOK_DECL void read_into(Tensor& target) const;
 
   Variable variable_;
+  DType dtype_;
   Shape shape_;
   std::function<std::span<std::byte>()> memory_;
   Layout layout_ = Layout::RowMajor;

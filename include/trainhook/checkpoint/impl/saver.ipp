@@ -58,10 +58,12 @@ TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::OtherP
 
 TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& request) {
   if (!session.gives_saved_values()) return write(snapshot(session, request.others.get()), request);
+  std::vector<StateSpec> chosen = chosen_state(session, request.others.get());
   std::vector<NamedTensor> entries;  // those of the session without value
+  entries.reserve(chosen.size());
   std::uint64_t bytes = 0;
-  for (const StateSpec& spec : chosen_state(session, request.others.get())) {
-    entries.push_back({spec.name, Tensor()});
+  for (StateSpec& spec : chosen) {
+    entries.push_back({std::move(spec.name), Tensor()});
     if (spec.shape.is_fully_known())
       bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
   }
@@ -69,6 +71,7 @@ TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& re
   expect_entries(entries.size());
   if (entries.empty()) return {};
   std::vector<const NamedTensor*> in_order;
+  in_order.reserve(entries.size());
   for (const NamedTensor& entry : entries) in_order.push_back(&entry);
   std::ranges::sort(in_order, {}, [](const NamedTensor* entry) -> std::string_view { return entry->name; });
   return commit(request, bytes, detail::VariableSlices(session.graph()), [&](const AddTensor& add) {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <unordered_set>
+#include <iterator>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
@@ -49,6 +49,7 @@ TRAINHOOK_DECL void BoundState::begin_anew() {
 
 TRAINHOOK_DECL std::vector<StateSpec> BoundState::specs() const {
   std::vector<StateSpec> specs;
+  specs.reserve(variables_.size() + states_.size());
   for (const VariableBinding& variable : variables_) {
     specs.push_back({.name = variable.name(),
                      .dtype = variable.dtype(),
@@ -65,7 +66,7 @@ TRAINHOOK_DECL Tensor BoundState::save(std::string_view name) {
   return state_called(name).save();
 }
 
-TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) const {
+TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) {
   if (const VariableBinding* variable = find_variable(name)) return variable->read_once();
   return state_called(name).save();
 }
@@ -73,20 +74,39 @@ TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) const {
 TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
   std::vector<Change> changes;
   std::vector<Change> sure;
-  std::unordered_set<std::string_view> seen;
-  seen.reserve(entries.size());
+  std::vector<std::pair<VariableBinding*, const Tensor*>> copies;    // into memory
+  std::vector<std::pair<const void*, const std::string*>> bindings;  // of each entry, with its name
+  copies.reserve(entries.size());
+  bindings.reserve(entries.size());
   for (const NamedTensor& entry : entries) {
-    if (!seen.insert(entry.name).second) throw InvalidArgumentError("'{}' is given twice", entry.name);
-    VariableBinding* variable = find_variable(entry.name);
-    Change change =
-        variable != nullptr ? change_of(*variable, entry.tensor) : change_of(state_called(entry.name), entry.tensor);
-    (change.undo ? changes : sure).push_back(std::move(change));
+    if (VariableBinding* variable = find_variable(entry.name)) {
+      variable->check(entry.tensor);
+      bindings.emplace_back(variable, &entry.name);
+      if (variable->is_external()) {
+        changes.push_back(change_of(*variable, entry.tensor));
+      } else {
+        copies.emplace_back(variable, &entry.tensor);
+      }
+    } else {
+      StateBinding& state = state_called(entry.name);
+      Change change = change_of(state, entry.tensor);
+      bindings.emplace_back(&state, &entry.name);
+      (change.undo ? changes : sure).push_back(std::move(change));
+    }
   }
-  for (Change& change : sure) changes.push_back(std::move(change));  // what cannot fail comes last
+  std::ranges::sort(bindings, {}, &decltype(bindings)::value_type::first);
+  const auto twice = std::ranges::adjacent_find(bindings, {}, &decltype(bindings)::value_type::first);
+  if (twice != bindings.end()) throw InvalidArgumentError("'{}' is given twice", *twice->second);
+  std::ranges::move(sure, std::back_inserter(changes));  // what cannot fail comes last
+  changes.push_back({.commit = [&copies] {
+    for (const auto& [variable, value] : copies) variable->write(*value);
+  }});
   apply(changes);
 }
 
-TRAINHOOK_DECL VariableBinding* BoundState::find_variable(std::string_view name) const noexcept {
+TRAINHOOK_DECL VariableBinding* BoundState::find_variable(std::string_view name) noexcept {
+  if (next_ == variables_.size()) next_ = 0;
+  if (next_ < variables_.size() && variables_[next_].name() == name) return &variables_[next_++];
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second.variable;
 }
@@ -102,15 +122,8 @@ TRAINHOOK_DECL StateBinding& BoundState::state_called(std::string_view name) con
 }
 
 TRAINHOOK_DECL BoundState::Change BoundState::change_of(VariableBinding& variable, const Tensor& value) {
-  variable.check(value);
-  const auto writing = [&variable](const Tensor& what) {
-    return [&variable, what] {
-      variable.write(what);
-      variable.initialized = true;
-    };
-  };
-  return {.commit = writing(value),
-          .undo = variable.is_external() ? std::function<void()>(writing(variable.read())) : std::function<void()>()};
+  const auto writing = [&variable](const Tensor& what) { return [&variable, what] { variable.write(what); }; };
+  return {.commit = writing(value), .undo = writing(variable.read())};
 }
 
 TRAINHOOK_DECL BoundState::Change BoundState::change_of(StateBinding& state, const Tensor& value) {

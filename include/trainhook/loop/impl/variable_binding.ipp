@@ -44,10 +44,14 @@ TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const Part
 
 TRAINHOOK_DECL VariableBinding::VariableBinding(const Variable& variable, std::function<std::span<std::byte>()> memory,
                                                 Layout layout)
-    : variable_(variable), shape_(variable.shape().known()), memory_(std::move(memory)), layout_(layout) {}
+    : variable_(variable),
+      dtype_(variable.dtype()),
+      shape_(variable.shape().known()),
+      memory_(std::move(memory)),
+      layout_(layout) {}
 
 TRAINHOOK_DECL VariableBinding::VariableBinding(const Variable& variable, ExternalVariable external)
-    : variable_(variable), shape_(variable.shape().known()), external_(std::move(external)) {}
+    : variable_(variable), dtype_(variable.dtype()), shape_(variable.shape().known()), external_(std::move(external)) {}
 
 TRAINHOOK_DECL Tensor VariableBinding::read() {
   read_into(staging_);
@@ -82,6 +86,7 @@ TRAINHOOK_DECL void VariableBinding::write(const Tensor& value) {
   } else {
     external_.write(value.bytes());
   }
+  initialized = true;
 }
 
 }  // namespace trainhook::detail
