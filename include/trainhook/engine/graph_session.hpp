@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -72,6 +73,12 @@ class GraphSession : public RunForms<GraphSession, false> {
  private:
   static constexpr std::size_t kRecent = 8;
 
+  /// A state, and the name that it has in checkpoints.
+  struct Named {
+    std::string_view name;
+    NodeState* state = nullptr;
+  };
+
   [[nodiscard]] TRAINHOOK_DECL static std::size_t hash_of(const RunRequest& request) noexcept;
   TRAINHOOK_DECL detail::Plan& plan_for(const RunRequest& request);
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<detail::Plan> make_plan(const RunRequest& request);
@@ -95,8 +102,9 @@ class GraphSession : public RunForms<GraphSession, false> {
   std::unordered_map<const Node*, std::unique_ptr<NodeState>> states_;
   std::unordered_multimap<std::size_t, std::unique_ptr<detail::Plan>> plans_;
   std::unordered_map<std::string, NodeState*> names_;
-  std::vector<NodeState*> others_;
-  std::vector<NodeState*> saved_;
+  std::vector<Named> others_;
+  std::vector<Named> saved_;
+  std::size_t next_ = 0;  // of saved_: whose name is tried first, because names mostly come in order
   std::size_t discovered_ = 0;
   std::size_t num_global_variables_ = 0;
 };

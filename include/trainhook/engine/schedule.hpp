@@ -30,6 +30,15 @@ class Scheduler {
   /// True if the node is one of those in order.
   [[nodiscard]] bool has(const Node& node) const noexcept { return place_of(node) != kAbsent; }
 
+  /// What computes the node; null for what needs no kernel.
+  [[nodiscard]] TRAINHOOK_DECL const KernelDef* kernel_of(const Node& node) const;
+
+  /// True if a node in order assigns an initial value that is computed from those of other variables.
+  [[nodiscard]] bool is_initializer(const Node& node) const { return has(node) && nodes_[place_of(node)].initializes; }
+
+  /// True if a node in order is a Switch.
+  [[nodiscard]] bool has_branches() const noexcept { return has_branches_; }
+
   [[nodiscard]] detail::InitialValues& initial_values() noexcept { return initial_values_; }
 
   /// The variable whose value `input` gives on, if `reader` must run after a node that writes it; null otherwise. As in
@@ -45,8 +54,11 @@ class Scheduler {
     bool takes_value = false;  // not for control inputs, nor for variables that are handed over as such
   };
   struct Place {
+    [[nodiscard]] bool writes() const noexcept { return def != nullptr && def->writes; }
+
     Node* node = nullptr;
-    bool writes = false;
+    const KernelDef* def = nullptr;          // null for what needs no kernel
+    bool initializes = false;                // see is_initializer
     std::vector<Edge> next{};                // must run later
     std::vector<std::uint32_t> next_soft{};  // should run later
     std::size_t waits = 0;
@@ -84,7 +96,7 @@ class Scheduler {
   /// shares its buffer.
   TRAINHOOK_DECL void add_readers(std::uint32_t variable, Marks& marks, std::vector<std::uint32_t>& readers) const;
 
-  [[nodiscard]] TRAINHOOK_DECL bool shares_buffer(const Node& node) const;
+  [[nodiscard]] TRAINHOOK_DECL static bool shares_buffer(const Place& place);
   TRAINHOOK_DECL void sort();
 
   const KernelTable& kernels_;
@@ -93,6 +105,7 @@ class Scheduler {
   std::vector<std::uint32_t> places_;  // by node id
   std::vector<Place> nodes_;           // as created
   std::vector<Node*> order_;
+  bool has_branches_ = false;
   std::set<std::pair<const Node*, const Node*>> late_reads_;  // variable and reader
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <span>
@@ -71,6 +72,7 @@ class BoundState {
   std::deque<VariableBinding> variables_;
   std::deque<StateBinding> states_;
   std::unordered_map<std::string_view, Named> by_name_;
+  std::uint64_t loads_ = 0;
   std::size_t next_ = 0;  // the variable whose name is tried first, because names mostly come in order
 };
 

@@ -58,6 +58,7 @@ struct StateBinding {
   std::function<std::function<void()>(const Tensor&)> prepare{};
   std::function<void()> reset{};  // for state that starts again with each session; otherwise empty
   bool may_fail = false;
+  std::uint64_t last_load = 0;  ///< the number of the load that gave it a value
 };
 
 /// The text that `write` writes, in the classic locale.

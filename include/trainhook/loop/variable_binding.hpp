@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -54,6 +55,7 @@ class VariableBinding {
   TRAINHOOK_DECL void write(const Tensor& value);
 
   bool initialized = true;
+  std::uint64_t last_load = 0;  ///< the number of the load that gave it a value
 
  private:
   TRAINHOOK_DECL void read_into(Tensor& target) const;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <unordered_set>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -49,7 +48,7 @@ TRAINHOOK_DECL std::vector<StateSpec> GraphSession::state() {
   discover();
   std::vector<StateSpec> specs;
   specs.reserve(saved_.size());
-  for (const NodeState* state : saved_) specs.push_back(*state->spec());
+  for (const Named& saved : saved_) specs.push_back(*saved.state->spec());
   return specs;
 }
 
@@ -66,13 +65,17 @@ TRAINHOOK_DECL void GraphSession::load(std::span<const NamedTensor> entries) {
   const std::scoped_lock lock(mutex_);
   discover();
   std::vector<std::function<void()>> commits;
+  std::vector<Named> loaded;
   commits.reserve(entries.size());
-  std::unordered_set<std::string_view> seen;
-  seen.reserve(entries.size());
+  loaded.reserve(entries.size());
   for (const NamedTensor& entry : entries) {
-    if (!seen.insert(entry.name).second) throw InvalidArgumentError("'{}' is given twice", entry.name);
-    commits.push_back(named_state(entry.name).prepare_load(entry.tensor));
+    NodeState& state = named_state(entry.name);
+    loaded.push_back({entry.name, &state});
+    commits.push_back(state.prepare_load(entry.tensor));
   }
+  std::ranges::sort(loaded, {}, &Named::state);
+  const auto twice = std::ranges::adjacent_find(loaded, {}, &Named::state);
+  if (twice != loaded.end()) throw InvalidArgumentError("'{}' is given twice", twice->name);
   for (const std::function<void()>& commit : commits) commit();
 }
 
@@ -158,6 +161,7 @@ TRAINHOOK_DECL NodeState& GraphSession::state_of_node(const Node& node, const Ke
 TRAINHOOK_DECL void GraphSession::discover() {
   if (discovered_ == graph_.size() && num_global_variables_ == count_global_variables()) return;
   names_.reserve(count_global_variables());
+  states_.reserve(count_global_variables());
   for (; discovered_ < graph_.size(); ++discovered_) {
     const Node& node = graph_.nodes()[discovered_];
     if (detail::is_variable(node)) {
@@ -169,13 +173,12 @@ TRAINHOOK_DECL void GraphSession::discover() {
     NodeState& state = state_of_node(node, def);
     const std::optional<StateSpec> spec = state.spec();
     if (!spec) continue;
-    names_.emplace(spec->name, &state);
-    others_.push_back(&state);
+    others_.push_back({names_.emplace(spec->name, &state).first->first, &state});
   }
   saved_.clear();
   saved_.reserve(count_global_variables() + others_.size());
   for (const Variable& variable : global_variables(graph_))
-    saved_.push_back(&state_of_node(variable.handle.node(), nullptr));
+    saved_.push_back({variable.name(), &state_of_node(variable.handle.node(), nullptr)});
   num_global_variables_ = saved_.size();
   saved_.insert(saved_.end(), others_.begin(), others_.end());
 }
@@ -186,6 +189,8 @@ TRAINHOOK_DECL std::size_t GraphSession::count_global_variables() const {
 }
 
 TRAINHOOK_DECL NodeState& GraphSession::named_state(const std::string& name) {
+  if (next_ >= saved_.size()) next_ = 0;
+  if (next_ < saved_.size() && saved_[next_].name == name) return *saved_[next_++].state;
   const auto found = names_.find(name);
   if (found == names_.end()) throw NotFoundError("the session's graph has no variable or other state '{}'", name);
   return *found->second;

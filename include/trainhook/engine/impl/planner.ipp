@@ -27,11 +27,12 @@ TRAINHOOK_DECL std::unique_ptr<Plan> Planner::make() {
   add_feeds();
   Scheduler scheduler(kernels_, plan_->fetches, plan_->feed_keys);
   scheduler_ = &scheduler;
+  draft_.values.reserve(scheduler.order().size());
+  draft_.steps.reserve(scheduler.order().size());
   mark_values_of_writes(scheduler.order());
-  const bool has_branches = std::ranges::any_of(scheduler.order(), [](const Node* node) { return is_switch(*node); });
   conditions_ = ConditionFinder(plan_->feed_keys);
   for (Node* node : scheduler.order()) {
-    if (has_branches) conditions_.add(*node);
+    if (scheduler.has_branches()) conditions_.add(*node);
     current_conditions_ = values_of(conditions_.of(*node));
     add_node(*node);
   }
@@ -65,7 +66,9 @@ TRAINHOOK_DECL void Planner::add_feeds() {
 
 TRAINHOOK_DECL void Planner::mark_values_of_writes(const std::vector<Node*>& order) {
   const auto mark = [&](Output output) {
-    if (is_fed(output) || needs_no_kernel(output.node()) || !kernels_.at(output.node()).writes) return;
+    if (is_fed(output)) return;
+    const KernelDef* def = scheduler_->kernel_of(output.node());
+    if (def == nullptr || !def->writes) return;
     value_of(output) = add_value({.kind = Kind::Borrowed, .spec = {output.dtype(), output.shape()}});
   };
   const auto mark_inputs = [&](const Node& node, std::size_t from) {
@@ -74,10 +77,11 @@ TRAINHOOK_DECL void Planner::mark_values_of_writes(const std::vector<Node*>& ord
     }
   };
   for (Node* node : order) {
-    if (scheduler_->initial_values().concerns(*node)) {
+    if (scheduler_->is_initializer(*node)) {
       for (const Node* copied : scheduler_->initial_values().expression(*node).copied) mark_inputs(*copied, 0);
     } else {
-      mark_inputs(*node, needs_no_kernel(*node) ? 0 : kernels_.at(*node).variables);
+      const KernelDef* def = scheduler_->kernel_of(*node);
+      mark_inputs(*node, def == nullptr ? 0 : def->variables);
     }
   }
   for (const Fetch& fetch : plan_->fetches) {
@@ -139,7 +143,7 @@ TRAINHOOK_DECL void Planner::add_kernel(Node& node, const KernelDef& def) {
     return;
   }
   DraftStep draft;
-  const bool is_initializer = scheduler_->initial_values().concerns(node);
+  const bool is_initializer = scheduler_->is_initializer(node);
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     if (is_initializer && i == 1) {
       draft.inputs.push_back(initial_value(node));

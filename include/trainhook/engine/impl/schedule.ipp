@@ -10,6 +10,7 @@
 #include <queue>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/node_kinds.hpp>
@@ -54,7 +55,7 @@ TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
   std::vector<Node*> open;
   const auto want = [&](Node& node) {
     if (place_of(node) != kAbsent) return;
-    places_[node.id()] = 0;
+    places_[node.id()] = static_cast<std::uint32_t>(found.size());
     found.push_back(&node);
     open.push_back(&node);
   };
@@ -78,22 +79,22 @@ TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
     }
     for (const Operation& input : node.control_inputs()) want(input.node());
   }
-  std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
-  nodes_.resize(found.size());
-  for (std::uint32_t i = 0; i < found.size(); ++i) {
-    nodes_[i].node = found[i];
-    places_[found[i]->id()] = i;
-    const KernelDef* def = detail::needs_no_kernel(*found[i]) ? nullptr : &kernels_.at(*found[i]);
-    detail::expect_ports(*found[i], def);
-    if (def != nullptr) nodes_[i].writes = def->writes;
+  nodes_.reserve(found.size());
+  for (std::uint32_t& place : places_) {  // by id, so as created
+    if (place == kAbsent) continue;
+    Node* const node = found[std::exchange(place, static_cast<std::uint32_t>(nodes_.size()))];
+    const KernelDef* const def = detail::needs_no_kernel(*node) ? nullptr : &kernels_.at(*node);
+    detail::expect_ports(*node, def);
+    has_branches_ = has_branches_ || (def == nullptr && detail::is_switch(*node));
+    nodes_.push_back({.node = node, .def = def, .initializes = initial_values_.concerns(*node)});
   }
 }
 
 TRAINHOOK_DECL void Scheduler::connect() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     Node& node = *nodes_[i].node;
-    const bool is_initializer = initial_values_.concerns(node);
-    const std::size_t variables = detail::needs_no_kernel(node) ? 0 : kernels_.at(node).variables;
+    const bool is_initializer = nodes_[i].initializes;
+    const std::size_t variables = nodes_[i].def == nullptr ? 0 : nodes_[i].def->variables;
     for (std::size_t k = 0; k < node.inputs().size(); ++k) {
       const Output& input = node.inputs()[k];
       if (!detail::is_fed(fed_, input) && (!is_initializer || k == 0)) link(input.node(), {i, k >= variables});
@@ -115,9 +116,9 @@ TRAINHOOK_DECL void Scheduler::protect_reads() {
   Marks read(nodes_.size());
   std::vector<std::uint32_t> readers;
   for (std::uint32_t writer = 0; writer < nodes_.size(); ++writer) {
-    if (!nodes_[writer].writes) continue;
+    if (!nodes_[writer].writes()) continue;
     const Node& node = *nodes_[writer].node;
-    for (std::size_t i = 0; i < kernels_.at(node).variables; ++i) {
+    for (std::size_t i = 0; i < nodes_[writer].def->variables; ++i) {
       const Node* variable = detail::variable_named_by(kernels_, fed_, node.inputs()[i]);
       if (variable == nullptr) continue;
       readers.clear();
@@ -136,6 +137,11 @@ TRAINHOOK_DECL void Scheduler::protect_reads() {
       }
     }
   }
+}
+
+TRAINHOOK_DECL const KernelDef* Scheduler::kernel_of(const Node& node) const {
+  if (has(node)) return nodes_[place_of(node)].def;
+  return detail::needs_no_kernel(node) ? nullptr : &kernels_.at(node);
 }
 
 TRAINHOOK_DECL const Node* Scheduler::variable_read_late(Output input, const Node& reader) const {
@@ -170,14 +176,13 @@ TRAINHOOK_DECL void Scheduler::add_readers(std::uint32_t variable, Marks& marks,
     for (const Edge& edge : nodes_[place].next) {
       if (!edge.takes_value || !marks.mark(edge.to)) continue;
       readers.push_back(edge.to);
-      if (shares_buffer(*nodes_[edge.to].node)) open.push_back(edge.to);
+      if (shares_buffer(nodes_[edge.to])) open.push_back(edge.to);
     }
   }
 }
 
-TRAINHOOK_DECL bool Scheduler::shares_buffer(const Node& node) const {
-  return detail::forwards(node) || detail::is_switch(node) ||
-         (!detail::needs_no_kernel(node) && kernels_.at(node).alias);
+TRAINHOOK_DECL bool Scheduler::shares_buffer(const Place& place) {
+  return place.def == nullptr ? detail::forwards(*place.node) || detail::is_switch(*place.node) : place.def->alias;
 }
 
 TRAINHOOK_DECL void Scheduler::sort() {
@@ -192,7 +197,7 @@ TRAINHOOK_DECL void Scheduler::sort() {
       return;
     }
     held.erase(place);
-    (nodes_[place].writes ? writers : others).push(place);
+    (nodes_[place].writes() ? writers : others).push(place);
   };
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) offer(i);
   std::vector<bool> done(nodes_.size(), false);

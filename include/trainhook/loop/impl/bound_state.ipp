@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -74,14 +75,16 @@ TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) {
 TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
   std::vector<Change> changes;
   std::vector<Change> sure;
-  std::vector<std::pair<VariableBinding*, const Tensor*>> copies;    // into memory
-  std::vector<std::pair<const void*, const std::string*>> bindings;  // of each entry, with its name
+  std::vector<std::pair<VariableBinding*, const Tensor*>> copies;  // into memory
   copies.reserve(entries.size());
-  bindings.reserve(entries.size());
+  ++loads_;
+  const auto expect_first = [&](std::uint64_t& last_load, const std::string& name) {
+    if (std::exchange(last_load, loads_) == loads_) throw InvalidArgumentError("'{}' is given twice", name);
+  };
   for (const NamedTensor& entry : entries) {
     if (VariableBinding* variable = find_variable(entry.name)) {
+      expect_first(variable->last_load, entry.name);
       variable->check(entry.tensor);
-      bindings.emplace_back(variable, &entry.name);
       if (variable->is_external()) {
         changes.push_back(change_of(*variable, entry.tensor));
       } else {
@@ -89,14 +92,11 @@ TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
       }
     } else {
       StateBinding& state = state_called(entry.name);
+      expect_first(state.last_load, entry.name);
       Change change = change_of(state, entry.tensor);
-      bindings.emplace_back(&state, &entry.name);
       (change.undo ? changes : sure).push_back(std::move(change));
     }
   }
-  std::ranges::sort(bindings, {}, &decltype(bindings)::value_type::first);
-  const auto twice = std::ranges::adjacent_find(bindings, {}, &decltype(bindings)::value_type::first);
-  if (twice != bindings.end()) throw InvalidArgumentError("'{}' is given twice", *twice->second);
   std::ranges::move(sure, std::back_inserter(changes));  // what cannot fail comes last
   changes.push_back({.commit = [&copies] {
     for (const auto& [variable, value] : copies) variable->write(*value);
