@@ -57,6 +57,15 @@ TEST_F(FaultyFileSystemTest, FailsTheNthOfAKind) {
   EXPECT_EQ(disk_.contents("f"), "ac");
 }
 
+TEST_F(FaultyFileSystemTest, AKindMayFailForGood) {
+  faulty_.fail_from(FileOperation::LockFile, 2, ErrorCode::Unimplemented);
+  static_cast<void>(faulty_.lock_file("lock"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(static_cast<void>(faulty_.lock_file("lock")), UnimplementedError);
+    EXPECT_FALSE(faulty_.exists("f"));
+  }
+}
+
 TEST_F(FaultyFileSystemTest, AShortAppendLeavesTheFirstHalfOfItsBytesOnce) {
   const auto file = faulty_.create_writable("f", WriteMode::Exclusive);
   faulty_.set_short_appends(true);

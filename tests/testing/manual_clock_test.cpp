@@ -56,6 +56,18 @@ TEST(ManualClock, StandsStillUntilItIsAdvanced) {
   EXPECT_EQ(clock.wall_seconds(), 101.5 + std::chrono::duration<double>(start).count());
 }
 
+TEST(ManualClock, WallTimeJumpsWhereMonotonicTimeGoesOn) {
+  ManualClock clock(100);
+  const Duration start = clock.monotonic_now();
+  for (const double seconds : {5'000.0, 20.0}) {
+    clock.set_wall_seconds(seconds);
+    EXPECT_EQ(clock.wall_seconds(), seconds);
+    EXPECT_EQ(clock.monotonic_now(), start);
+  }
+  clock.advance(1500ms);
+  EXPECT_EQ(clock.wall_seconds(), 21.5);
+}
+
 TEST(ManualClock, CountsHowOftenItIsAsked) {
   ManualClock clock;
   (void)clock.monotonic_now();

@@ -39,7 +39,7 @@ using testing::ResumeAudit;
 using ::testing::SizeIs;
 
 /// What a careless author forgets.
-enum class Forgotten { Nothing, Velocity, Noise, Input, Hook, Timer, Buffer };
+enum class Forgotten { Nothing, Velocity, Slot, Noise, Input, Hook, Timer, Buffer };
 
 /// Adds up what it sees, and keeps the sum over restarts unless it forgets.
 class SumHook final : public SessionRunHook {
@@ -100,7 +100,12 @@ void train(FileSystem& disk, Forgotten forgotten) {
   LoopSession loop;
   Iterator& numbers = make_iterator(loop, Dataset::range(20).shuffle(7, 5).repeat(), "numbers");
   loop.variable("weights", weights);
-  if (forgotten != Forgotten::Velocity) loop.variable("velocity", velocity);
+  if (forgotten == Forgotten::Slot) {  // saved, and not loaded
+    loop.state(
+        "velocity", [&] { return Tensor(velocity); }, [](const Tensor&) {});
+  } else if (forgotten != Forgotten::Velocity) {
+    loop.variable("velocity", velocity);
+  }
   if (forgotten != Forgotten::Buffer) loop.variable("window", window);
   loop.variable("window_sum", window_sum);
   if (forgotten != Forgotten::Noise) loop.state("noise", noise);
@@ -149,6 +154,11 @@ TEST(ResumeAuditor, NamesTheVariableThatAForgottenVelocityChanges) {
       Contains(AllOf(HasSubstr("killed at file call "), HasSubstr("'weights' in run/model.ckpt-12 differs: "))));
 }
 
+TEST(ResumeAuditor, NamesASlotThatIsSkippedWhenTheOthersAreRestored) {
+  EXPECT_THAT(audit(Forgotten::Slot).differences,
+              Contains(AllOf(HasSubstr(" in run/model.ckpt-12 differs: "), HasSubstr("'_trainhook/state/velocity'"))));
+}
+
 TEST(ResumeAuditor, NamesTheVariableThatAForgottenGeneratorChanges) {
   EXPECT_THAT(audit(Forgotten::Noise).differences, Contains(HasSubstr("'weights' in run/model.ckpt-12 differs: ")));
 }
@@ -174,9 +184,29 @@ TEST(ResumeAuditor, ReportsNoMoreThanTenDifferences) {
   EXPECT_THAT(audit(Forgotten::Velocity).differences, SizeIs(10));
 }
 
+TEST(ResumeAuditor, InterruptsAtChosenCallsOnly) {
+  const testing::LogLines quiet;
+  int interrupted = 0;
+  const auto train_and_count = [&](FileSystem& disk) {
+    try {
+      train(disk, Forgotten::Velocity);
+    } catch (...) {
+      ++interrupted;
+      throw;
+    }
+  };
+  const ResumeAudit found =
+      audit_resume(train_and_count, {.interruptions = {Interruption::Kill}, .every = 2, .at = {1, 170}});
+  EXPECT_EQ(found.interruptions, 2U);
+  EXPECT_EQ(interrupted, 2);
+  ASSERT_THAT(found.differences, SizeIs(1)) << "the first call is before any checkpoint";
+  EXPECT_THAT(found.differences[0], HasSubstr("killed at file call 170 "));
+}
+
 TEST(ResumeAuditor, ThrowsWhatTrainingThrowsWhenItIsNotInterrupted) {
   EXPECT_THROW(static_cast<void>(audit_resume([](FileSystem&) { throw NotFoundError("no data"); })), NotFoundError);
   EXPECT_THROW(static_cast<void>(audit_resume([](FileSystem&) {}, {.every = 0})), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(audit_resume([](FileSystem&) {}, {.at = {0}})), InvalidArgumentError);
 }
 
 }  // namespace

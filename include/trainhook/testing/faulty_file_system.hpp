@@ -84,6 +84,10 @@ class FaultyFileSystem final : public FileSystem {
   /// The n-th operation from now on and all after it fail: the disk is gone, or the process that would do them.
   TRAINHOOK_DECL void fail_from(std::uint64_t n, ErrorCode code = ErrorCode::DataLoss);
 
+  /// The n-th operation of this kind from now on and all of the kind after it fail. A file system without locks:
+  /// `fail_from(FileOperation::LockFile, 1, ErrorCode::Unimplemented)`.
+  TRAINHOOK_DECL void fail_from(FileOperation kind, std::uint64_t n, ErrorCode code = ErrorCode::DataLoss);
+
   /// Whether an append that fails writes the first half of its bytes before that, as on a disk that fills up or in a
   /// process that is killed. By default it writes nothing.
   TRAINHOOK_DECL void set_short_appends(bool are_short);

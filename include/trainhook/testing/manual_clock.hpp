@@ -26,6 +26,9 @@ class ManualClock final : public Clock {
   [[nodiscard]] TRAINHOOK_DECL double wall_seconds() override;
   TRAINHOOK_DECL void advance(Duration by);
 
+  /// Sets the wall clock, forwards or backwards, as a person or a time server does; monotonic time does not jump.
+  TRAINHOOK_DECL void set_wall_seconds(double seconds_since_1970);
+
   /// Lets time jump to the deadline of a thread that waits.
   TRAINHOOK_DECL void auto_advance(bool on);
 

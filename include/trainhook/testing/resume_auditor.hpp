@@ -32,6 +32,7 @@ enum class Interruption {
 struct ResumeAuditOptions {
   std::vector<Interruption> interruptions{Interruption::Kill, Interruption::PowerLoss};
   std::uint64_t every = 1;                         ///< interrupt at every so many file calls
+  std::vector<std::uint64_t> at{};                 ///< interrupt at these calls only, counted from 1; empty: at `every`
   std::uint64_t power_losses = 3;                  ///< how many states of the disk are tried after each power loss
   ErrorCode error = ErrorCode::ResourceExhausted;  ///< what failing calls throw
   std::uint64_t seed = 1;                          ///< of the states of the disk

@@ -24,6 +24,10 @@ TRAINHOOK_DECL void FaultyFileSystem::fail_from(std::uint64_t n, ErrorCode code)
   plan({.at = n, .code = code, .stays = true});
 }
 
+TRAINHOOK_DECL void FaultyFileSystem::fail_from(FileOperation kind, std::uint64_t n, ErrorCode code) {
+  plan({.at = n, .code = code, .kind = kind, .stays = true});
+}
+
 TRAINHOOK_DECL void FaultyFileSystem::set_short_appends(bool are_short) {
   const std::scoped_lock lock(faults_->mutex);
   faults_->short_appends = are_short;

@@ -29,6 +29,11 @@ TRAINHOOK_DECL void ManualClock::advance(Duration by) {
   wake_all();
 }
 
+TRAINHOOK_DECL void ManualClock::set_wall_seconds(double seconds_since_1970) {
+  const std::scoped_lock lock(mutex_);
+  wall_start_ = seconds_since_1970 - std::chrono::duration<double>(now_).count();
+}
+
 TRAINHOOK_DECL void ManualClock::auto_advance(bool on) {
   const std::scoped_lock lock(mutex_);
   auto_advance_ = on;

@@ -171,6 +171,8 @@ class AuditedRun {
 TRAINHOOK_DECL ResumeAudit audit_resume(const std::function<void(FileSystem& disk)>& train,
                                         const ResumeAuditOptions& options) {
   if (options.every == 0) throw InvalidArgumentError("audit_resume: every is 0; it must be at least 1");
+  if (std::ranges::find(options.at, 0U) != options.at.end())
+    throw InvalidArgumentError("audit_resume: at has a 0; file calls are counted from 1");
   MemoryFileSystem disk;
   FaultyFileSystem counted(disk);
   train(counted);
@@ -178,10 +180,12 @@ TRAINHOOK_DECL ResumeAudit audit_resume(const std::function<void(FileSystem& dis
 
   constexpr std::size_t kMostDifferences = 10;
   ResumeAudit audit{.file_calls = counted.count()};
+  std::vector<std::uint64_t> calls = options.at;
+  for (std::uint64_t at = 1; options.at.empty() && at <= audit.file_calls; at += options.every) calls.push_back(at);
   std::mt19937_64 random(options.seed);
   for (const Interruption interruption : options.interruptions) {
     const std::uint64_t times = interruption == Interruption::PowerLoss ? options.power_losses : 1;
-    for (std::uint64_t at = 1; at <= audit.file_calls; at += options.every) {
+    for (const std::uint64_t at : calls) {
       for (std::uint64_t i = 0; i < times; ++i) {
         detail::AuditedRun run(train, options);
         const auto difference = run.difference_from(wanted, interruption, at, random);
