@@ -256,5 +256,21 @@ TEST_F(CheckpointStateTest, StepsAreTheNumbersBehindTheLastDash) {
     EXPECT_FALSE(step_of_checkpoint(none)) << none;
 }
 
+TEST_F(CheckpointStateTest, NoOtherCandidateIsTakenForThoseOfAStateFileThatCannotBeRead) {
+  for (const char* prefix : {"run/m-1", "run/m-2"}) disk_.write_file(std::string(prefix) + ".index", "");
+  update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/m-1"});  // the training went back
+  FaultyFileSystem faulty(disk_);
+  using enum testing::FileOperation;
+  for (const testing::FileOperation kind : {OpenReadable, Size, Read}) {
+    faulty.fail_at(kind, 1, ErrorCode::PermissionDenied);
+    EXPECT_THROW(static_cast<void>(checkpoint_candidates(faulty, "run")), PermissionDeniedError);
+    faulty.fail_from(kind, 1, ErrorCode::DataLoss);  // the device's error
+    EXPECT_THROW(static_cast<void>(checkpoint_candidates(faulty, "run")), UnknownError);
+    faulty.reset();
+    faulty.fail_at(kind, 1, ErrorCode::DataLoss);
+    EXPECT_EQ(checkpoint_candidates(faulty, "run"), (Paths{"run/m-1", "run/m-2"})) << "asked again";
+  }
+}
+
 }  // namespace
 }  // namespace trainhook

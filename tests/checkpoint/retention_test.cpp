@@ -325,5 +325,24 @@ TEST_F(RetentionTest, ReplaceTakesOnlyWhatIsOnDisk) {
   EXPECT_EQ(retention.prefixes(), (Prefixes{"run/model.ckpt-1", "run/model.ckpt-3"}));
 }
 
+TEST_F(RetentionTest, AStateFileThatCannotBeReadIsAnErrorAndCostsNoKnowledge) {
+  {
+    detail::Retention earlier = open({.max_to_keep = 3});
+    for (std::int64_t step : {1, 2, 3}) save(earlier, step, 0);
+  }
+  testing::FaultyFileSystem faulty(disk);
+  const auto owned = [&] { return detail::Retention(faulty, "run/model.ckpt", "checkpoint", {}).prefixes(); };
+  using enum testing::FileOperation;
+  for (const testing::FileOperation kind : {Exists, OpenReadable, Size, Read}) {
+    faulty.fail_at(kind, 1, ErrorCode::PermissionDenied);
+    EXPECT_THROW(static_cast<void>(owned()), PermissionDeniedError);
+    faulty.fail_from(kind, 1, ErrorCode::DataLoss);  // the device's error
+    EXPECT_THROW(static_cast<void>(owned()), UnknownError);
+    faulty.reset();
+    faulty.fail_at(kind, 1, ErrorCode::DataLoss);
+    EXPECT_EQ(owned(), (Prefixes{"run/model.ckpt-1", "run/model.ckpt-2", "run/model.ckpt-3"})) << "asked again";
+  }
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -3,6 +3,7 @@
 /// Checkpoints that all ranks of a job write together: one of all ranks, or none.
 #include <trainhook/monitored/monitored_training_session.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -256,6 +257,23 @@ TEST_F(ShardedTest, ARankThatCannotWriteItsPartIsNamedAndNothingIsLeft) {
     EXPECT_EQ(ends[2].find("ResourceExhausted: rank 0 has failed: rank 1 could not write its part"), 0U) << ends[2];
     EXPECT_EQ(whole_step(newest()), 2);
     EXPECT_EQ(files_with("ckpt-4"), Strings());
+  }
+}
+
+TEST_F(ShardedTest, AStateFileThatCannotBeReadFailsTheSaveAndNothingIsLeft) {
+  for (const bool background : {false, true}) {
+    start_over(background);
+    (void)train(2, 4);
+    std::atomic<bool> is_restored = false;
+    faulty.set_callback([&](testing::FileOperation operation, const std::string& path) {
+      if (is_restored && operation == testing::FileOperation::OpenReadable && path == "run/checkpoint")
+        throw PermissionDeniedError("cannot open {}", path);
+    });
+    const Strings ends = train(2, 8, {}, [&](Program&, std::int64_t) { is_restored = true; });
+    faulty.set_callback({});
+    EXPECT_EQ(ends[0].find("PermissionDenied: cannot open run/checkpoint"), 0U) << ends[0];
+    EXPECT_EQ(whole_step(newest()), 4);
+    EXPECT_EQ(files_with("ckpt-6"), Strings());
   }
 }
 

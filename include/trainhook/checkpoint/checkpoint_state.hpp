@@ -45,6 +45,12 @@ TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::str
 /// Reads the four known fields and skips all others. @throws DataLossError.
 TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path);
 
+/// As `get_checkpoint_state`, for those who choose or remove checkpoints by it: a file that cannot be read is an error.
+/// @throws DataLossError if it does not parse; otherwise whatever the second attempt to read it throws.
+[[nodiscard]] TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
+                                                                                  const std::string& directory,
+                                                                                  const std::string& latest_filename);
+
 }  // namespace detail
 
 /// Reads the state file of a directory. Nothing if there is none, or (with a warning) if it cannot be read or
@@ -89,9 +95,10 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
 
 /// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that
 /// it lists or that are on disk, by falling step. A listed one whose name is in the directory means the directory's
-/// own, also if the directory was copied or moved and the file gives the old path. A state file that cannot be read
-/// costs a warning, not the checkpoints. Unlisted ones count only if their basename is `basename`, or, without it, that
-/// of a listed one; if none is listed, all count. A listed one may be missing on disk: reading it will tell.
+/// own, also if the directory was copied or moved and the file gives the old path. A damaged state file costs a
+/// warning, not the checkpoints. Unlisted ones count only if their basename is `basename`, or, without it, that of a
+/// listed one; if none is listed, all count. A listed one may be missing on disk: reading it will tell.
+/// @throws what reading the state file throws: another checkpoint than the one that it names is not taken for it.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {},
     const std::string& latest_filename = kLatestFilename);

@@ -14,6 +14,7 @@
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
@@ -68,7 +69,8 @@ TRAINHOOK_DECL std::string path_from(std::string_view directory, std::string_vie
   const std::string from = plain_path(directory);
   const std::string to = plain_path(path);
   if (from.empty()) return to;
-  if (to.size() > from.size() && to.starts_with(from) && (from.back() == '/' || to[from.size()] == '/')) {
+  if (to.size() > from.size() && to.compare(0, from.size(), from) == 0 &&
+      (from.back() == '/' || to[from.size()] == '/')) {
     return to.substr(from.back() == '/' ? from.size() : from.size() + 1);
   }
   if (is_absolute_path(to)) return to;
@@ -102,13 +104,14 @@ TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::str
   return own;
 }
 
-/// As `get_checkpoint_state`, but throws a DataLossError for a file that does not parse.
 TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                                     const std::string& directory,
                                                                     const std::string& latest_filename) {
   const std::string path = state_file_path(directory, latest_filename);
-  if (!file_system.exists(path)) return std::nullopt;
-  CheckpointState state = parse_checkpoint_state(read_file(file_system, path), path);
+  const std::optional<std::string> text = read_from_device(
+      [&] { return file_system.exists(path) ? std::optional(read_file(file_system, path)) : std::nullopt; });
+  if (!text) return std::nullopt;
+  CheckpointState state = parse_checkpoint_state(*text, path);
   if (!state.model_checkpoint_path.empty())
     state.model_checkpoint_path = join_path(directory, state.model_checkpoint_path);
   for (std::string& listed : state.all_model_checkpoint_paths) listed = join_path(directory, listed);
@@ -217,7 +220,7 @@ TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_s
   CheckpointState state;
   try {
     state = detail::read_checkpoint_state(file_system, directory, latest_filename).value_or(CheckpointState{});
-  } catch (const Error& error) {
+  } catch (const DataLossError& error) {
     log_warning("checkpoint state of {} is ignored, its checkpoints are looked for by name: {}", directory,
                 error.what());
   }

@@ -142,10 +142,13 @@ TRAINHOOK_DECL double Retention::written_at(const std::string& prefix) const {
 TRAINHOOK_DECL void Retention::adopt_listed() {
   CheckpointState state;
   try {
-    state = get_checkpoint_state(*file_system_, directory_, latest_filename_).value_or(CheckpointState{});
-  } catch (const InvalidArgumentError& error) {
-    log_warning("{}", error.what());  // the next save replaces it
+    state = read_checkpoint_state(*file_system_, directory_, latest_filename_).value_or(CheckpointState{});
+  } catch (const DataLossError& error) {
+    log_warning("checkpoint state of {} is ignored, and the next save replaces it: {}", directory_, error.what());
+    return;
   }
+  if (state.model_checkpoint_path.empty() && file_system_->exists(state_file()))
+    log_warning("state file {} names no model_checkpoint_path; the next save replaces it", state_file());
   last_preserved_ = state.last_preserved_timestamp.value_or(last_preserved_);
   std::vector<std::string>& listed = state.all_model_checkpoint_paths;
   const bool stamped = state.all_model_checkpoint_timestamps.size() == listed.size();

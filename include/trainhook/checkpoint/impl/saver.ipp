@@ -131,7 +131,7 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
     if (request.before_commit) request.before_commit();
     writer.finish();
   } catch (...) {
-    if (request.write_state && lock.owns_lock()) retention_->abandon(prefix);
+    if (request.write_state && lock.owns_lock() && retention_) retention_->abandon(prefix);
     throw;
   }
   if (request.write_state) retention_->add(prefix, clock().wall_seconds());
