@@ -90,6 +90,15 @@ TEST_F(PruneCheckpointsTest, TakesTheInputThatNoRemainingModelNeeds) {
             (Prefixes{"run/input.ckpt-2", "run/input.ckpt-4"}));
 }
 
+TEST_F(PruneCheckpointsTest, LeavesTheInputThatAModelOfAnotherNameNeeds) {
+  for (const std::int64_t step : {1, 2, 3, 4}) write("input.ckpt", step);
+  list("checkpoint_input", "input.ckpt", {1, 2, 3, 4});
+  write("other.ckpt", 2);
+  EXPECT_EQ(prune(1), (Prefixes{"run/model.ckpt-1", "run/model.ckpt-2", "run/model.ckpt-3", "run/input.ckpt-1",
+                                "run/input.ckpt-3"}));
+  EXPECT_EQ(checkpoints_on_disk(disk, "run", "input.ckpt"), (Prefixes{"run/input.ckpt-2", "run/input.ckpt-4"}));
+}
+
 TEST_F(PruneCheckpointsTest, NeverTheNewest) {
   try {
     prune(0);

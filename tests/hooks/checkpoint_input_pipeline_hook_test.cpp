@@ -455,6 +455,37 @@ TEST(CheckpointInputPipelineHook, S29_ADeviceThatFailsOnceIsAskedAgain) {
   }
 }
 
+/// Takes the next elements of 0, 1, 2, ... and saves at each second step, under that basename.
+std::vector<std::int64_t> take_elements(support::Outside& outside, const std::string& basename, int count) {
+  LoopSession loop;
+  Iterator& numbers = make_iterator(loop, Dataset::range(100));
+  auto session = monitored_training_session(
+      loop, {.checkpoint_dir = "run",
+             .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .checkpoint_basename = basename}),
+                       CheckpointInputPipelineHook()},
+             .file_system = &outside.disk,
+             .clock = &outside.clock});
+  std::vector<std::int64_t> taken;
+  for (int i = 0; i < count; ++i) {
+    Element element;
+    session.run([&] { numbers.get_next(element); });
+    taken.push_back(element[0].scalar<std::int64_t>());
+  }
+  session.close();
+  return taken;
+}
+
+TEST(CheckpointInputPipelineHook, ModelsOfAnotherBasenameKeepTheirInput) {
+  support::LogLines log;
+  support::Outside outside;
+  EXPECT_EQ(take_elements(outside, "model.ckpt", 4), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  const Lines before = input_files(outside);
+  EXPECT_EQ(before, (Lines{"input.ckpt-0.index", "input.ckpt-2.index", "input.ckpt-4.index"}));
+  EXPECT_EQ(take_elements(outside, "other.ckpt", 2), (std::vector<std::int64_t>{4, 5})) << "as the model does";
+  for (const std::string& file : before) EXPECT_TRUE(outside.disk.exists("run/" + file)) << file;
+  EXPECT_EQ(log.count("W the model of step"), 0U);
+}
+
 TEST(CheckpointInputPipelineHook, IsAddedToATrainingThatWentWithoutIt) {
   support::LogLines log;
   support::Outside outside;

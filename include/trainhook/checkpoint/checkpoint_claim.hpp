@@ -48,6 +48,9 @@ class CheckpointCompanion {
   /// Cleans up after a writer that was killed, while no save is under way.
   virtual void tidy_all() noexcept {}
 
+  /// Whether a checkpoint of the directory is one of this companion's files, by its name.
+  [[nodiscard]] virtual bool is_mine(std::string_view /*prefix*/) const { return false; }
+
   /// Saves the same state with the checkpoints of `other`, too: adds a companion to it.
   virtual void join(const std::shared_ptr<CheckpointClaim>& /*other*/) const {}
 };

@@ -34,6 +34,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step) override;
   TRAINHOOK_DECL void tidy(std::int64_t global_step) noexcept override;
   TRAINHOOK_DECL void tidy_all() noexcept override;
+  [[nodiscard]] TRAINHOOK_DECL bool is_mine(std::string_view prefix) const override;
   TRAINHOOK_DECL void join(const std::shared_ptr<CheckpointClaim>& other) const override;
 
   /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
@@ -52,7 +53,6 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
  private:
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(std::int64_t step) const;
-  [[nodiscard]] TRAINHOOK_DECL bool is_mine(std::string_view prefix) const;
 
   // Restores the newest good file before `step`. Returns its step, or nothing if there is none.
   TRAINHOOK_DECL std::optional<std::int64_t> restore_earlier(SessionRef session, std::int64_t step) const;
@@ -61,6 +61,10 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_not(const std::string& prefix) const;
 
   TRAINHOOK_DECL void write(const Snapshot& snapshot, std::int64_t step) const;
+
+  // The steps of the directory's models, of whatever basename, or of the files of this.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> steps_of_models() const;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> steps_of_inputs() const;
 
   // Whether the state file says the same.
   [[nodiscard]] TRAINHOOK_DECL bool lists(const CheckpointState& state) const;

@@ -55,7 +55,8 @@ class CheckpointJob {
   /// Locks the directory and forgets the last session. `services` must live until the session ends.
   TRAINHOOK_DECL void begin(Graph& graph, HookServices& services);
 
-  /// True if the session's model is a checkpoint of this directory, which then counts as saved.
+  /// True if the session's model is a checkpoint of this directory and basename, which then counts as saved. One of
+  /// another basename has its input restored at once, because it is saved anew before the first run.
   [[nodiscard]] TRAINHOOK_DECL bool is_restored(SessionRef session);
 
   /// Writes what describes the graph, once for each graph: it is final, and a recovery does not change it.

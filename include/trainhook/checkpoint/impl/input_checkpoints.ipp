@@ -68,8 +68,11 @@ TRAINHOOK_DECL void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim
 
 TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
   if (taken_ == step) return;
-  const bool is_ours = read_from_device(
-      [&] { return is_checkpoint_of(*file_system_, restored_from, directory_, model_basename_, step); });
+  const bool is_ours = read_from_device([&] {
+    return is_checkpoint_of(*file_system_, restored_from, directory_, model_basename_, step) ||
+           is_checkpoint_of(*file_system_, restored_from, directory_,
+                            std::string(base_name(without_step(restored_from))), step);
+  });
   if (!is_ours) return;
   const std::string prefix = prefix_of(step);
   if (read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
@@ -150,6 +153,24 @@ TRAINHOOK_DECL void InputCheckpoints::write(const Snapshot& snapshot, std::int64
   writer.finish();
 }
 
+TRAINHOOK_DECL std::vector<std::int64_t> InputCheckpoints::steps_of_models() const {
+  const std::shared_ptr<CheckpointClaim> model = model_.lock();
+  std::vector<std::int64_t> steps;
+  for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_)) {
+    const auto writes = [&](const auto& companion) { return companion->is_mine(prefix); };
+    if (!is_mine(prefix) && (model == nullptr || std::ranges::none_of(model->companions, writes)))
+      steps.push_back(step_of_checkpoint(prefix).value_or(0));
+  }
+  return steps;
+}
+
+TRAINHOOK_DECL std::vector<std::int64_t> InputCheckpoints::steps_of_inputs() const {
+  std::vector<std::int64_t> steps;
+  for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_, basename_))
+    steps.push_back(step_of_checkpoint(prefix).value_or(0));
+  return steps;
+}
+
 TRAINHOOK_DECL bool InputCheckpoints::lists(const CheckpointState& state) const {
   try {
     const auto now = get_checkpoint_state(*file_system_, directory_, latest_filename_);
@@ -160,14 +181,8 @@ TRAINHOOK_DECL bool InputCheckpoints::lists(const CheckpointState& state) const 
 
 TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) const noexcept {
   try {
-    const auto steps_of = [this](const std::string& basename) {
-      std::vector<std::int64_t> steps;
-      for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_, basename))
-        if (const auto step = step_of_checkpoint(prefix)) steps.push_back(*step);
-      return steps;
-    };
-    const std::vector<std::int64_t> inputs = steps_of(basename_);
-    const std::set<std::int64_t> needed = needed_for(steps_of(model_basename_), inputs);
+    const std::vector<std::int64_t> inputs = steps_of_inputs();
+    const std::set<std::int64_t> needed = needed_for(steps_of_models(), inputs);
     CheckpointState state;
     std::vector<std::string> obsolete;
     for (const std::int64_t step : inputs) {

@@ -30,18 +30,17 @@ namespace trainhook::detail {
 TRAINHOOK_DECL std::vector<std::string> obsolete_inputs(FileSystem& file_system, const std::string& newest,
                                                         const std::set<std::string>& removed,
                                                         const PruneOptions& options) {
-  const auto steps = [&](const std::string& basename) {
-    std::vector<std::int64_t> found;
-    for (const std::string& prefix : checkpoints_on_disk(file_system, parent_path(newest), basename))
-      if (!removed.contains(prefix)) found.push_back(step_of_checkpoint(prefix).value());
-    return found;
-  };
-  const std::vector<std::int64_t> inputs = steps(options.input_basename);
+  std::vector<std::int64_t> inputs;
+  std::vector<std::int64_t> models;
+  for (const std::string& prefix : checkpoints_on_disk(file_system, parent_path(newest))) {
+    if (!removed.contains(prefix))
+      (base_name(without_step(prefix)) == options.input_basename ? inputs : models)
+          .push_back(step_of_checkpoint(prefix).value());
+  }
   const std::optional<std::int64_t> last = step_of_checkpoint(newest);
   std::vector<std::string> obsolete;
   if (!last || !std::ranges::binary_search(inputs, *last)) return obsolete;
-  const std::set<std::int64_t> needed =
-      InputCheckpoints::needed_for(steps(std::string(base_name(without_step(newest)))), inputs);
+  const std::set<std::int64_t> needed = InputCheckpoints::needed_for(models, inputs);
   for (const std::int64_t step : inputs) {
     if (step <= *last && !needed.contains(step))
       obsolete.push_back(fmt::format("{}-{}", join_path(parent_path(newest), options.input_basename), step));

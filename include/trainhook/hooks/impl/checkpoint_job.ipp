@@ -92,7 +92,10 @@ TRAINHOOK_DECL bool CheckpointJob::is_restored(SessionRef session) {
     return is_checkpoint_of(services_->file_system(), services_->restored_from(), options_.checkpoint_dir,
                             options_.checkpoint_basename, step);
   });
-  if (!is_ours) return false;
+  if (!is_ours) {  // saved at once, with the input of that step, which the first run would restore
+    for (const auto& companion : claim_->companions) companion->restore(session, step, services_->restored_from());
+    return false;
+  }
   last_saved_ = step;
   timer_.update_last_triggered_step(step, services_->clock());
   return true;
