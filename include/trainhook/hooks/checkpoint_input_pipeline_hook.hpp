@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/external_state_policy.hpp>
@@ -44,6 +45,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
     std::string latest_filename = "checkpoint_input";  ///< the state file
     OptionalDuration save_secs{};                      ///< if no hook saves the model: one of the two periods
     std::optional<std::int64_t> save_steps{};
+    DirectoryLock directory_lock = DirectoryLock::Auto;  ///< then: keeps other processes out of `checkpoint_dir`
   };
 
   CheckpointInputPipelineHook() : CheckpointInputPipelineHook(Options{}) {}

@@ -11,10 +11,13 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
+#include <trainhook/checkpoint/directory_hold.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
@@ -40,12 +43,14 @@ class CheckpointInputPipelineHook::Alone {
         claim_(detail::claim_checkpoints(graph, services.file_system(),
                                          {.directory = options.checkpoint_dir,
                                           .basename = options.checkpoint_basename,
-                                          .hook = "CheckpointInputPipelineHook"})),
+                                          .hook = "CheckpointInputPipelineHook",
+                                          .directory_lock = options.directory_lock})),
         saver_({.kinds = {StateKind::Input},
                 .with_saveables = false,
                 .file_system = &services.file_system(),
                 .clock = &services.clock()}),
-        timer_(periods(options), "CheckpointInputPipelineHook", "save_secs", "save_steps") {}
+        timer_(periods(options), "CheckpointInputPipelineHook", "save_secs", "save_steps"),
+        lease_refreshed_(services.clock().monotonic_now()) {}
 
   [[nodiscard]] static SecondOrStepTimer::Options periods(const Options& options) {
     return {.every_secs = options.save_secs, .every_steps = options.save_steps};
@@ -53,19 +58,24 @@ class CheckpointInputPipelineHook::Alone {
 
   /// Continues from the newest file; without one, saves where the input begins.
   void restore(SessionRef session, std::int64_t step) {
-    const auto newest = detail::read_from_device([&] {
-      return latest_checkpoint(services_->file_system(), options_->checkpoint_dir, options_->latest_filename);
+    FileSystem& disk = services_->file_system();
+    const std::vector<std::string> saved = detail::read_from_device([&] {
+      return checkpoint_candidates(disk, options_->checkpoint_dir, options_->checkpoint_basename,
+                                   options_->latest_filename);
     });
-    if (!newest) {
-      timer_.update_last_triggered_step(step, services_->clock());
-      return save(session, step);
+    for (const std::string& prefix : saved) {
+      if (!detail::read_from_device([&] { return checkpoint_exists(disk, prefix); })) continue;
+      saver_.restore(session, prefix);
+      log_info("Restored the input pipeline from {}.", prefix);
+      return;
     }
-    saver_.restore(session, *newest);
-    log_info("Restored the input pipeline from {}.", *newest);
+    timer_.update_last_triggered_step(step, services_->clock());
+    save(session, step);
   }
 
   void save_if_due(SessionRunContext& context) {
     const std::int64_t step = context.global_step();
+    keep_directory(context);
     if (!timer_.should_trigger_for_step(step, context)) return;
     timer_.update_last_triggered_step(step, context);
     save(context.session(), step);
@@ -78,11 +88,20 @@ class CheckpointInputPipelineHook::Alone {
 
  private:
   void save(SessionRef session, std::int64_t step) {
-    static_cast<void>(
-        saver_.save(session, {.save_path = join_path(options_->checkpoint_dir, options_->checkpoint_basename),
-                              .global_step = step,
-                              .latest_filename = options_->latest_filename}));
+    SaveRequest request{.save_path = join_path(options_->checkpoint_dir, options_->checkpoint_basename),
+                        .global_step = step,
+                        .latest_filename = options_->latest_filename};
+    if (claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
+    static_cast<void>(saver_.save(session, request));
     saved_ = step;
+  }
+
+  // As a saver hook does: the lease that stands in for a lock is refreshed at least each minute.
+  void keep_directory(SessionRunContext& context) {
+    if (claim_->hold == nullptr || !claim_->hold->needs_refresh()) return;
+    if (context.now() - lease_refreshed_ < detail::LockLease::kRefreshPeriod) return;
+    lease_refreshed_ = context.now();
+    claim_->hold->refresh();
   }
 
   HookServices* services_;
@@ -90,6 +109,7 @@ class CheckpointInputPipelineHook::Alone {
   std::shared_ptr<detail::CheckpointClaim> claim_;  // keeps other savers out of the directory
   Saver saver_;
   SecondOrStepTimer timer_;
+  Duration lease_refreshed_;
   std::optional<std::int64_t> saved_;
 };
 
