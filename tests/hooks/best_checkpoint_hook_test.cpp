@@ -197,6 +197,29 @@ TEST(BestCheckpointHook, LeavesCheckpointsAloneThatHaveNoSuchValue) {
             1U);
 }
 
+TEST(BestCheckpointHook, LeavesAUsersCopyAlone) {
+  LogLines log;
+  Outside outside;
+  {
+    Training first(outside);
+    first.train({3, 1});
+    first.end();
+  }
+  for (const char* const part : {".index", ".data-00000-of-00001"})  // a copy of the best, which is kept for later
+    outside.disk.write_file(std::string("best/model.ckpt-900") + part,
+                            outside.disk.contents(std::string("best/model.ckpt-2") + part));
+  {
+    Training second(outside);
+    EXPECT_THAT(second.kept(), ElementsAre("2 1"));
+    second.set_step(2);
+    second.train({0.5});
+    second.end();
+  }
+  EXPECT_THAT(on_disk(outside.disk), ElementsAre("best/model.ckpt-3", "best/model.ckpt-900"));
+  EXPECT_EQ(latest_checkpoint(outside.disk, "best"), "best/model.ckpt-3");
+  EXPECT_EQ(log.count("I BestCheckpointHook: checkpoint best/model.ckpt-900 is not listed"), 1U);
+}
+
 TEST(BestCheckpointHook, SavesBesideTheCheckpointsOfTheSaverHook) {
   Outside outside;
   TrainingDouble training(outside);

@@ -22,7 +22,7 @@
 ///       1  rename m-1.index to m-1.index.tempstateN: now the checkpoint does not exist; sync
 ///       2  remove the data and .meta; sync
 ///       3  remove m-1.index.tempstateN
-///     a saver's first checkpoint, if the state file lists none of its own
+///     a saver's first checkpoint, if the state file lists none of its own; each one that is kept because of a metric
 ///       before the save: make m-1.index.unlisted.tempstateN
 ///       when the state file lists m-1: remove it
 ///
@@ -35,10 +35,10 @@
 ///                                                     removes what m-1 has, and this file last.
 ///     m-1.index.unlisted.tempstateN beside m-1.index  a saver wrote m-1 and had no time to list it: the next saver in
 ///                                                     the directory counts m-1 as its own, and removes this file.
-///     m-1.data-r-of-*.tempstateN alone                a part of a save of several processes: removed by the next
-///     start. any other temporary name beside m-1.index       what is left of a save or a replacement: removed by the
-///     next
-///                                                     start.
+///     m-1.data-r-of-*.tempstateN alone                a part of a save of several processes: the next start removes
+///                                                     it.
+///     any other temporary name beside m-1.index       what is left of a save or a replacement: the next start removes
+///                                                     it.
 ///     m-1.data-* that none of these names             not ours (a copy in progress, say): left alone, and said.
 ///
 /// "The next start" is `finish_interrupted_saves`, which a process calls that takes the directory's lock.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,11 @@
 
 namespace trainhook::detail {
 
-/// Keeps the best checkpoints in a directory that it locks. Each holds its value as one more tensor; which are kept,
-/// and what the state file says, follows from them. A save commits the new checkpoint, then writes the state file, then
-/// removes the one that is no longer kept; a process that is killed in between leaves the rest to the next one.
+/// Keeps the best checkpoints in a directory that it locks. Each holds its value as one more tensor. Its own are those
+/// that the state file lists, and those of a process that was killed before it could list them, of which a file says so
+/// (see bundle_protocol.hpp); others, such as copies made by hand, are left alone. A save commits the new checkpoint,
+/// then writes the state file, then removes the one that is no longer kept; a process that is killed in between leaves
+/// the rest to the next one.
 class BestCheckpoints {
  public:
   /// Locks the directory, finishes what a process that was killed had begun, and reads what is there.
@@ -49,10 +52,11 @@ class BestCheckpoints {
 
  private:
   [[nodiscard]] TRAINHOOK_DECL bool ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept;
-  [[nodiscard]] TRAINHOOK_DECL std::vector<BestCheckpoint> read() const;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<BestCheckpoint> read();
+  [[nodiscard]] TRAINHOOK_DECL std::set<std::string> own_names();
   [[nodiscard]] TRAINHOOK_DECL std::string value_name() const;
   TRAINHOOK_DECL void settle(std::vector<BestCheckpoint> all);
-  [[nodiscard]] TRAINHOOK_DECL bool is_listed(const std::vector<std::string>& prefixes) const;
+  TRAINHOOK_DECL void list(const std::vector<std::string>& prefixes) const;
   TRAINHOOK_DECL void refresh_lease(SessionRunContext& context);
 
   BestCheckpointOptions options_;
@@ -62,6 +66,7 @@ class BestCheckpoints {
   Saver saver_;
   std::optional<Duration> lease_refreshed_;  // nothing if there is no lease
   std::vector<BestCheckpoint> best_;
+  std::vector<std::string> records_;  // of begun saves and removals: to be removed when the state file is written
 };
 
 }  // namespace trainhook::detail

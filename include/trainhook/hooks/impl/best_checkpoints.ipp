@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/lock_lease.hpp>
@@ -24,6 +26,7 @@
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
 
@@ -84,7 +87,16 @@ TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_
   if (claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
   std::vector<BestCheckpoint> all = best_;
   std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });
-  std::string prefix = saver_.save(session, request);
+  records_.push_back(unlisted_index_path(fmt::format("{}-{}", request.save_path, step), bundle_temporary_suffix()));
+  services_->file_system().create_writable(records_.back(), WriteMode::Exclusive)->close();
+  std::string prefix;
+  try {
+    prefix = saver_.save(session, request);
+  } catch (...) {
+    remove_silently(services_->file_system(), records_.back());
+    records_.pop_back();
+    throw;
+  }
   all.push_back({.step = step, .value = value, .prefix = prefix});
   settle(std::move(all));
   for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
@@ -95,10 +107,16 @@ TRAINHOOK_DECL bool BestCheckpoints::ranks_before(const BestCheckpoint& a, const
   return is_better(options_.better, a.value, b.value) || (a.value == b.value && a.step < b.step);
 }
 
-TRAINHOOK_DECL std::vector<BestCheckpoint> BestCheckpoints::read() const {
+TRAINHOOK_DECL std::vector<BestCheckpoint> BestCheckpoints::read() {
   FileSystem& file_system = services_->file_system();
   std::vector<BestCheckpoint> found;
+  const std::set<std::string> own = own_names();
   for (const std::string& prefix : checkpoints_on_disk(file_system, claim_->directory, claim_->basename)) {
+    if (!own.contains(std::string(base_name(prefix)))) {
+      log_info("BestCheckpointHook: checkpoint {} is not listed in its directory's state file and is left alone",
+               prefix);
+      continue;
+    }
     try {
       const BundleReader reader(prefix, {.file_system = &file_system});
       if (reader.has_tensor(value_name())) {
@@ -116,6 +134,27 @@ TRAINHOOK_DECL std::vector<BestCheckpoint> BestCheckpoints::read() const {
   return found;
 }
 
+TRAINHOOK_DECL std::set<std::string> BestCheckpoints::own_names() {
+  FileSystem& file_system = services_->file_system();
+  std::set<std::string> own;
+  try {
+    const auto state = read_checkpoint_state(file_system, claim_->directory, std::string(kLatestFilename));
+    for (const std::string& listed : state.value_or(CheckpointState{}).all_model_checkpoint_paths) {
+      const std::string prefix = own_or_listed(file_system, claim_->directory, listed);
+      if (plain_path(parent_path(prefix)) == plain_path(claim_->directory)) own.emplace(base_name(prefix));
+    }
+  } catch (const DataLossError& error) {
+    log_warning("BestCheckpointHook: checkpoint state of {} is ignored: {}", claim_->directory, error.what());
+  }
+  for (const std::string& name : file_system.list_directory(claim_->directory)) {
+    if (const std::optional<TemporaryIndex> record = unlisted_index(name)) {
+      own.insert(record->base);
+      records_.push_back(join_path(claim_->directory, name));
+    }
+  }
+  return own;
+}
+
 TRAINHOOK_DECL std::string BestCheckpoints::value_name() const {
   return fmt::format("_trainhook/best/{}", options_.metric);
 }
@@ -125,24 +164,30 @@ TRAINHOOK_DECL void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
   const std::size_t keep = (std::min)(all.size(), static_cast<std::size_t>(options_.keep));
   best_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep));
   std::vector<std::string> prefixes;  // the last one counts as the newest
-  for (auto kept = best_.rbegin(); kept != best_.rend(); ++kept) prefixes.push_back(kept->prefix);
+  for (auto one = all.rbegin(); one != all.rend(); ++one) prefixes.push_back(one->prefix);
+  list(prefixes);  // what goes is listed until it is gone, so that a process that comes after a kill knows whose it is
   FileSystem& file_system = services_->file_system();
-  if (!prefixes.empty() && !is_listed(prefixes)) {
-    update_checkpoint_state(file_system, claim_->directory,
-                            {.model_checkpoint_path = prefixes.back(), .all_model_checkpoint_paths = prefixes});
-  }
   for (std::size_t i = keep; i < all.size(); ++i) {
     log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", all[i].prefix,
              options_.metric, all[i].value, options_.keep);
-    remove_checkpoint(file_system, all[i].prefix);
+    std::ranges::move(remove_checkpoint_files(file_system, all[i].prefix), std::back_inserter(records_));
   }
+  prefixes.erase(prefixes.begin(), prefixes.end() - static_cast<std::ptrdiff_t>(keep));
+  list(prefixes);
+  for (; !records_.empty(); records_.pop_back()) remove_if_there(file_system, records_.back());
 }
 
-TRAINHOOK_DECL bool BestCheckpoints::is_listed(const std::vector<std::string>& prefixes) const {
+TRAINHOOK_DECL void BestCheckpoints::list(const std::vector<std::string>& prefixes) const {
+  if (prefixes.empty()) return;
+  FileSystem& file_system = services_->file_system();
   try {
-    const auto state = get_checkpoint_state(services_->file_system(), claim_->directory);
-    return state && state->model_checkpoint_path == prefixes.back() && state->all_model_checkpoint_paths == prefixes;
-  } catch (const InvalidArgumentError&) { return false; }
+    const auto state = get_checkpoint_state(file_system, claim_->directory);
+    if (state && state->model_checkpoint_path == prefixes.back() && state->all_model_checkpoint_paths == prefixes)
+      return;
+  } catch (const InvalidArgumentError&) {  // it names no newest
+  }
+  update_checkpoint_state(file_system, claim_->directory,
+                          {.model_checkpoint_path = prefixes.back(), .all_model_checkpoint_paths = prefixes});
 }
 
 TRAINHOOK_DECL void BestCheckpoints::refresh_lease(SessionRunContext& context) {
