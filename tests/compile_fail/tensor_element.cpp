@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// A tensor holds no type that a checkpoint could not: the concept TensorElement says so.
-// WRONG: TensorElement
+// WRONG LATER: TensorElement
 #include <trainhook/core/tensor.hpp>
 
 trainhook::Tensor make() {
