@@ -37,7 +37,7 @@ class EarlyStopping : public EstimatorTest {
   EvalMetrics metrics;
 };
 
-TEST_F(EarlyStopping, LooksAtItsOwnEvaluations) {
+TEST_F(EarlyStopping, S36_LooksAtItsOwnEvaluationsAndKeepsNoStopInTheModel) {
   EXPECT_EQ(trains(stop_if_higher_hook(estimator, "mean x", 3)), 1);
   EXPECT_EQ(trains(stop_if_higher_hook(estimator, "mean x", 3, {.min_steps = 2})), 5);
   EXPECT_EQ(trains(stop_if_higher_hook(estimator, "mean x", 4)), 5);

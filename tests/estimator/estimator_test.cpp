@@ -11,6 +11,16 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/engine/graph_session.hpp>
+#include <trainhook/engine/kernels/array.hpp>
+#include <trainhook/engine/kernels/data.hpp>
+#include <trainhook/engine/kernels/math.hpp>
+#include <trainhook/engine/kernels/movement.hpp>
+#include <trainhook/engine/kernels/random.hpp>
+#include <trainhook/engine/kernels/reduction.hpp>
+#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/engine/kernels/summary.hpp>
+#include <trainhook/engine/kernels/training.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/recording_listener.hpp>
@@ -176,6 +186,25 @@ TEST_F(EstimatorTest, I02_AnIteratorOfTheInputFunctionGoesOnWhereItWas) {
     estimator.train(numbers, {.hooks = {CheckpointInputPipelineHook(estimator)}, .steps = 2});
     EXPECT_EQ(load_variable(disk_, "run", "latest_feature").scalar<std::int64_t>(), 2 * call - 1);
   }
+}
+
+TEST_F(EstimatorTest, WorksOnAnotherEngineWithArgumentsOfItsOwn) {
+  const GraphSessionOptions options{.kernels = {kernels::array(), kernels::data(), kernels::math(),
+                                                kernels::reduction(), kernels::state(), kernels::training(),
+                                                kernels::random(), kernels::movement(), kernels::summary()}};
+  Estimator estimator = make_estimator<GraphSession>(
+      line_model, {.model_dir = "other", .file_system = &disk_, .clock = &clock_}, options);
+  Estimator usual = make(line_model);
+  estimator.train(line().repeat(), {.steps = 4});
+  usual.train(line().repeat(), {.steps = 4});
+  EXPECT_EQ(weights_of(estimator), weights_of(usual));
+  EXPECT_EQ(estimator.evaluate(line()).at("mean x").scalar<float>(), 3.5F);
+  int predicted = 0;
+  for (const Prediction& each : estimator.predict(line())) predicted += each.contains("twice") ? 1 : 0;
+  EXPECT_EQ(predicted, 8);
+  Estimator without = make_estimator<GraphSession>(
+      line_model, {.model_dir = "none", .file_system = &disk_, .clock = &clock_}, GraphSessionOptions{});
+  EXPECT_THROW(without.train(line(), {.steps = 1}), UnimplementedError);
 }
 
 TEST_F(EstimatorTest, KeepsAsManyCheckpointsAsItIsTold) {

@@ -4,16 +4,24 @@
 #include <trainhook/estimator/in_memory_evaluator_hook.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/events/event_reader.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/testing/log_lines.hpp>
 
 #include "line_model.hpp"
 
@@ -59,7 +67,7 @@ TEST_F(EstimatorTest, EH03_MeasuresWhatALaterEvaluationDoes) {
   EXPECT_EQ(in_memory.size(), 4U);  // and the same of step 0
 }
 
-TEST_F(EstimatorTest, MeasuresTheLastStepOnce) {
+TEST_F(EstimatorTest, S41_MeasuresTheLastStepOnce) {
   Estimator estimator = make(counting_model);
   int evaluations = 0;
   const InputFn counted([&evaluations](Graph& graph) {
@@ -69,6 +77,50 @@ TEST_F(EstimatorTest, MeasuresTheLastStepOnce) {
   estimator.train(ten().take(4), {.hooks = {InMemoryEvaluatorHook(estimator, counted, {.every_n_iter = 4})}});
   EXPECT_EQ(evaluations, 1) << "the graph is built once";
   EXPECT_EQ(scalars_in("run/eval").size(), 4U) << "two metrics of steps 0 and 4";
+}
+
+/// Throws once, after so many runs.
+LambdaHook fails(std::int64_t runs, std::exception_ptr error) {
+  return LambdaHook({.after_run = [runs, error](SessionRunContext&, const SessionRunValues&) mutable {
+    if (--runs == 0) std::rethrow_exception(error);
+  }});
+}
+
+TEST_F(EstimatorTest, S41_ARecoveryRepeatsNoEvaluation) {
+  const testing::LogLines quiet;
+  Estimator estimator = make(counting_model, {.save_checkpoints_steps = 1});
+  estimator.train(ten().repeat(),
+                  {.hooks = {fails(3, std::make_exception_ptr(AbortedError("gone"))),
+                             InMemoryEvaluatorHook(estimator, ten(), {.name = "lost", .every_n_iter = 2})},
+                   .steps = 4});
+  std::vector<std::int64_t> steps;
+  for (const std::string& path : list_event_files(disk_, "run/eval_lost")) {
+    for (const Event& event : read_events(disk_, path).events)
+      if (!event.values.empty() && event.values[0].tag == "loss") steps.push_back(event.step);
+  }
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 2, 4}));
+}
+
+TEST_F(EstimatorTest, ARunThatWasKilledMeasuresAtTheSameIterations) {
+  const testing::LogLines quiet;
+  struct Killed {};
+  const auto steps_of = [&](const std::string& directory, std::int64_t killed_after) {
+    const RunConfig config{.model_dir = directory, .save_checkpoints_steps = 3};
+    const auto train = [&](std::int64_t runs) {
+      Estimator estimator = make(counting_model, config);
+      estimator.train(ten().repeat(), {.hooks = {fails(runs, std::make_exception_ptr(Killed())),
+                                                 InMemoryEvaluatorHook(estimator, ten(), {.every_n_iter = 4})},
+                                       .max_steps = 10});
+    };
+    if (killed_after > 0) { EXPECT_THROW(train(killed_after), Killed); }
+    train(0);
+    std::set<std::int64_t> steps;
+    for (const auto& [key, value] : scalars_in(directory + "/eval")) steps.insert(key.first);
+    return steps;
+  };
+  EXPECT_EQ(steps_of("whole", 0), (std::set<std::int64_t>{0, 4, 8, 10}));
+  for (std::int64_t runs = 1; runs < 10; ++runs)
+    EXPECT_EQ(steps_of(fmt::format("killed after {}", runs), runs), steps_of("whole", 0)) << runs;
 }
 
 TEST_F(EstimatorTest, EarlyStoppingHearsOfIt) {

@@ -64,6 +64,12 @@ TEST(StopAtCheckpointStepHook, EH11_StopsIfTheLastStepIsSaved) {
   EXPECT_TRUE(worker.should_stop());
 }
 
+TEST(StopAtCheckpointStepHook, S41_ARequestToStopEndsTheWait) {
+  Worker worker(10);
+  worker.coordinator->request_stop();
+  EXPECT_EQ(worker.run_time(), 0s);
+}
+
 TEST(StopAtCheckpointStepHook, DoesNotLookBeforeTheLastStep) {
   Worker worker(11);
   worker.chief_saves(11);

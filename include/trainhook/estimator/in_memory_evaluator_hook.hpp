@@ -10,14 +10,16 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/estimator/estimator.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
 /// Evaluates the model at the start, every `every_n_iter` runs, and at the end, on the values that training has then:
 /// they are handed to a graph for evaluation in the same process. Training waits. The metrics are written to
-/// `eval_dir(name)`, and published as `eval/loss` and so on for hooks such as EarlyStoppingHook. A plain loop has
-/// EvaluationHook. Source: TensorFlow's `InMemoryEvaluatorHook`, which repeats a last evaluation.
+/// `eval_dir(name)`, and published as `eval/loss` and so on for hooks such as EarlyStoppingHook. Training that goes on
+/// from a checkpoint counts its runs on. A plain loop has EvaluationHook. Source: TensorFlow's `InMemoryEvaluatorHook`,
+/// which counts anew, and evaluates once more at the end and whenever the session is created.
 class InMemoryEvaluatorHook final : public SessionRunHook {
  public:
   struct Options {
@@ -42,15 +44,20 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
   TRAINHOOK_DECL void end(SessionRef session) override;
 
+  [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
+  TRAINHOOK_DECL void load_state(const StateValues& state) override;
+
  private:
-  TRAINHOOK_DECL void evaluate(SessionRef session);
+  TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step);
 
   std::unique_ptr<const Estimator> estimator_;  // does not move with the hook
   InputFn input_fn_;
   Options options_;
   std::unique_ptr<detail::EvaluationGraph> evaluation_;
-  std::int64_t iterations_ = 0;  // runs of this session
-  std::int64_t evaluated_ = 0;   // at which of them
+  Variable global_step_;
+  std::int64_t iterations_ = 0;
+  std::optional<std::int64_t> evaluated_;  // the step
+  bool restored_ = false;
 };
 
 }  // namespace trainhook

@@ -5,16 +5,21 @@
 
 #include <trainhook/estimator/in_memory_evaluator_hook.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/run_context.hpp>
 
 namespace trainhook {
 
@@ -35,7 +40,10 @@ TRAINHOOK_DECL InMemoryEvaluatorHook::InMemoryEvaluatorHook(InMemoryEvaluatorHoo
 
 TRAINHOOK_DECL InMemoryEvaluatorHook::~InMemoryEvaluatorHook() = default;
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& /*graph*/) {
+TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& graph) {
+  global_step_ = detail::require_global_step(graph, "InMemoryEvaluatorHook");
+  evaluated_.reset();
+  restored_ = false;
   evaluation_ =
       std::make_unique<detail::EvaluationGraph>(estimator_->source(), input_fn_, options_.steps, options_.hooks);
   if (!evaluation_->model().graph->collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects).empty())
@@ -49,20 +57,35 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& /*graph*/) {
 }
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  if (std::exchange(restored_, false)) return;  // it goes on where it was
   iterations_ = 0;
-  evaluate(session);
+  if (const std::int64_t step = read_global_step(session, global_step_); evaluated_ != step) evaluate(session, step);
 }
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
-  if (++iterations_ % options_.every_n_iter == 0) evaluate(context.session());
+  if (++iterations_ % options_.every_n_iter == 0) evaluate(context.session(), context.global_step());
 }
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::end(SessionRef session) {
-  if (evaluated_ != iterations_) evaluate(session);
+  if (const std::int64_t step = read_global_step(session, global_step_); evaluated_ != step) evaluate(session, step);
   evaluation_.reset();
 }
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session) {
+TRAINHOOK_DECL StateValues InMemoryEvaluatorHook::save_state() {
+  StateValues state;
+  state.set("iterations", Tensor(iterations_));
+  if (evaluated_) state.set("evaluated", Tensor(*evaluated_));
+  return state;
+}
+
+TRAINHOOK_DECL void InMemoryEvaluatorHook::load_state(const StateValues& state) {
+  iterations_ = state.at("iterations").scalar<std::int64_t>();
+  const Tensor* evaluated = state.find("evaluated");
+  evaluated_ = evaluated != nullptr ? std::optional(evaluated->scalar<std::int64_t>()) : std::nullopt;
+  restored_ = true;
+}
+
+TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session, std::int64_t step) {
   const detail::BuiltModel& model = evaluation_->model();
   std::vector<std::string> names;
   for (const Variable& variable : global_variables(*model.graph)) names.push_back(variable.name());
@@ -73,7 +96,7 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session) {
   const EvalMetrics metrics = evaluation_->run({}, scaffold);
   detail::write_metrics(services().writers().at(estimator_->eval_dir(options_.name)), metrics, {});
   detail::publish_metrics(services(), options_.name, metrics);
-  evaluated_ = iterations_;
+  evaluated_ = step;
 }
 
 }  // namespace trainhook
