@@ -19,8 +19,8 @@ namespace trainhook {
 /// become better `patience` times in a row. The rate is a variable of the session, by name: one of the graph that the
 /// optimizer reads, or memory of yours that is registered with a LoopSession. It is in the checkpoint, as is the state
 /// of this hook, so a run that is killed and goes on has the same rates. NaN is never better. List the hook after the
-/// hook that publishes the metric. For rates that follow from the step alone, warm-up among them, see
-/// graph/learning_rate_schedules.hpp. Source: Keras' `ReduceLROnPlateau`, with its defaults.
+/// hook that publishes the metric. For rates that follow from the step alone, see graph/learning_rate_schedules.hpp,
+/// and LearningRateWarmUpHook. Source: Keras' `ReduceLROnPlateau`, with its defaults.
 ///
 ///     loop.variable("learning_rate", rate);
 ///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),

@@ -208,6 +208,8 @@
 #include <trainhook/hooks/impl/hparams_hook.ipp>
 #include <trainhook/hooks/impl/json_lines_hook.ipp>
 #include <trainhook/hooks/impl/lambda_hook.ipp>
+#include <trainhook/hooks/impl/learning_rate_variable.ipp>
+#include <trainhook/hooks/impl/learning_rate_warm_up_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/metric_watch.ipp>
 #include <trainhook/hooks/impl/multi_step_stop_at_step_hook.ipp>

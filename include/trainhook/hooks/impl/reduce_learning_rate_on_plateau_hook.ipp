@@ -8,12 +8,11 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
-#include <trainhook/core/shape.hpp>
+#include <trainhook/hooks/learning_rate_variable.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -45,18 +44,7 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_create_session(SessionRef session,
                                                                           Coordinator& /*coordinator*/) {
-  const std::vector<StateSpec> state = session.state();
-  const auto found = std::ranges::find(state, options_.learning_rate, &StateSpec::name);
-  if (found == state.end()) {
-    throw NotFoundError(
-        "ReduceLearningRateOnPlateauHook: the session has no variable '{}'; register the learning rate as a variable, "
-        "and give its name as learning_rate",
-        options_.learning_rate);
-  }
-  if ((found->dtype == DType::Float || found->dtype == DType::Double) && found->shape.compatible_with(Shape())) return;
-  throw InvalidArgumentError(
-      "ReduceLearningRateOnPlateauHook: '{}' is {}{}; a learning rate is one float or one double",
-      options_.learning_rate, found->dtype, found->shape);
+  detail::require_learning_rate(session, options_.learning_rate, "ReduceLearningRateOnPlateauHook");
 }
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_run(SessionRunContext& context,
@@ -84,13 +72,10 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::load_state(const StateValue
 }
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::reduce(SessionRef session, std::int64_t step) {
-  const Tensor before = session.snapshot({&options_.learning_rate, 1}).front().tensor;
-  const bool is_float = before.dtype() == DType::Float;
-  const double rate = is_float ? static_cast<double>(before.scalar<float>()) : before.scalar<double>();
+  const double rate = detail::read_learning_rate(session, options_.learning_rate);
   if (!(rate > options_.min_learning_rate)) return;
   const double lower = (std::max)(rate * options_.factor, options_.min_learning_rate);
-  const NamedTensor entry{options_.learning_rate, is_float ? Tensor(static_cast<float>(lower)) : Tensor(lower)};
-  session.load({&entry, 1});
+  detail::write_learning_rate(session, options_.learning_rate, lower);
   log_info(
       "ReduceLearningRateOnPlateauHook: {} has not become better {} times in a row; "
       "{} is {:.6g} after step {}, not {:.6g}.",
