@@ -106,6 +106,22 @@ for wrong in "--steps no" "--no-such-option" "--data synthetic --model-dir /proc
   [ "$status" = 1 ] && [ "$(wc -l <"$work/said")" = 1 ] || fail "$wrong ended $status and said: $(cat "$work/said")"
 done
 
+# Ctrl-C ends it after its present step, saves that one and tells how to go on.
+for seconds in 1 4 16; do  # until it has trained for a moment, also on a slow machine
+  rm -rf "$work/interrupted"
+  timeout --preserve-status --signal=INT $seconds "$quickstart" --steps 100000000 --save-steps 100000000 --seed 11 --data synthetic \
+    --model-dir "$work/interrupted" >"$work/output" 2>&1 </dev/null || fail "Ctrl-C ended it otherwise: $(tail -n 3 "$work/output")"
+  step=$(sed -n 's/^I SIGINT: training stops after step \([0-9]*\)[.]$/\1/p' "$work/output")
+  [ "${step:-0}" = 0 ] || break
+done
+[ "${step:-0}" != 0 ] || fail "Ctrl-C did not end a training that goes on: $(tail -n 3 "$work/output")"
+[ -e "$work/interrupted/model.ckpt-$step.index" ] || fail "Ctrl-C after step $step leaves $(ls "$work/interrupted")"
+grep -q "the last checkpoint is .*/model.ckpt-$step. Start the program again to go on from there" "$work/output" ||
+  fail "Ctrl-C does not tell how to go on: $(tail -n 3 "$work/output")"
+"$quickstart" --steps $((step + 10)) --seed 11 --data synthetic --model-dir "$work/interrupted" >"$work/output" 2>&1 </dev/null &&
+  grep -q "Restored .*/model.ckpt-$step" "$work/output" || fail "it does not go on from step $step: $(tail -n 3 "$work/output")"
+echo "kill: Ctrl-C after step $step saves it, and the next run goes on from there"
+
 [ -x "$custom_loop" ] || fail "there is no $custom_loop"
 loop=("$custom_loop" --steps 2000)
 "${loop[@]}" --dir "$work/loop-whole" >"$work/loop-whole.txt" </dev/null
