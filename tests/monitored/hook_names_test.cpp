@@ -4,6 +4,7 @@
 #include <trainhook/monitored/hook_names.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,10 +72,24 @@ TEST(HookFailures, NameTheHookAndTheCallback) {
   }
 }
 
-TEST(HookFailures, InBeginAreOnlyTheCallers) {
+TEST(HookFailures, InBeginAreNamedByTheErrorItself) {
   testing::LogLines log;
-  EXPECT_THROW(train(BrokenHook("begin")), UnknownError);
-  EXPECT_EQ(log.count("broken"), 0U);
+  try {
+    train(BrokenHook("begin"));
+    FAIL();
+  } catch (const UnknownError& error) { EXPECT_STREQ(error.what(), "hook 'BrokenHook' failed in begin: broken"); }
+  const std::string named = "BrokenHook: broken by itself";
+  try {
+    train(BrokenHook("begin", std::make_exception_ptr(UnknownError(named))));
+    FAIL();
+  } catch (const UnknownError& error) { EXPECT_EQ(error.what(), named); }
+  EXPECT_EQ(log.count("broken"), 0U) << "said once, by whoever catches it";
+}
+
+TEST(HookFailures, InBeginThatAreNoneOfOursAreLogged) {
+  testing::LogLines log;
+  EXPECT_THROW(train(BrokenHook("begin", std::make_exception_ptr(std::range_error("broken")))), std::range_error);
+  EXPECT_EQ(log.count("E hook 'BrokenHook' failed in begin: "), 1U);
 }
 
 TEST(HookFailures, AreNotTheEndOfTheInput) {

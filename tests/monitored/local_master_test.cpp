@@ -330,7 +330,9 @@ TEST_F(ChiefAndWorkerTest, AWorkerThatWaitsForItsChiefHearsThatItFailed) {
   own_hook->act["begin"] = [](SessionRunContext*) { throw InternalError("cannot begin"); };
   EXPECT_THROW((void)start_chief(), InternalError);
   thread.join();
-  EXPECT_EQ(seen, "Internal: the chief of this worker ended by an error: Internal: cannot begin");
+  EXPECT_EQ(seen,
+            "Internal: the chief of this worker ended by an error: Internal: hook 'RecordingHook' failed in begin: "
+            "cannot begin");
 }
 
 TEST_F(ChiefAndWorkerTest, TheNextChiefOfTheSameMasterHasWorkersOfItsOwn) {

@@ -373,7 +373,7 @@ TEST_F(NestedRunTest, OneHookInTwoOpenSessionsIsRefusedByTheSecond) {
 TEST_F(NestedRunTest, AHookIsFreeAgainHoweverItsSessionEnded) {
   const auto shared = hook("shared");
   shared->act["begin"] = [](SessionRunContext*) { throw InternalError("not now"); };
-  EXPECT_EQ(what_of([&] { (void)start({shared}); }), "Internal: not now");
+  EXPECT_EQ(what_of([&] { (void)start({shared}); }), "Internal: hook 'RecordingHook' failed in begin: not now");
   shared->act.clear();
   (void)start({shared})->abort(nullptr);
   (void)start({shared});  // ended by its destructor

@@ -254,8 +254,9 @@ TEST_F(RanksTest, AnErrorOfAHooksBeginReachesAll) {
   const auto seen = train(3, [](int rank, Options& options) {
     if (rank == 2) options.hooks = {LambdaHook({.begin = [](Graph&) { throw InternalError("not today"); }})};
   });
-  EXPECT_EQ(each(seen, &Seen::error), (Strings{"Internal: rank 2 has failed: not today",
-                                               "Internal: rank 2 has failed: not today", "Internal: not today"}));
+  const std::string own = "hook 'LambdaHook' failed in begin: not today";
+  EXPECT_EQ(each(seen, &Seen::error), (Strings{"Internal: rank 2 has failed: " + own,
+                                               "Internal: rank 2 has failed: " + own, "Internal: " + own}));
 }
 
 TEST_F(RanksTest, AnErrorOfTheChiefsLastSaveReachesAll) {

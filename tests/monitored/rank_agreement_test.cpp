@@ -164,9 +164,12 @@ TEST(RankAgreement, AHookThatCannotBeginEndsAllBeforeASessionIsMade) {
                                                 }),
           options);
     });
-    const std::string expected = "Internal: rank " + std::to_string(broken) + " has failed: not today";
-    for (std::size_t rank = 0; rank < 3; ++rank)
-      EXPECT_EQ(describe(errors[rank]), static_cast<int>(rank) == broken ? "Internal: not today" : expected);
+    const std::string own = "hook 'LambdaHook' failed in begin: not today";
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(describe(errors[rank]), static_cast<int>(rank) == broken
+                                            ? "Internal: " + own
+                                            : "Internal: rank " + std::to_string(broken) + " has failed: " + own);
+    }
     EXPECT_EQ(opened, std::vector<int>(3));
     EXPECT_EQ(job.why_it_was_ended(), "");
   }

@@ -401,7 +401,7 @@ SessionScenario failed_in_begin() {
   return [](Case& test) {
     test.throw_once("begin", InvalidArgumentError("broken"));
     const std::string seen = what_of([&] { (void)test.start(); });
-    return Ending{.seen = seen, .error = kError.text()};
+    return Ending{.seen = seen, .error = "InvalidArgument: hook 'RecordingHook' failed in begin: broken"};
   };
 }
 

@@ -19,7 +19,7 @@ namespace trainhook::detail {
 [[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
 
 /// Says which hook an error comes from, unless it is the end of the input or the loss of a session, which are no
-/// failures of a hook. For callbacks after `begin`: what that one throws leaves the creation of the session at once.
+/// failures of a hook. An Error of `begin`, which leaves the creation of the session at once, says so itself.
 TRAINHOOK_DECL void log_hook_failure(const SessionRunHook& hook, std::string_view callback,
                                      const std::exception_ptr& error) noexcept;
 

@@ -5,6 +5,9 @@
 
 #include <trainhook/monitored/session_hooks.hpp>
 
+#include <exception>
+#include <string>
+
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -36,7 +39,18 @@ TRAINHOOK_DECL void SessionHooks::begin(Graph& graph) {
     ++claimed_;
     hook->attach(*services_);
     ++begun_;  // it hears of an error of its own begin, too
-    hook->begin(graph);
+    try {
+      hook->begin(graph);
+    } catch (Error& error) {  // whoever made the session hears of it, and says it once
+      const std::string name = short_type_name(*hook);
+      const std::string text = error.what();
+      if (text.find(name) == std::string::npos)
+        error = Error(error.code(), "hook '" + name + "' failed in begin: " + text);
+      throw;
+    } catch (...) {
+      log_hook_failure(*hook, "begin", std::current_exception());
+      throw;
+    }
   }
   if (states_ != nullptr) states_->set_warns_of_missing_hooks(!checkpoint_claims(graph).empty());
 }
