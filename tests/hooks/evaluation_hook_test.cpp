@@ -77,6 +77,35 @@ TEST(EvaluationHook, APeriodInSecondsBeginsWithTheSession) {
   EXPECT_EQ(training.steps, (Steps{3, 6}));
 }
 
+TEST(EvaluationHook, SaysThatItsPeriodWasNeverOver) {
+  const auto lines = [](EvaluationHook::Options options, int runs) {
+    LogLines log;
+    Training training(std::move(options));
+    training.start().run(runs);
+    training.end();
+    return log.count("W EvaluationHook: nothing was measured, since the training ended before the first period did");
+  };
+  EXPECT_EQ(lines({.every_n_steps = 4, .at_end = false}, 3), 1U);
+  EXPECT_EQ(lines({.every_n_secs = 10s, .at_end = false}, 3), 1U);
+  EXPECT_EQ(lines({.every_n_steps = 4, .at_end = false}, 5), 0U);
+  EXPECT_EQ(lines({.every_n_steps = 4, .at_end = false}, 0), 0U) << "there was nothing to train";
+  EXPECT_EQ(lines({.every_n_steps = 4}, 3), 0U) << "the end was measured";
+}
+
+TEST(EvaluationHook, SaysNothingOfItsPeriodInARunThatGoesOn) {
+  LogLines log;
+  Training first({.every_n_steps = 4, .at_end = false});
+  first.start().run(5);
+  Training second({.every_n_steps = 4, .at_end = false});
+  second.begin();
+  *second.hook->timers()[0] = {.step = first.hook->timers()[0]->step, .restored = true};
+  second.set_step(5);
+  second.create();
+  second.run();
+  second.end();
+  EXPECT_EQ(log.count("nothing was measured"), 0U);
+}
+
 TEST(EvaluationHook, LogsWritesAndPublishesItsFigures) {
   LogLines log;
   Training training({.every_n_steps = 2, .name = "validation", .output_dir = "run"});

@@ -87,6 +87,35 @@ TEST(RowLoggerHook, TheNewestRowIsInTheStateAndThoseBeforeAreOnTheDisk) {
   EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n4,3,9\n6,5,\n");
 }
 
+TEST(RowLoggerHook, SaysThatItsPeriodWasNeverOver) {
+  const auto lines = [](std::int64_t first_step, int runs) {
+    LogLines log;
+    Outside outside;
+    Training training(outside, first_step);
+    training.start();
+    training.run(runs);
+    training.end();
+    return log.count(
+        "W CsvLoggerHook: log has no row, since the training ended before the first period did; give a "
+        "smaller every_n_steps");
+  };
+  EXPECT_EQ(lines(0, 1), 1U);
+  EXPECT_EQ(lines(0, 2), 0U);
+  EXPECT_EQ(lines(3, 0), 0U) << "there was nothing to train";
+}
+
+TEST(RowLoggerHook, SaysNothingOfItsPeriodIfARunBeforeHasRows) {
+  LogLines log;
+  Outside outside;
+  for (const int runs : {2, 1}) {
+    Training training(outside, runs == 1 ? 2 : 0);
+    training.start();
+    training.run(runs);
+    training.end();
+  }
+  EXPECT_EQ(log.count("has no row"), 0U);
+}
+
 TEST(RowLoggerHook, AnErrorLeavesTheLastRowInTheFile) {
   Outside outside;
   Training training(outside);

@@ -78,6 +78,7 @@ class EvaluationHook final : public SessionRunHook {
   FetchList fetches_;
   FileWriter* writer_ = nullptr;
   std::optional<std::int64_t> measured_;  // the step
+  bool in_first_period_ = false;          // of all runs of the training, as far as is known
   Metrics metrics_;
 };
 

@@ -68,8 +68,8 @@ TRAINHOOK_DECL void EvaluationHook::begin(Graph& graph) {
 TRAINHOOK_DECL void EvaluationHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   if (!timer_) return;
   timer_->reset_unless_restored();
-  if (!timer_->last_triggered_step())  // the first period begins here
-    timer_->update_last_triggered_step(read_global_step(session, global_step_), services().clock());
+  in_first_period_ = !timer_->last_triggered_step();
+  if (in_first_period_) timer_->update_last_triggered_step(read_global_step(session, global_step_), services().clock());
 }
 
 TRAINHOOK_DECL void EvaluationHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
@@ -79,13 +79,21 @@ TRAINHOOK_DECL void EvaluationHook::after_run(SessionRunContext& context, const 
 }
 
 TRAINHOOK_DECL void EvaluationHook::end(SessionRef session) {
-  if (!options_.at_end) return;
-  if (const std::int64_t step = read_global_step(session, global_step_); measured_ != step) evaluate(session, step);
+  const std::int64_t step = read_global_step(session, global_step_);
+  if (options_.at_end) {
+    if (measured_ != step) evaluate(session, step);
+  } else if (in_first_period_ && step > timer_->last_triggered_step().value_or(step)) {
+    log_warning(
+        "EvaluationHook: nothing was measured, since the training ended before the first period did; give a "
+        "smaller {}, or at_end",
+        timer_->uses_seconds() ? "every_n_secs" : "every_n_steps");
+  }
 }
 
 TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t step) {
   metrics_ = evaluate_ ? evaluate_() : data_ ? run_on_data(session) : run_on_feeds(session);
   measured_ = step;
+  in_first_period_ = false;
   std::string line;
   for (const Metric& metric : metrics_) {
     services().publish(fmt::format("{}/{}", options_.name, metric.name), {step, metric.value});

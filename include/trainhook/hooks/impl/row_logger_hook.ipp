@@ -88,6 +88,10 @@ TRAINHOOK_DECL void RowLoggerHook::after_run(SessionRunContext& context, const S
 TRAINHOOK_DECL void RowLoggerHook::end(SessionRef /*session*/) {
   take_metrics();
   if (row_) write_row();
+  if (timer_ && !file_->last_step() && step_ > timer_->last_triggered_step().value_or(step_)) {
+    log_warning("{}: {} has no row, since the training ended before the first period did; give a smaller {}",
+                format_->hook, options_.path, timer_->uses_seconds() ? "every_n_secs" : "every_n_steps");
+  }
   const std::unique_ptr<RowFile> last = std::move(file_);
   last->close();
 }
