@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -45,7 +46,11 @@ TEST(StopIf, ES04_HigherThanTheThreshold) {
   Evaluations done;
   EXPECT_FALSE(stop_if_higher("eval", "accuracy", 0.8, done.from())());
   EXPECT_FALSE(stop_if_higher("eval", "accuracy", 0.6, done.from(4000))());
+  const LogLines log;
   EXPECT_TRUE(stop_if_higher("eval", "accuracy", 0.6, done.from())());
+  EXPECT_EQ(log.count("I At step 2000, metric \"accuracy\" has value 0.6000000238418579 which is greater than the "
+                      "configured threshold (0.6) for early stopping."),
+            1U);
 }
 
 TEST(StopIf, ES05_LowerThanTheThreshold) {
@@ -61,7 +66,9 @@ TEST(StopIf, ES06_NoIncrease) {
   EXPECT_FALSE(stop_if_no_increase("eval", "accuracy", 500, done.from(4000))());
   const LogLines log;
   EXPECT_TRUE(stop_if_no_increase("eval", "accuracy", 500, done.from())());
-  EXPECT_EQ(log.count("metric 'accuracy' has had no increase for 500 steps; best 0.7 at step 3000"), 1U);
+  EXPECT_EQ(log.count("I No increase in metric \"accuracy\" for 500 steps, which is greater than or equal to max steps "
+                      "(500) configured for early stopping."),
+            1U);
 }
 
 TEST(StopIf, NoDecrease) {
@@ -104,10 +111,12 @@ TEST(StopOnPredicateHook, ES09_StopsAtTheFirstRunIfThePredicateIsTrue) {
   Training goes_on({});
   goes_on.start().run(1);
   EXPECT_FALSE(goes_on.should_stop());
+  const LogLines log;
   Training stops({});
   stops.answer = true;
   stops.start().run(1);
   EXPECT_TRUE(stops.should_stop());
+  EXPECT_EQ(log.lines, std::vector<std::string>{"I Requesting early stopping at global step 1"});
 }
 
 TEST(StopOnPredicateHook, ES12_AsksAtEveryRunWithoutAPeriod) {

@@ -12,7 +12,9 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/events/read_eval_metrics.hpp>
+#include <trainhook/hooks/numpy_text.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/session/run_context.hpp>
 
@@ -47,8 +49,8 @@ StopPredicate stop_beyond(std::string eval_dir, std::string metric, double thres
   return [=] {
     for (const auto& [step, value] : recorded(eval_dir, metric, options)) {
       if (!is_beyond(value, threshold)) continue;
-      log_info("Requesting early stopping since metric '{}' {} threshold {}: {} at step {}.", metric, relation,
-               threshold, static_cast<float>(value), step);
+      log_info("At step {}, metric \"{}\" has value {} which is {} the configured threshold ({}) for early stopping.",
+               step, metric, numpy_text(Tensor(value)), relation, numpy_text(Tensor(threshold)));
       return true;
     }
     return false;
@@ -65,8 +67,10 @@ StopPredicate stop_without_progress(std::string eval_dir, std::string metric, st
     for (const auto& now : recorded(eval_dir, metric, options)) {
       if (!best || is_better(now.second, best->second)) best = now;
       if (now.first - best->first < max_steps) continue;
-      log_info("Requesting early stopping since metric '{}' has had no {} for {} steps; best {} at step {}.", metric,
-               progress, now.first - best->first, static_cast<float>(best->second), best->first);
+      log_info(
+          "No {} in metric \"{}\" for {} steps, which is greater than or equal to max steps ({}) configured for early "
+          "stopping.",
+          progress, metric, now.first - best->first, max_steps);
       return true;
     }
     return false;
@@ -95,18 +99,20 @@ TRAINHOOK_DECL void StopOnPredicateHook::after_run(SessionRunContext& context, c
   const std::int64_t step = context.global_step();
   if (!timer_.should_trigger_for_step(step, context)) return;
   timer_.update_last_triggered_step(step, context);
-  if (should_stop_()) context.request_stop();
+  if (!should_stop_()) return;
+  log_info("Requesting early stopping at global step {}", step);
+  context.request_stop();
 }
 
 TRAINHOOK_DECL StopPredicate stop_if_higher(std::string eval_dir, std::string metric, double threshold,
                                             MetricPredicateOptions options) {
-  return detail::stop_beyond(std::move(eval_dir), std::move(metric), threshold, options, "is above",
+  return detail::stop_beyond(std::move(eval_dir), std::move(metric), threshold, options, "greater than",
                              std::greater<double>());
 }
 
 TRAINHOOK_DECL StopPredicate stop_if_lower(std::string eval_dir, std::string metric, double threshold,
                                            MetricPredicateOptions options) {
-  return detail::stop_beyond(std::move(eval_dir), std::move(metric), threshold, options, "is below",
+  return detail::stop_beyond(std::move(eval_dir), std::move(metric), threshold, options, "less than",
                              std::less<double>());
 }
 
