@@ -130,3 +130,56 @@ def test_train_and_evaluate_is_the_same(ours, tmp_path):
     exported = tf.train.get_checkpoint_state(str(tmp_path / "ours/export/best_exporter")).all_model_checkpoint_paths
     assert [int(path.rsplit("-", 1)[1]) for path in exported] == [by_loss[1][0], by_loss[0][0]]
     assert estimator.evaluate(line, checkpoint_path=exported[-1])["loss"] == pytest.approx(by_loss[0][1], rel=1e-5)
+
+
+early = tf.estimator.experimental
+OFTEN = {"run_every_secs": None, "run_every_steps": 2}
+
+
+def third_time(lines):
+    asked = []
+
+    def ask():
+        asked.append(True)
+        lines.append(f"asked {len(asked)}")
+        return len(asked) == 3
+
+    return ask
+
+
+STOPS = {
+    "higher": lambda estimator, _: early.stop_if_higher_hook(estimator, "error", 0.5, **OFTEN),
+    "not_higher": lambda estimator, _: early.stop_if_higher_hook(estimator, "error", 50, **OFTEN),
+    "lower": lambda estimator, _: early.stop_if_lower_hook(estimator, "loss", 4.5, **OFTEN),
+    "not_lower": lambda estimator, _: early.stop_if_lower_hook(estimator, "loss", 0.01, **OFTEN),
+    "too_early": lambda estimator, _: early.stop_if_lower_hook(estimator, "loss", 50, min_steps=4, **OFTEN),
+    "no_increase": lambda estimator, _: early.stop_if_no_increase_hook(estimator, "error", 2, **OFTEN),
+    "increase": lambda estimator, _: early.stop_if_no_increase_hook(estimator, "error", 3, **OFTEN),
+    "no_decrease": lambda estimator, _: early.stop_if_no_decrease_hook(estimator, "loss", 1, **OFTEN),
+    "predicate": lambda estimator, lines: early.make_early_stopping_hook(estimator, third_time(lines), **OFTEN),
+    "last_step": lambda estimator, _: early.make_stop_at_checkpoint_step_hook(estimator, 7),
+}
+
+
+def reasons(lines):
+    """Why training stops. TensorFlow's hook names the step before the run, ours the one after it."""
+    why = re.compile(r"(At step \d+, metric .*|No (increase|decrease) in metric .*|Requesting early stopping at global step \d+|asked \d)")
+    return [re.sub(r"(?<=value )(\d+\.\d{5})\d*", r"\1", text) for text in lines if why.fullmatch(text)]
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_training_stops_early_at_the_same_step_for_the_same_reason(ours, tmp_path, heard, measured, stop):
+    output = ours(stop)
+    estimator, lines = theirs_in(tmp_path / "theirs"), []
+    for step in (1, 2, 3):  # TensorFlow's hook adds a variable, which has to be in the checkpoint
+        estimator.train(lambda: line().repeat(), max_steps=step, hooks=[early.make_early_stopping_hook(estimator, lambda: False)])
+        estimator.evaluate(line)
+    with heard(lines.append):
+        estimator.train(lambda: line().repeat(), steps=9, hooks=[STOPS[stop](estimator, lines)])
+    assert checkpoints(tmp_path / "ours") == checkpoints(tmp_path / "theirs")
+    same_curves(curves(tmp_path / "ours/eval"), curves(tmp_path / "theirs/eval"))
+    wanted = [re.sub(r"(?<=global step )\d+", lambda found: str(int(found[0]) + 1), text) for text in reasons(lines)]
+    assert reasons(output.replace("log ", "").splitlines()) == wanted
+    last = max(int(re.search(r"\d+", name)[0]) for name in checkpoints(tmp_path / "theirs"))
+    assert (last < 12) == (stop not in ("not_higher", "not_lower", "too_early", "increase", "no_decrease"))
+    measured(f"early stopping, {stop}: at step {last}, with {len(wanted)} log lines of TensorFlow's")

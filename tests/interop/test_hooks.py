@@ -7,6 +7,8 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.training import basic_session_run_hooks
+from tensorflow_estimator.python.estimator.hooks import hooks as estimator_hooks
 
 tf1 = tf.compat.v1
 train = tf1.train
@@ -109,6 +111,18 @@ def with_waiter(twin):
 
 def with_profiler(twin):
     twin.run([train.ProfilerHook(save_steps=3, output_dir=twin.directory), stop_at(8)])
+
+
+def with_stop_at_checkpoint(twin):
+    twin.run([stop_at(5), train.CheckpointSaverHook(twin.directory, save_steps=100)])
+    twin.run([estimator_hooks._StopAtCheckpointStepHook(twin.directory, last_step=5), log(["w_after"], every_n_iter=1)])
+
+
+def with_multi_step(twin):
+    length = basic_session_run_hooks.get_or_create_steps_per_run_variable()
+    after = tf1.assign_add(twin.step, tf.cast(length, tf.int64))
+    twin.train_op = after.op
+    twin.run([basic_session_run_hooks._MultiStepStopAtStepHook(last_step=10, steps_per_run=4), log({"w": tf.identity(after)}, every_n_iter=1)])
 
 
 def events(folder):

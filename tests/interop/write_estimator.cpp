@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// An Estimator for test_estimator.py, which makes the same one in TensorFlow. Arguments: `train <directory> <max
-/// steps>`, `evaluate <directory>`, `predict <directory>` or `both <directory> <max steps>`, the last being
-/// train_and_evaluate. Log lines and results go to standard output.
+/// steps>`, `evaluate <directory>`, `predict <directory>`, `both <directory> <max steps>`, which is train_and_evaluate,
+/// or the name of a way to stop early. Log lines and results go to standard output.
 
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/estimator/early_stopping.hpp>
 #include <trainhook/estimator/estimator.hpp>
 #include <trainhook/estimator/in_memory_evaluator_hook.hpp>
 #include <trainhook/estimator/train_and_evaluate.hpp>
@@ -61,6 +64,43 @@ void print(const th::EvalMetrics& metrics) {
   }
 }
 
+using Stop = std::function<th::HookEntry(const th::Estimator&)>;
+
+const std::map<std::string_view, Stop>& stops() {
+  static const th::StopIfOptions kOften{.run_every_steps = 2};
+  static const th::StopIfOptions kLater{.min_steps = 4, .run_every_steps = 2};
+  static const std::map<std::string_view, Stop> kStops{
+      {"higher", [](const auto& estimator) { return th::stop_if_higher_hook(estimator, "error", 0.5, kOften); }},
+      {"not_higher", [](const auto& estimator) { return th::stop_if_higher_hook(estimator, "error", 50, kOften); }},
+      {"lower", [](const auto& estimator) { return th::stop_if_lower_hook(estimator, "loss", 4.5, kOften); }},
+      {"not_lower", [](const auto& estimator) { return th::stop_if_lower_hook(estimator, "loss", 0.01, kOften); }},
+      {"too_early", [](const auto& estimator) { return th::stop_if_lower_hook(estimator, "loss", 50, kLater); }},
+      {"no_increase",
+       [](const auto& estimator) { return th::stop_if_no_increase_hook(estimator, "error", 2, kOften); }},
+      {"increase", [](const auto& estimator) { return th::stop_if_no_increase_hook(estimator, "error", 3, kOften); }},
+      {"no_decrease", [](const auto& estimator) { return th::stop_if_no_decrease_hook(estimator, "loss", 1, kOften); }},
+      {"predicate",
+       [](const auto& estimator) {
+         return th::make_early_stopping_hook(estimator,
+                                             [asked = 0]() mutable {
+                                               fmt::print("asked {}\n", ++asked);
+                                               return asked == 3;
+                                             },
+                                             {.run_every_steps = 2});
+       }},
+      {"last_step", [](const auto& estimator) { return th::make_stop_at_checkpoint_step_hook(estimator, 7); }}};
+  return kStops;
+}
+
+/// Three steps with an evaluation after each, then at most nine with the hook.
+void stop_early(th::Estimator& estimator, const Stop& stop) {
+  for (const std::int64_t steps : {1, 2, 3}) {
+    estimator.train(line().repeat(), {.max_steps = steps});
+    static_cast<void>(estimator.evaluate(line()));
+  }
+  estimator.train(line().repeat(), {.hooks = {stop(estimator)}, .steps = 9});
+}
+
 void run(std::string_view what, const std::string& directory, std::optional<std::int64_t> max_steps) {
   th::Estimator estimator = th::make_estimator<th::EigenSession>(
       model, {.model_dir = directory, .save_summary_steps = 2, .save_checkpoints_steps = 3, .log_step_count_steps = 4});
@@ -72,6 +112,8 @@ void run(std::string_view what, const std::string& directory, std::optional<std:
     print(estimator.evaluate(line()));
   } else if (what == "predict") {
     for (const th::Prediction& each : estimator.predict(line())) fmt::print("{}\n", each.at("y").scalar<float>());
+  } else if (const auto stop = stops().find(what); stop != stops().end()) {
+    stop_early(estimator, stop->second);
   } else {
     const auto metrics = th::train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = max_steps},
                                                 {.input_fn = line(),
@@ -86,7 +128,9 @@ void run(std::string_view what, const std::string& directory, std::optional<std:
 int main(int argc, char** argv) {
   try {
     if (argc < 3) {
-      fmt::print(stderr, "usage: write_estimator <train | evaluate | predict | both> <directory> [max steps]\n");
+      fmt::print(
+          stderr,
+          "usage: write_estimator <train | evaluate | predict | both | a way to stop> <directory> [max steps]\n");
       return 1;
     }
     th::set_log_sink([](th::LogLevel, std::string_view text) { fmt::print("log {}\n", text); });

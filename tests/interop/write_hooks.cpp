@@ -15,7 +15,9 @@
 
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/hooks/numpy_text.hpp>
+#include <trainhook/hooks/stop_at_checkpoint_step_hook.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {
@@ -119,6 +121,22 @@ void profiler(Program& program) {
   program.run({th::ProfilerHook({.save_steps = 3, .output_dir = program.directory}), stop_at(8)});
 }
 
+/// The second session is a worker's, that waits until its chief, the first one, has saved the last step.
+void stop_at_checkpoint(Program& program) {
+  program.run({stop_at(5), th::CheckpointSaverHook({.checkpoint_dir = program.directory, .save_steps = 100})});
+  program.run({th::StopAtCheckpointStepHook({.model_dir = program.directory, .last_step = 5}),
+               th::LoggingTensorHook({"w_after"}, {.every_n_iter = 1})});
+}
+
+/// Runs of four steps each, but for the last ones.
+void multi_step(Program& program) {
+  const th::Variable length = th::get_or_create_steps_per_run_variable(program.graph);
+  const th::Output after = th::assign_add(program.step, th::cast(length, th::DType::Int64));
+  program.train = after.operation();
+  program.run({th::MultiStepStopAtStepHook({.last_step = 10, .steps_per_run = 4}),
+               th::LoggingTensorHook({{"w", th::identity(after)}}, {.every_n_iter = 1})});
+}
+
 /// What a logged tensor looks like: all tensors of a checkpoint that the test wrote.
 void texts(Program& program) {
   const std::string checkpoint = program.directory + "/texts";
@@ -137,6 +155,8 @@ const std::map<std::string_view, void (*)(Program&)> kPrograms{{"logging", loggi
                                                                {"feeds", feeds},
                                                                {"waiter", waiter},
                                                                {"profiler", profiler},
+                                                               {"stop_at_checkpoint", stop_at_checkpoint},
+                                                               {"multi_step", multi_step},
                                                                {"texts", texts}};
 
 }  // namespace
