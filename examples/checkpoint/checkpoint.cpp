@@ -47,17 +47,19 @@ int main(int argc, char** argv) {
   added->add_option("checkpoint", path, "or a directory")->required();
   added->add_option("tensor", tensor, "prints the elements of this one only");
   add_json(added);
-  added = command("verify", "reads everything and compares all checksums", [&] { return verify(path); });
+  added = command("verify", "reads everything and compares all checksums", [&] { return verify(path, as_json); });
   added->add_option("checkpoint", path, "or a directory: then all in it")->required();
+  add_json(added);
   added = command("diff", "compares two checkpoints, tensor by tensor", [&] { return diff(path, other, as_json); });
   added->add_option("A", path)->required();
   added->add_option("B", other)->required();
   add_json(added);
   added = command("prune", "removes the oldest checkpoints that the state file lists",
-                  [&] { return prune(path, keep, dry_run); });
+                  [&] { return prune(path, keep, dry_run, as_json); });
   added->add_option("directory", path)->required();
   added->add_option("--keep", keep, "so many of the newest stay")->required()->check(CLI::Range(1, 1'000'000));
   added->add_flag("--dry-run", dry_run, "only says what would be removed");
+  add_json(added);
   added = command("average", "writes the mean of checkpoints: floating-point tensors; others from the last",
                   [&] { return average(path, inputs); });
   added->add_option("out", path, "the new checkpoint")->required();

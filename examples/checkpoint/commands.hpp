@@ -3,8 +3,11 @@
 /// The commands of `checkpoint`. Each prints its answer and returns the exit code.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include <trainhook/checkpoint/tensor_bundle.hpp>
 
 inline constexpr int kFine = 0;
 inline constexpr int kDamagedOrDifferent = 1;
@@ -12,7 +15,7 @@ inline constexpr int kNoAnswer = 2;  // a wrong command line, no such checkpoint
 
 // directories.cpp
 int list(const std::string& directory, bool as_json);
-int prune(const std::string& directory, int keep, bool dry_run);
+int prune(const std::string& directory, int keep, bool dry_run, bool as_json);
 int events(const std::string& directory, bool as_json);
 
 /// All checkpoints of a directory, input positions included: first those that its state file does not list, then the
@@ -24,6 +27,11 @@ std::vector<std::string> left_over_in(const std::string& directory);
 
 // tensors.cpp
 int show(const std::string& prefix_or_directory, const std::string& tensor, bool as_json);
-int verify(const std::string& prefix_or_directory);
 int diff(const std::string& a, const std::string& b, bool as_json);
 int average(const std::string& out, const std::vector<std::string>& inputs);
+
+/// The size of a tensor's elements; of a string tensor, that of its data in the file.
+std::uint64_t bytes_of(const trainhook::BundleEntry& entry);
+
+// verify.cpp
+int verify(const std::string& prefix_or_directory, bool as_json);

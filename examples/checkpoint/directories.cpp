@@ -151,12 +151,20 @@ int list(const std::string& directory, bool as_json) {
   return kFine;
 }
 
-int prune(const std::string& directory, int keep, bool dry_run) {
+int prune(const std::string& directory, int keep, bool dry_run, bool as_json) {
   expect_directory(directory);
   std::map<std::string, std::uint64_t> sizes;
   std::vector<std::string> removed = th::prune_checkpoints(directory, {.max_to_keep = keep, .dry_run = true});
   for (const std::string& prefix : removed) sizes[prefix] = size_on_disk(prefix);
   if (!dry_run) removed = th::prune_checkpoints(directory, {.max_to_keep = keep});
+  if (as_json) {
+    Report report{.facts = {{"directory", directory}, {"dry_run", truth(dry_run)}},
+                  .rows_key = "removed",
+                  .columns = {{"", "name"}, {"", "bytes"}}};
+    for (const std::string& prefix : removed) report.rows.push_back({{prefix, bytes(sizes[prefix])}});
+    print_json(report);
+    return kFine;
+  }
   for (const std::string& prefix : removed)
     fmt::print("{} {} ({})\n", dry_run ? "would remove" : "removed", Cell(prefix).text, bytes(sizes[prefix]).text);
   if (removed.empty()) fmt::print("nothing to remove: {} lists no more than {}\n", directory, keep);

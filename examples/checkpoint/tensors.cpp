@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands about what is in checkpoints: every tensor shown, verified, compared, averaged.
+// The commands about what is in checkpoints: every tensor shown, compared, averaged.
 
 #include <algorithm>
 #include <bit>
@@ -106,12 +106,6 @@ struct Statistics {
   std::int64_t finite = 0, nan = 0, inf = 0;
 };
 
-std::uint64_t bytes_of(const th::BundleEntry& entry) {
-  return entry.dtype == th::DType::String || entry.dtype == th::DType::Invalid
-             ? entry.size
-             : static_cast<std::uint64_t>(entry.shape.num_elements()) * th::dtype_size(entry.dtype);
-}
-
 Cell dtype_of(const th::BundleEntry& entry) {
   return entry.unsupported.empty() ? Cell(th::dtype_name(entry.dtype)) : Cell("unknown");
 }
@@ -143,6 +137,12 @@ Report::Row row_of(const th::BundleReader& reader, const std::string& name, cons
 
 }  // namespace
 
+std::uint64_t bytes_of(const th::BundleEntry& entry) {
+  return entry.dtype == th::DType::String || entry.dtype == th::DType::Invalid
+             ? entry.size
+             : static_cast<std::uint64_t>(entry.shape.num_elements()) * th::dtype_size(entry.dtype);
+}
+
 int show(const std::string& prefix_or_directory, const std::string& tensor, bool as_json) {
   if (!tensor.empty()) {
     fmt::print("{}\n", th::load_variable(prefix_or_directory, tensor));
@@ -169,57 +169,6 @@ int show(const std::string& prefix_or_directory, const std::string& tensor, bool
   report.heading = fmt::format("{}: {}, {}", reader.prefix(), counted(report.rows.size(), "tensor"), bytes(total).text);
   print(report, as_json);
   return report.notes.empty() ? kFine : kDamagedOrDifferent;
-}
-
-namespace {
-
-/// Prints what is wrong with a checkpoint, or that nothing is; returns whether all is well.
-bool is_sound(const std::string& prefix) {
-  std::vector<std::string> problems;
-  std::size_t verified = 0, unknown = 0;
-  std::uint64_t size = 0;
-  try {
-    const th::BundleReader reader = th::load_checkpoint(prefix);
-    for (const auto& [name, entry] : reader.entries()) {
-      try {
-        if (entry.unsupported.empty()) {
-          static_cast<void>(reader.get_tensor(name));
-          size += bytes_of(entry);
-          ++verified;
-        } else {
-          ++unknown;
-        }
-      } catch (const th::Error& error) { problems.emplace_back(error.what()); }
-    }
-  } catch (const th::Error& error) { problems.emplace_back(error.what()); }
-  if (problems.empty()) {
-    fmt::print("{}: {}, {}: good{}\n", Cell(prefix).text, counted(verified, "tensor"), bytes(size).text,
-               unknown == 0 ? "" : fmt::format("; {} of unknown type were not read", unknown));
-  }
-  for (const std::string& problem : problems)
-    fmt::print(in_colour(kBad), "{}: {}\n", Cell(prefix).text, Cell(problem).text);
-  return problems.empty();
-}
-
-}  // namespace
-
-int verify(const std::string& prefix_or_directory) {
-  if (!th::posix_file_system().is_directory(prefix_or_directory)) {
-    if (!th::checkpoint_exists(prefix_or_directory)) static_cast<void>(th::load_checkpoint(prefix_or_directory));
-    return is_sound(prefix_or_directory) ? kFine : kDamagedOrDifferent;
-  }
-  const std::vector<std::string> all = checkpoints_in(prefix_or_directory);
-  if (all.empty()) throw th::NotFoundError("there are no checkpoints in {}", prefix_or_directory);
-  bool good = true;
-  for (const std::string& prefix : all) {
-    if (th::checkpoint_exists(prefix) || prefix == all.back()) {
-      good = is_sound(prefix) && good;
-    } else {
-      fmt::print("{}: listed, but not there; a restore takes another one\n", Cell(prefix).text);
-    }
-  }
-  for (const std::string& line : left_over_in(prefix_or_directory)) fmt::print("{}\n", Cell(line).text);
-  return good ? kFine : kDamagedOrDifferent;
 }
 
 namespace {

@@ -172,6 +172,14 @@ broken/input.ckpt-10: 1 tensor, 79 B: good
 broken/model.ckpt-0: 4 tensors, 40 B: good
 broken/model.ckpt-10: checkpoint file broken/model.ckpt-10.data-00000-of-00001 is damaged: tensor weights at byte 24 does not match its checksum; use an older checkpoint
 END
+says 1 verify broken --json <<'END'
+{"good": false, "checkpoints": [
+  {"name": "broken/input.ckpt-0", "result": "damaged", "tensors": 0, "bytes": 0, "unknown": 0, "problem": "checkpoint broken/input.ckpt-0 is incomplete: cannot open broken/input.ckpt-0.data-00000-of-00001: No such file or directory (check the path and that its directory exists)"},
+  {"name": "broken/input.ckpt-10", "result": "good", "tensors": 1, "bytes": 79, "unknown": 0, "problem": null},
+  {"name": "broken/model.ckpt-0", "result": "good", "tensors": 4, "bytes": 40, "unknown": 0, "problem": null},
+  {"name": "broken/model.ckpt-10", "result": "damaged", "tensors": 3, "bytes": 24, "unknown": 0, "problem": "checkpoint file broken/model.ckpt-10.data-00000-of-00001 is damaged: tensor weights at byte 24 does not match its checksum; use an older checkpoint"}],
+"notes": []}
+END
 says 1 verify broken/model.ckpt-10 <<'END'
 broken/model.ckpt-10: checkpoint file broken/model.ckpt-10.data-00000-of-00001 is damaged: tensor weights at byte 24 does not match its checksum; use an older checkpoint
 END
@@ -202,10 +210,27 @@ broken/model.ckpt-0: listed, but not there; a restore takes another one
 broken/model.ckpt-10: checkpoint file broken/model.ckpt-10.data-00000-of-00001 was cut off: it has 10 bytes of 40
 incomplete: model.ckpt-0.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-0.index
 END
+says 1 verify broken --json <<'END'
+{"good": false, "checkpoints": [
+  {"name": "broken/input.ckpt-0", "result": "damaged", "tensors": 0, "bytes": 0, "unknown": 0, "problem": "checkpoint broken/input.ckpt-0 is incomplete: cannot open broken/input.ckpt-0.data-00000-of-00001: No such file or directory (check the path and that its directory exists)"},
+  {"name": "broken/input.ckpt-10", "result": "good", "tensors": 1, "bytes": 79, "unknown": 0, "problem": null},
+  {"name": "broken/model.ckpt-0", "result": "missing", "tensors": 0, "bytes": 0, "unknown": 0, "problem": null},
+  {"name": "broken/model.ckpt-10", "result": "damaged", "tensors": 0, "bytes": 0, "unknown": 0, "problem": "checkpoint file broken/model.ckpt-10.data-00000-of-00001 was cut off: it has 10 bytes of 40"}],
+"notes": ["incomplete: model.ckpt-0.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-0.index"]}
+END
 says 2 verify none <<'END'
 checkpoint: there is no checkpoint none: none.index does not exist
 END
 
+says 0 prune run --keep 3 --dry-run --json <<'END'
+{"directory": "run", "dry_run": true, "removed": [
+  {"name": "run/model.ckpt-0", "bytes": 238},
+  {"name": "run/model.ckpt-10", "bytes": 238},
+  {"name": "run/input.ckpt-0", "bytes": 209},
+  {"name": "run/input.ckpt-10", "bytes": 211},
+  {"name": "run/input.ckpt-11", "bytes": 211}],
+"notes": []}
+END
 says 0 prune run --keep 3 --dry-run <<'END'
 would remove run/model.ckpt-0 (238 B)
 would remove run/model.ckpt-10 (238 B)
