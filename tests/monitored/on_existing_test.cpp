@@ -3,6 +3,7 @@
 /// Training into a directory that holds a run: going on, starting fresh, refusing; and what a resume says.
 #include <trainhook/monitored/on_existing.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,8 @@
 
 #include <small_engine.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
@@ -111,12 +114,14 @@ TEST_F(OnExistingTest, AResumeSaysWhenTheCheckpointWasWrittenAndWhatDiffers) {
   const std::string restored = "Restored runs/line/model.ckpt-3.";
   EXPECT_TRUE(last_line_with("Restored").starts_with(restored)) << log;
   EXPECT_EQ(log.find("differs"), std::string::npos) << log;
+  disk.set_time(clock.wall_seconds());
+  train({});
+  clock.advance(std::chrono::minutes(2));
   train({.seed = 5, .with_more = true});
-  EXPECT_NE(last_line_with("Restored")
-                .find("by a run that differs: the seed was 87654321 and is 5, the graph is another "
-                      "one."),
-            std::string::npos)
-      << log;
+  EXPECT_EQ(
+      last_line_with("Restored"),
+      "Restored runs/line/model.ckpt-9. It was written 2 min 00 s ago by a run that differs: the seed was 87654321 and "
+      "is 5, the graph is another one.");
 }
 
 TEST_F(OnExistingTest, ARunWithoutARecordOrWithADamagedOneIsResumed) {
