@@ -163,7 +163,7 @@ void train(const Arguments& arguments) {
 
   auto session = th::monitored_training_session<th::EigenSession>(graph, {.checkpoint_dir = arguments.model_dir,
                                                                           .save_summaries_steps = 100,
-                                                                          .log_step_count_steps = 1000,
+                                                                          .log_step_count_steps = 500,
                                                                           .hooks = std::move(hooks)});
   const std::int64_t start = session.global_step();
   if (start >= arguments.steps) {
