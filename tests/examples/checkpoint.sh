@@ -226,7 +226,6 @@ says 0 prune run --keep 3 --dry-run --json <<'END'
 {"directory": "run", "dry_run": true, "removed": [
   {"name": "run/model.ckpt-0", "bytes": 238},
   {"name": "run/model.ckpt-10", "bytes": 238},
-  {"name": "run/input.ckpt-0", "bytes": 209},
   {"name": "run/input.ckpt-10", "bytes": 211},
   {"name": "run/input.ckpt-11", "bytes": 211}],
 "notes": []}
@@ -234,14 +233,12 @@ END
 says 0 prune run --keep 3 --dry-run <<'END'
 would remove run/model.ckpt-0 (238 B)
 would remove run/model.ckpt-10 (238 B)
-would remove run/input.ckpt-0 (209 B)
 would remove run/input.ckpt-10 (211 B)
 would remove run/input.ckpt-11 (211 B)
 END
 says 0 prune run --keep 3 <<'END'
 removed run/model.ckpt-0 (238 B)
 removed run/model.ckpt-10 (238 B)
-removed run/input.ckpt-0 (209 B)
 removed run/input.ckpt-10 (211 B)
 removed run/input.ckpt-11 (211 B)
 END
@@ -251,7 +248,7 @@ END
 says 0 list run <<'END'
 run: 4 checkpoints
 checkpoint     step AGE    size  tensors  input          state
-copy-0            0 AGE  238 B        4                 not listed: stays
+copy-0            0 AGE  238 B        4  input.ckpt-0   not listed: stays
 model.ckpt-20    20 AGE  238 B        4  input.ckpt-20  listed
 model.ckpt-30    30 AGE  238 B        4  input.ckpt-30  listed
 model.ckpt-35    35 AGE  238 B        4  input.ckpt-35  newest
