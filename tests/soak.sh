@@ -16,10 +16,14 @@ every=1
 [ "$minutes" != 0 ] || every=7
 seed=1 status=0
 end=$((SECONDS + 60 * minutes))
+soak=$root/build/release/tests/soak/soak
+mounts=""  # a small tmpfs is mounted where that disturbs nobody, if it may be
+unshare -rm true 2>/dev/null && mounts="unshare -rm"
 while :; do
   for part in audits kills signals stops damage full_disks two_processes long_run; do
-    "$root/build/release/tests/soak/soak" "$part" "$work" $every $seed || status=1
+    "$soak" "$part" "$work" $every $seed || status=1
   done
+  $mounts "$soak" small_tmpfs "$work" $every $seed || status=1
   seed=$((seed + 1))
   [ $SECONDS -lt $end ] || break
 done
