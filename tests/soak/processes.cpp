@@ -188,7 +188,7 @@ int two_processes(const Soak& soak) {
     };
     const auto later = [&](pid_t holder) {  // when the holder is at work for long
       const auto is_saved = [&] { return fs::exists(fs::path(endless.directory) / "checkpoint"); };
-      while (!is_saved()) std::this_thread::yield();
+      for (int i = 0; i < 60'000 && !is_saved(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const int second = in_child(refused);
       findings.count();
       if (!WIFEXITED(second) || WEXITSTATUS(second) != 3)

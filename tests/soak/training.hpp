@@ -46,7 +46,7 @@ class FinishedSteps final : public th::SessionRunHook {
   std::atomic<std::int64_t>* finished_;
 };
 
-inline constexpr std::array kSetups{
+inline const std::array kSetups{
     Setup{.name = "loop, synchronous"},
     Setup{.name = "loop, asynchronous", .asynchronous = true},
     Setup{.name = "graph, synchronous", .graph = true},
