@@ -49,8 +49,8 @@ class BoundState {
 
  private:
   struct Change {
-    std::function<void()> commit;
-    std::function<void()> undo;  // only if `commit` may fail
+    std::function<void()> commit{};
+    std::function<void()> undo{};  // only if `commit` may fail
   };
 
   /// What has a name; no variable is called as a state.

@@ -66,8 +66,7 @@ TRAINHOOK_DECL void Planner::add_feeds() {
 
 TRAINHOOK_DECL void Planner::mark_values_of_writes(const std::vector<Node*>& order) {
   const auto mark = [&](Output output) {
-    if (is_fed(output)) return;
-    const KernelDef* def = scheduler_->kernel_of(output.node());
+    const KernelDef* def = is_fed(output) ? nullptr : scheduler_->kernel_of(output.node());
     if (def == nullptr || !def->writes) return;
     value_of(output) = add_value({.kind = Kind::Borrowed, .spec = {output.dtype(), output.shape()}});
   };
