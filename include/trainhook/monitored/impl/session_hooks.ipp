@@ -8,6 +8,8 @@
 #include <exception>
 #include <string>
 
+#include <fmt/core.h>
+
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -45,7 +47,7 @@ TRAINHOOK_DECL void SessionHooks::begin(Graph& graph) {
       const std::string name = short_type_name(*hook);
       const std::string text = error.what();
       if (text.find(name) == std::string::npos)
-        error = Error(error.code(), "hook '" + name + "' failed in begin: " + text);
+        error = Error(error.code(), "hook '{}' failed in begin: {}", fmt::make_format_args(name, text));
       throw;
     } catch (...) {
       log_hook_failure(*hook, "begin", std::current_exception());
