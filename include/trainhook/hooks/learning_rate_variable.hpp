@@ -6,19 +6,21 @@
 #include <string>
 #include <string_view>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook::detail {
 
-/// @param hook who asks, for the message. @throws NotFoundError if the session has no such variable,
-/// InvalidArgumentError if it is not one float or double.
-TRAINHOOK_DECL void require_learning_rate(SessionRef session, const std::string& name, std::string_view hook);
+/// The dtype of the variable. @param hook who asks, for the message. @throws NotFoundError if the session has no such
+/// variable, InvalidArgumentError if it is not one float or double.
+[[nodiscard]] TRAINHOOK_DECL DType require_learning_rate(SessionRef session, const std::string& name,
+                                                         std::string_view hook);
 
 [[nodiscard]] TRAINHOOK_DECL double read_learning_rate(SessionRef session, const std::string& name);
 
-/// Keeps the dtype of the variable.
-TRAINHOOK_DECL void write_learning_rate(SessionRef session, const std::string& name, double rate);
+/// @param dtype that of the variable.
+TRAINHOOK_DECL void write_learning_rate(SessionRef session, const std::string& name, DType dtype, double rate);
 
 }  // namespace trainhook::detail
 

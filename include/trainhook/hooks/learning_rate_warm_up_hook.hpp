@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/session_run_hook.hpp>
@@ -50,7 +51,8 @@ class LearningRateWarmUpHook final : public SessionRunHook {
 
   Options options_;
   Variable global_step_;
-  std::optional<double> whole_;  // the rate to be reached
+  DType dtype_ = DType::Invalid;  // of the rate
+  std::optional<double> whole_;   // the rate to be reached
   bool is_over_ = false;
 };
 

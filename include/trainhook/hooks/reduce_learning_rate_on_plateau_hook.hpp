@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/hooks/better.hpp>
@@ -66,7 +67,8 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
 
   Options options_;
   detail::MetricWatch watch_;
-  std::int64_t cooldown_ = 0;  // values that do not count yet
+  DType dtype_ = DType::Invalid;  // of the rate
+  std::int64_t cooldown_ = 0;     // values that do not count yet
 };
 
 }  // namespace trainhook

@@ -17,7 +17,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void require_learning_rate(SessionRef session, const std::string& name, std::string_view hook) {
+TRAINHOOK_DECL DType require_learning_rate(SessionRef session, const std::string& name, std::string_view hook) {
   const std::vector<StateSpec> state = session.state();
   const auto found = std::ranges::find(state, name, &StateSpec::name);
   if (found == state.end()) {
@@ -26,7 +26,8 @@ TRAINHOOK_DECL void require_learning_rate(SessionRef session, const std::string&
         "and give its name as learning_rate",
         hook, name);
   }
-  if ((found->dtype == DType::Float || found->dtype == DType::Double) && found->shape.compatible_with(Shape())) return;
+  if ((found->dtype == DType::Float || found->dtype == DType::Double) && found->shape.compatible_with(Shape()))
+    return found->dtype;
   throw InvalidArgumentError("{}: '{}' is {}{}; a learning rate is one float or one double", hook, name, found->dtype,
                              found->shape);
 }
@@ -36,9 +37,8 @@ TRAINHOOK_DECL double read_learning_rate(SessionRef session, const std::string& 
   return rate.dtype() == DType::Float ? static_cast<double>(rate.scalar<float>()) : rate.scalar<double>();
 }
 
-TRAINHOOK_DECL void write_learning_rate(SessionRef session, const std::string& name, double rate) {
-  const bool is_float = session.snapshot({&name, 1}).front().tensor.dtype() == DType::Float;
-  const NamedTensor entry{name, is_float ? Tensor(static_cast<float>(rate)) : Tensor(rate)};
+TRAINHOOK_DECL void write_learning_rate(SessionRef session, const std::string& name, DType dtype, double rate) {
+  const NamedTensor entry{name, dtype == DType::Float ? Tensor(static_cast<float>(rate)) : Tensor(rate)};
   session.load({&entry, 1});
 }
 

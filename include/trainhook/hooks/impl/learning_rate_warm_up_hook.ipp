@@ -38,7 +38,7 @@ TRAINHOOK_DECL void LearningRateWarmUpHook::begin(Graph& graph) {
 }
 
 TRAINHOOK_DECL void LearningRateWarmUpHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
-  detail::require_learning_rate(session, options_.learning_rate, "LearningRateWarmUpHook");
+  dtype_ = detail::require_learning_rate(session, options_.learning_rate, "LearningRateWarmUpHook");
   const std::int64_t step = read_global_step(session, global_step_);
   is_over_ = step >= options_.steps;
   if (is_over_) return;
@@ -66,7 +66,7 @@ TRAINHOOK_DECL void LearningRateWarmUpHook::raise(SessionRef session, std::int64
   const std::int64_t next = (std::min)(step + 1, options_.steps);
   const double done = static_cast<double>(next) / static_cast<double>(options_.steps);
   is_over_ = next == options_.steps;
-  detail::write_learning_rate(session, options_.learning_rate,
+  detail::write_learning_rate(session, options_.learning_rate, dtype_,
                               is_over_ ? *whole_ : *whole_ * (options_.start + (1 - options_.start) * done));
 }
 

@@ -44,7 +44,7 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_create_session(SessionRef session,
                                                                           Coordinator& /*coordinator*/) {
-  detail::require_learning_rate(session, options_.learning_rate, "ReduceLearningRateOnPlateauHook");
+  dtype_ = detail::require_learning_rate(session, options_.learning_rate, "ReduceLearningRateOnPlateauHook");
 }
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_run(SessionRunContext& context,
@@ -75,7 +75,7 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::reduce(SessionRef session, 
   const double rate = detail::read_learning_rate(session, options_.learning_rate);
   if (!(rate > options_.min_learning_rate)) return;
   const double lower = (std::max)(rate * options_.factor, options_.min_learning_rate);
-  detail::write_learning_rate(session, options_.learning_rate, lower);
+  detail::write_learning_rate(session, options_.learning_rate, dtype_, lower);
   log_info(
       "ReduceLearningRateOnPlateauHook: {} has not become better {} times in a row; "
       "{} is {:.6g} after step {}, not {:.6g}.",
