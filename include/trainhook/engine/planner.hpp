@@ -37,7 +37,6 @@ class Planner {
  private:
   using Kind = DraftKind;
   using Value = DraftValue;
-  static constexpr std::size_t kLargestFolded = 64 * 1024;
 
   std::uint32_t add_value(Value value) {
     values_.push_back(std::move(value));
@@ -69,10 +68,9 @@ class Planner {
   TRAINHOOK_DECL std::uint32_t output_value(Node& node, const KernelDef& def, std::size_t i, const DraftStep& draft);
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t root_of(std::uint32_t value) const noexcept;
 
-  /// Computes what depends on constants only, unless it is large: an initial value is not worth keeping.
-  TRAINHOOK_DECL bool try_fold(Node& node, const KernelDef& def, PlanStep& step, const DraftStep& draft);
+  /// Makes constants of the outputs of a node whose inputs are constants.
+  TRAINHOOK_DECL bool try_fold(Node& node, const KernelDef& def, const PlanStep& step, const DraftStep& draft);
 
-  [[nodiscard]] TRAINHOOK_DECL static bool is_large(const OutputSpec& spec);
   TRAINHOOK_DECL void add_step(PlanStep step, DraftStep draft);
 
   /// A Switch gives its value on under two conditions; steps under conditions are left out if they do not hold.

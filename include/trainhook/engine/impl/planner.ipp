@@ -8,10 +8,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/engine/constant_folding.hpp>
 #include <trainhook/engine/initial_values.hpp>
 #include <trainhook/graph/graph.hpp>
 
@@ -255,42 +254,22 @@ TRAINHOOK_DECL std::uint32_t Planner::root_of(std::uint32_t value) const noexcep
                                                : kNoValue;
 }
 
-TRAINHOOK_DECL bool Planner::try_fold(Node& node, const KernelDef& def, PlanStep& step, const DraftStep& draft) {
-  if (def.stateful || def.make_state != nullptr || def.variables > 0 || !node.control_inputs().empty() ||
-      node.outputs().empty())
-    return false;
+TRAINHOOK_DECL bool Planner::try_fold(Node& node, const KernelDef& def, const PlanStep& step, const DraftStep& draft) {
+  if (!can_be_folded(node, def)) return false;
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    if (is_fed(Output(&node, i)) || is_large(node.outputs()[i])) return false;
+    if (is_fed(Output(&node, i))) return false;
   }
   std::vector<KernelContext::Input> inputs;
   for (std::uint32_t value : draft.inputs) {
     if (values_[value].kind != Kind::Constant) return false;
     inputs.push_back({.value = values_[value].constant});
   }
-  std::vector<std::unique_ptr<Tensor>> results;
-  std::vector<Tensor*> outputs;
-  for (std::size_t i = 0; i < node.outputs().size(); ++i)
-    outputs.push_back(results.emplace_back(std::make_unique<Tensor>()).get());
-  Tensor scratch;
-  try {
-    KernelContext context(node, inputs, outputs, nullptr, scratch);
-    step.kernel(context);
-    context.check_outputs();
-  } catch (const Error&) {
-    return false;  // the run itself says what is wrong
-  }
-  if (std::ranges::any_of(results, [](const auto& result) { return result->byte_size() > kLargestFolded; }))
-    return false;
+  std::vector<std::unique_ptr<Tensor>> results = fold(node, step.kernel, inputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
     define(Output(&node, i), {.kind = Kind::Constant, .constant = results[i].get()});
     plan_->folded.push_back(std::move(results[i]));
   }
-  return true;
-}
-
-TRAINHOOK_DECL bool Planner::is_large(const OutputSpec& spec) {
-  return spec.shape.is_fully_known() &&
-         static_cast<std::size_t>(spec.shape.known().num_elements()) * dtype_size(spec.dtype) > kLargestFolded;
+  return !results.empty();
 }
 
 TRAINHOOK_DECL void Planner::add_step(PlanStep step, DraftStep draft) {
