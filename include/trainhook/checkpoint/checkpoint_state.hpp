@@ -87,11 +87,11 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
 
-/// Whether `prefix` is a directory's checkpoint of that step, under whatever path: then the bytes of its index are the
-/// same.
+/// True if `prefix` is a directory's checkpoint of that step, under whatever path: then the bytes of its index are the
+/// same. Without a basename: under whatever name, too.
 [[nodiscard]] TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix,
-                                                   const std::string& directory, const std::string& basename,
-                                                   std::int64_t step);
+                                                   const std::string& directory,
+                                                   const std::optional<std::string>& basename, std::int64_t step);
 
 /// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that
 /// it lists or that are on disk, by falling step. A listed one whose name is in the directory means the directory's

@@ -79,7 +79,6 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   Saver saver_;
   std::weak_ptr<CheckpointClaim> model_;
   std::string directory_;
-  std::string model_basename_;
   std::optional<std::int64_t> taken_;  // the step whose state was taken in this session
 };
 

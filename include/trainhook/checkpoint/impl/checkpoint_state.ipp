@@ -69,8 +69,7 @@ TRAINHOOK_DECL std::string path_from(std::string_view directory, std::string_vie
   const std::string from = plain_path(directory);
   const std::string to = plain_path(path);
   if (from.empty()) return to;
-  if (to.size() > from.size() && to.compare(0, from.size(), from) == 0 &&
-      (from.back() == '/' || to[from.size()] == '/')) {
+  if (to.size() > from.size() && to.starts_with(from) && (from.back() == '/' || to[from.size()] == '/')) {
     return to.substr(from.back() == '/' ? from.size() : from.size() + 1);
   }
   if (is_absolute_path(to)) return to;
@@ -202,14 +201,14 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_sys
 }
 
 TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
-                                     const std::string& basename, std::int64_t step) {
+                                     const std::optional<std::string>& basename, std::int64_t step) {
   if (prefix.empty() || step_of_checkpoint(prefix) != step) return false;
   for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
     if (step_of_checkpoint(found) != step) continue;
     if (detail::plain_path(found) == detail::plain_path(prefix)) return true;
     const auto index = detail::find_bundle_index(file_system, prefix);
     const auto own = detail::find_bundle_index(file_system, found);
-    return index && own && read_file(file_system, own->path) == read_file(file_system, index->path);
+    if (index && own && read_file(file_system, own->path) == read_file(file_system, index->path)) return true;
   }
   return false;
 }

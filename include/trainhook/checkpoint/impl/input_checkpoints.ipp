@@ -39,7 +39,6 @@ TRAINHOOK_DECL void InputCheckpoints::follow(const std::shared_ptr<CheckpointCla
   if (model_.lock() == model) return;
   model_ = model;
   directory_ = model->directory;
-  model_basename_ = model->basename;
   model->companions.push_back(shared_from_this());
 }
 
@@ -68,11 +67,8 @@ TRAINHOOK_DECL void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim
 
 TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
   if (taken_ == step) return;
-  const bool is_ours = read_from_device([&] {
-    return is_checkpoint_of(*file_system_, restored_from, directory_, model_basename_, step) ||
-           is_checkpoint_of(*file_system_, restored_from, directory_,
-                            std::string(base_name(without_step(restored_from))), step);
-  });
+  const bool is_ours =
+      read_from_device([&] { return is_checkpoint_of(*file_system_, restored_from, directory_, std::nullopt, step); });
   if (!is_ours) return;
   const std::string prefix = prefix_of(step);
   if (read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
