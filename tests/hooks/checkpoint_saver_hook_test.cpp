@@ -658,7 +658,7 @@ TEST(CheckpointSaverHook, OnADiskWithoutLocksALeaseIsRefreshedAtEachSaveAndEachM
     training.run();
     refreshed.push_back(training.refreshed());
   }
-  EXPECT_EQ(refreshed, (std::vector<double>{0, 80, 80, 160, 160, 240}));
+  EXPECT_EQ(refreshed, (std::vector<double>{40, 40, 120, 160, 200, 200}));
   training.end();
   EXPECT_EQ(training.saved(), 6);
   EXPECT_FALSE(training.disk.exists("run/.checkpoint_lease"));

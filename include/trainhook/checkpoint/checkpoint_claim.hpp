@@ -64,6 +64,17 @@ struct CheckpointClaim {
   DirectoryLock directory_lock = DirectoryLock::Auto;
   std::vector<std::shared_ptr<CheckpointCompanion>> companions{};
   std::unique_ptr<DirectoryHold> hold{};  ///< null without a lock
+
+  /// Call it after each run.
+  void keep_directory(SessionRunContext& context) const {
+    if (hold != nullptr) hold->keep(context);
+  }
+
+  /// Call it before each commit, on any thread. @throws FailedPreconditionError if the directory belongs to someone
+  /// else by now.
+  void confirm_directory() const {
+    if (hold != nullptr) hold->confirm();
+  }
 };
 
 /// The claims that are held now, oldest first.

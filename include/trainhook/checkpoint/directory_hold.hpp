@@ -4,11 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <trainhook/checkpoint/lock_lease.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
+#include <trainhook/session/run_context.hpp>
 
 namespace trainhook::detail {
 
@@ -23,15 +26,20 @@ class DirectoryHold {
   /// @throws FailedPreconditionError if the directory belongs to someone else by now.
   TRAINHOOK_DECL void confirm();
 
-  /// True if `refresh` must be called at least each `LockLease::kRefreshPeriod`.
-  [[nodiscard]] bool needs_refresh() const noexcept { return lease_ != nullptr; }
-  TRAINHOOK_DECL void refresh() noexcept;
+  /// Call it after each run. A lock needs nothing; a lease needs the run's time, which is the same for all hooks, and a
+  /// write at the first call and each `LockLease::kRefreshPeriod`.
+  void keep(SessionRunContext& context) {
+    if (lease_ != nullptr) refresh_if_due(context);
+  }
 
  private:
+  TRAINHOOK_DECL void refresh_if_due(SessionRunContext& context);
+
   FileSystem* file_system_;
   std::string directory_;
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<LockLease> lease_;
+  std::optional<Duration> refreshed_;  // by the monotonic clock
 };
 
 }  // namespace trainhook::detail

@@ -46,25 +46,23 @@ class BestCheckpoints {
   TRAINHOOK_DECL std::string save(SessionRef session, std::int64_t step, double value);
 
   /// Keeps the directory, as a saver hook does: call it after each run.
-  void keep_directory(SessionRunContext& context) {
-    if (lease_refreshed_) refresh_lease(context);
-  }
+  void keep_directory(SessionRunContext& context) const { claim_->keep_directory(context); }
 
  private:
   [[nodiscard]] TRAINHOOK_DECL bool ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL std::vector<BestCheckpoint> read();
+  // Basenames with step of what this hook saved, by the state file and by records of saves that did not end, which it
+  // notes for removal.
   [[nodiscard]] TRAINHOOK_DECL std::set<std::string> own_names();
   [[nodiscard]] TRAINHOOK_DECL std::string value_name() const;
   TRAINHOOK_DECL void settle(std::vector<BestCheckpoint> all);
   TRAINHOOK_DECL void list(const std::vector<std::string>& prefixes) const;
-  TRAINHOOK_DECL void refresh_lease(SessionRunContext& context);
 
   BestCheckpointOptions options_;
   HookServices* services_;
   std::shared_ptr<CheckpointClaim> model_;  // held: its companions belong to the input
   std::shared_ptr<CheckpointClaim> claim_;
   Saver saver_;
-  std::optional<Duration> lease_refreshed_;  // nothing if there is no lease
   std::vector<BestCheckpoint> best_;
   std::vector<std::string> records_;  // of begun saves and removals: to be removed when the state file is written
 };

@@ -56,7 +56,7 @@ class CheckpointJob {
   TRAINHOOK_DECL void begin(Graph& graph, HookServices& services);
 
   /// True if the session's model is a checkpoint of this directory and basename, which then counts as saved. One of
-  /// another basename has its input restored at once, because it is saved anew before the first run.
+  /// another basename has its input restored at once, because it is saved again before the first run.
   [[nodiscard]] TRAINHOOK_DECL bool is_restored(SessionRef session);
 
   /// Writes what describes the graph, once for each graph: it is final, and a recovery does not change it.
@@ -65,10 +65,9 @@ class CheckpointJob {
 
   [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;
 
-  /// Keeps the directory: call it after each run. A lock of the file system needs nothing; the lease that is its
-  /// substitute needs the run's time, which is the same for all hooks, and a write each minute.
-  void keep_directory(SessionRunContext& context) {
-    if (lease_refreshed_) refresh_lease(context);
+  /// Keeps the directory: call it after each run.
+  void keep_directory(SessionRunContext& context) const {
+    if (claim_ != nullptr) claim_->keep_directory(context);
   }
 
   /// The whole save, on this thread. Returns true if a listener asks to stop.
@@ -119,8 +118,6 @@ class CheckpointJob {
   [[nodiscard]] TRAINHOOK_DECL const std::shared_ptr<Saver>& find_saver(const Graph& graph);
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Saver> only_saver(const Graph& graph) const;
 
-  TRAINHOOK_DECL void refresh_lease(SessionRunContext& context);
-
   // Events must not be older than the checkpoint: a resumed run does not write them again. On any thread.
   TRAINHOOK_DECL void flush_events() noexcept;
 
@@ -131,7 +128,6 @@ class CheckpointJob {
   HookServices* services_ = nullptr;
   Variable global_step_;
   std::shared_ptr<CheckpointClaim> claim_;
-  std::optional<Duration> lease_refreshed_;  // by the monotonic clock; nothing if there is no lease
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
   std::vector<NamedTensor> ranks_;      // of the next checkpoint

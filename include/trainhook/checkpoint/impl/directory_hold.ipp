@@ -47,8 +47,10 @@ TRAINHOOK_DECL void DirectoryHold::confirm() {
   }
 }
 
-TRAINHOOK_DECL void DirectoryHold::refresh() noexcept {
-  if (lease_ != nullptr) lease_->refresh();
+TRAINHOOK_DECL void DirectoryHold::refresh_if_due(SessionRunContext& context) {
+  if (refreshed_ && context.now() - *refreshed_ < LockLease::kRefreshPeriod) return;
+  refreshed_ = context.now();
+  lease_->refresh();
 }
 
 }  // namespace trainhook::detail

@@ -17,7 +17,6 @@
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -53,7 +52,6 @@ TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, H
   claim_->hook = "BestCheckpointHook";
   claim_->directory_lock = model_ != nullptr ? model_->directory_lock : DirectoryLock::Auto;
   claim_->hold = take_directory(services.file_system(), claim_->directory, claim_->directory_lock);
-  if (claim_->hold != nullptr && claim_->hold->needs_refresh()) lease_refreshed_ = services.clock().monotonic_now();
   if (model_ != nullptr) {
     for (const auto& companion : model_->companions) companion->join(claim_);
   }
@@ -84,7 +82,7 @@ TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_
                       .meta_graph = export_meta_graph_for(session.graph(), saver_.options()),
                       .write_state = false,
                       .extra = {metric}};
-  if (claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
+  request.before_commit = [this] { claim_->confirm_directory(); };
   std::vector<BestCheckpoint> all = best_;
   std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });
   records_.push_back(unlisted_index_path(fmt::format("{}-{}", request.save_path, step), bundle_temporary_suffix()));
@@ -188,12 +186,6 @@ TRAINHOOK_DECL void BestCheckpoints::list(const std::vector<std::string>& prefix
   }
   update_checkpoint_state(file_system, claim_->directory,
                           {.model_checkpoint_path = prefixes.back(), .all_model_checkpoint_paths = prefixes});
-}
-
-TRAINHOOK_DECL void BestCheckpoints::refresh_lease(SessionRunContext& context) {
-  if (context.now() - *lease_refreshed_ < LockLease::kRefreshPeriod) return;
-  lease_refreshed_ = context.now();
-  claim_->hold->refresh();
 }
 
 }  // namespace trainhook::detail

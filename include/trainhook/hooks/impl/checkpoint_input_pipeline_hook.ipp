@@ -14,10 +14,8 @@
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
-#include <trainhook/checkpoint/directory_hold.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
-#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
@@ -49,8 +47,7 @@ class CheckpointInputPipelineHook::Alone {
                 .with_saveables = false,
                 .file_system = &services.file_system(),
                 .clock = &services.clock()}),
-        timer_(periods(options), "CheckpointInputPipelineHook", "save_secs", "save_steps"),
-        lease_refreshed_(services.clock().monotonic_now()) {}
+        timer_(periods(options), "CheckpointInputPipelineHook", "save_secs", "save_steps") {}
 
   [[nodiscard]] static SecondOrStepTimer::Options periods(const Options& options) {
     return {.every_secs = options.save_secs, .every_steps = options.save_steps};
@@ -75,7 +72,7 @@ class CheckpointInputPipelineHook::Alone {
 
   void save_if_due(SessionRunContext& context) {
     const std::int64_t step = context.global_step();
-    keep_directory(context);
+    claim_->keep_directory(context);
     if (!timer_.should_trigger_for_step(step, context)) return;
     timer_.update_last_triggered_step(step, context);
     save(context.session(), step);
@@ -88,20 +85,12 @@ class CheckpointInputPipelineHook::Alone {
 
  private:
   void save(SessionRef session, std::int64_t step) {
-    SaveRequest request{.save_path = join_path(options_->checkpoint_dir, options_->checkpoint_basename),
-                        .global_step = step,
-                        .latest_filename = options_->latest_filename};
-    if (claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
-    static_cast<void>(saver_.save(session, request));
+    static_cast<void>(
+        saver_.save(session, {.save_path = join_path(options_->checkpoint_dir, options_->checkpoint_basename),
+                              .global_step = step,
+                              .latest_filename = options_->latest_filename,
+                              .before_commit = [this] { claim_->confirm_directory(); }}));
     saved_ = step;
-  }
-
-  // As a saver hook does: the lease that stands in for a lock is refreshed at least each minute.
-  void keep_directory(SessionRunContext& context) {
-    if (claim_->hold == nullptr || !claim_->hold->needs_refresh()) return;
-    if (context.now() - lease_refreshed_ < detail::LockLease::kRefreshPeriod) return;
-    lease_refreshed_ = context.now();
-    claim_->hold->refresh();
   }
 
   HookServices* services_;
@@ -109,7 +98,6 @@ class CheckpointInputPipelineHook::Alone {
   std::shared_ptr<detail::CheckpointClaim> claim_;  // keeps other savers out of the directory
   Saver saver_;
   SecondOrStepTimer timer_;
-  Duration lease_refreshed_;
   std::optional<std::int64_t> saved_;
 };
 

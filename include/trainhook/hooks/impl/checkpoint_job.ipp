@@ -10,7 +10,6 @@
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
-#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
@@ -73,8 +72,6 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
                               .basename = options_.checkpoint_basename,
                               .hook = std::string(hook_),
                               .directory_lock = options_.directory_lock});
-  lease_refreshed_.reset();
-  if (claim_->hold != nullptr && claim_->hold->needs_refresh()) lease_refreshed_ = services.clock().monotonic_now();
   timer_.reset();
   last_saved_.reset();
   saver_.reset();
@@ -142,12 +139,6 @@ TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t ste
   return committed(session, step, prefix);
 }
 
-TRAINHOOK_DECL void CheckpointJob::refresh_lease(SessionRunContext& context) {
-  if (context.now() - *lease_refreshed_ < LockLease::kRefreshPeriod) return;
-  lease_refreshed_ = context.now();
-  claim_->hold->refresh();
-}
-
 TRAINHOOK_DECL bool CheckpointJob::is_vetoed(std::int64_t step) {
   const std::optional<std::string> reason = services_->save_veto();
   if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, step, *reason);
@@ -197,7 +188,7 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   pending_ = others_;
   request.others = std::move(others_);
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
-  if (claim_ != nullptr && claim_->hold != nullptr) request.before_commit = [this] { claim_->hold->confirm(); };
+  if (claim_ != nullptr) request.before_commit = [this] { claim_->confirm_directory(); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
   std::optional<Snapshot> snapshot;
   if (when == Commit::Later) snapshot = saver->snapshot(session, request.others.get());
@@ -255,7 +246,7 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
     if (last_saved_ != step) {
       save_now(session, step, SaveOrder::Last);
     } else if (claim_ != nullptr) {
-      if (claim_->hold != nullptr) claim_->hold->confirm();
+      claim_->confirm_directory();
       find_saver(session.graph())->tidy(save_path());
       for (const auto& companion : claim_->companions) companion->tidy(step);
     }
@@ -268,7 +259,6 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
 
 TRAINHOOK_DECL void CheckpointJob::abort() noexcept {
   others_.reset();
-  lease_refreshed_.reset();
   claim_.reset();
 }
 
