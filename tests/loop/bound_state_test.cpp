@@ -80,7 +80,7 @@ TEST_F(BoundStateTest, RefusesASecondStateOfOneName) {
 
 TEST_F(BoundStateTest, BeginsAnewWithWhatAsksForIt) {
   add("a", false);
-  state.begin_anew();
+  state.begin_again();
   EXPECT_EQ(trace, "a begins anew\n");
   EXPECT_EQ(state.uninitialized(), nullptr) << "only variables need a value";
 }

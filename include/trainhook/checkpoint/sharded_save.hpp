@@ -88,7 +88,7 @@ class ShardOfRank {
 };
 
 /// The parts of the other ranks in the hands of the chief, whose loop's thread gets them and whose writer's thread may
-/// wait for them. Files of which nobody has heard by `add_to` are removed with this object.
+/// wait for them. Files that `add_to` has not handed on are removed with this object.
 class PartsOfOthers final : public OtherParts {
  public:
   TRAINHOOK_DECL PartsOfOthers(ShardedSave save, FileSystem& file_system);

@@ -19,7 +19,7 @@ namespace trainhook {
 /// they are handed to a graph for evaluation in the same process. Training waits. The metrics are written to
 /// `eval_dir(name)`, and published as `eval/loss` and so on for hooks such as EarlyStoppingHook. Training that goes on
 /// from a checkpoint counts its runs on. A plain loop has EvaluationHook. Source: TensorFlow's `InMemoryEvaluatorHook`,
-/// which counts anew, and evaluates once more at the end and whenever the session is created.
+/// which counts from zero, and evaluates once more at the end and whenever the session is created.
 class InMemoryEvaluatorHook final : public SessionRunHook {
  public:
   struct Options {

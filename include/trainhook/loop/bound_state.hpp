@@ -32,7 +32,7 @@ class BoundState {
   TRAINHOOK_DECL void set_initialized() noexcept;
 
   /// Begins a new session: variables have no known value.
-  TRAINHOOK_DECL void begin_anew();
+  TRAINHOOK_DECL void begin_again();
 
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> specs() const;
 

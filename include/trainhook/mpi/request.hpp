@@ -22,7 +22,7 @@ class Request {
   [[nodiscard]] MPI_Request* native() noexcept { return &request_; }
 
   /// Returns when it is done. @throws DeadlineExceededError after `max_wait`. MPI may still use the buffers of the
-  /// call, so whoever catches it must end the job before they are gone.
+  /// call, so a catcher must end the job before they are gone.
   TRAINHOOK_DECL void wait(Duration max_wait);
 
  private:

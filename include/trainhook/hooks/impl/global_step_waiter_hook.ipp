@@ -57,7 +57,8 @@ TRAINHOOK_DECL void GlobalStepWaiterHook::wait(SessionRunContext& context) {
     }
     if (options_.timeout && services().clock().monotonic_now() - began >= *options_.timeout) {
       throw DeadlineExceededError(
-          "GlobalStepWaiterHook: the global step is {} after {} s, not {}; see that whoever trains it is alive, or "
+          "GlobalStepWaiterHook: the global step is {} after {} s, not {}; see that the process that trains is alive, "
+          "or "
           "give a longer timeout",
           step, std::chrono::duration<double>(*options_.timeout).count(), options_.wait_until_step);
     }

@@ -41,7 +41,7 @@ TRAINHOOK_DECL void BoundState::set_initialized() noexcept {
   for (VariableBinding& variable : variables_) variable.initialized = true;
 }
 
-TRAINHOOK_DECL void BoundState::begin_anew() {
+TRAINHOOK_DECL void BoundState::begin_again() {
   for (const StateBinding& state : states_) {
     if (state.reset) state.reset();
   }

@@ -113,7 +113,7 @@ TRAINHOOK_DECL void LoopSession::add_state(detail::StateBinding binding) {
 
 TRAINHOOK_DECL void LoopSession::open() {
   if (impl_->is_open) throw FailedPreconditionError("the loop already has a session; close it before making another");
-  if (impl_->was_opened) impl_->bound.begin_anew();
+  if (impl_->was_opened) impl_->bound.begin_again();
   impl_->is_open = impl_->was_opened = true;
   impl_->is_closed = false;
 }
