@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -71,6 +73,37 @@ TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
   EXPECT_EQ(job.num_reductions(), 4);  // collect, no rank has failed, meet, the last one
+}
+
+TEST(RankStatesHook, WhetherAnyObjectsComesWithWhatIsCollected) {
+  testing::ThreadedRanks job(3);
+  const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
+    Rank rank(ranks);
+    if (rank.number == 0) {
+      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), std::nullopt);
+      EXPECT_EQ(rank.hook.collect(rank.loop, Saver(), 0).size(), 2U);
+    }
+    rank.hook.after_create_session(rank.loop, rank.coordinator);
+    rank.agreement->finish(nullptr);
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
+  EXPECT_EQ(job.num_reductions(), 4);  // as without the question
+}
+
+TEST(RankStatesHook, ARankThatObjectsIsNamedAndNothingIsCollected) {
+  testing::ThreadedRanks job(3);
+  const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
+    Rank rank(ranks);
+    rank.services.set_save_veto([&] { return std::optional("not by " + std::to_string(rank.number)); });
+    if (rank.number == 0) {
+      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), "rank 1: not by 1");
+      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), "rank 1: not by 1");  // for another saver
+    }
+    rank.hook.after_create_session(rank.loop, rank.coordinator);
+    rank.agreement->finish(nullptr);
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
+  EXPECT_EQ(job.num_reductions(), 3);  // the question, meet, the last one
 }
 
 TEST(RankStatesHook, AJobOfOneRankHasNothingToCollect) {

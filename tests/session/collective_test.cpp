@@ -18,6 +18,13 @@ TEST(Votes, AreEmptyAtFirst) {
   EXPECT_EQ(all.any, 0U);
 }
 
+TEST(Votes, OfARankWithoutAnyChangeNothing) {
+  const Votes some{.any = 1, .least = Votes::all_of(7), .greatest = Votes::all_of(-7)};
+  Votes all = some;
+  all.add({});
+  EXPECT_EQ(all, some);
+}
+
 TEST(Votes, HaveTheBitsOfAnyAndTheLeastAndTheGreatestOfAll) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   Votes all{.any = 0b001, .least = {3, 0, kLargest}, .greatest = {3, 0, -5}};

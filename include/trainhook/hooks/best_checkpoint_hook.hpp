@@ -28,7 +28,7 @@ class BestCheckpoints;
 /// is the best one. Each holds its value, so the folder is the list: it outlives restarts, and kills at any moment,
 /// also if the model itself goes back to an earlier checkpoint. Of equal values the earlier step is the better one; NaN
 /// is never saved. Remove the folder to start over. Saves on the loop's thread. In a job of several ranks they have no
-/// state of ranks other than the chief.
+/// state of ranks other than the chief, whose hooks alone can veto them.
 ///
 ///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),
 ///               th::BestCheckpointHook({.metric = "eval/accuracy", .better = th::Better::Higher, .keep = 2})}

@@ -73,8 +73,9 @@ class CheckpointJob {
   /// The whole save, on this thread. Returns true if a listener asks to stop.
   TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step, SaveOrder order = SaveOrder::Periodic);
 
-  /// True if a hook vetoes the save. The timer is not triggered, so that the model is saved as soon as it may be.
-  [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(std::int64_t step);
+  /// True if a hook vetoes the save, of this rank or another one. The timer is not triggered, so that the model is
+  /// saved as soon as it may be. @throws the error of a rank that has failed.
+  [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SessionRef session, std::int64_t step);
 
   enum class Commit { AtOnce, Later };
 

@@ -52,7 +52,9 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
 
   void serve(StatesToGive& states) override { states_ = &states; }
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> collect(const std::string& order) override;
-  TRAINHOOK_DECL void meet(std::int64_t next_save) override;
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> collect_unless_vetoed(
+      const std::string& order, std::vector<std::string>& given) override;
+  TRAINHOOK_DECL void meet(std::int64_t next_save, const std::optional<std::string>& veto) override;
   [[nodiscard]] TRAINHOOK_DECL bool meets_at(FunctionRef<std::int64_t()> step) const override;
   [[nodiscard]] bool are_parts_written() const noexcept override { return are_parts_written_; }
   void expect_save(std::int64_t next_save) noexcept override { chiefs_next_save_ = next_save; }
@@ -78,19 +80,23 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
     kFailed = 4,
     kCollect = 8,
     kAwaits = 16,
-    kWrites = 32
+    kWrites = 32,
+    kVeto = 64,
+    kHeedsVeto = 128
   };
-  enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary, kNextSave };
+  enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary, kNextSave, kFirstToVeto };
 
   // A round: `end` throws the error of a rank that failed, and passes on why the first that wants it stops. If the
-  // chief collects in it, the others give what it wants and make the round again, unless it was one that all stop
-  // after.
+  // chief collects in it, the others give what it wants, or hear why a rank objects to the save that it is for, and
+  // make the round again, unless it was one that all stop after.
   TRAINHOOK_DECL void begin(Votes votes);
   TRAINHOOK_DECL Votes end(Duration max_wait);
   TRAINHOOK_DECL void take(const Votes& all, Duration max_wait);
   TRAINHOOK_DECL void give(Duration max_wait);
+  TRAINHOOK_DECL void collect(const std::string& order, std::uint64_t bits);
   TRAINHOOK_DECL Votes round(Votes votes);
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
+  [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
 
   // Calls `talk`; if the ranks cannot talk to each other any more, ends the job.
   template <class Talk>
@@ -113,13 +119,15 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   bool is_under_way_ = false;  // a round has begun
   bool wants_stop_ = false;    // until all ranks agree
   bool has_agreed_to_stop_ = false;
-  bool is_over_ = false;            // the last round was made, or all know of an error
-  int first_failed_ = -1;           // the rank whose error all have
-  Votes votes_;                     // of this rank in the round that is under way
-  std::optional<Votes> held_;       // a round between steps that had to end before its decision is due
-  StatesToGive* states_ = nullptr;  // null: there is no session yet
-  std::string order_;               // of the chief, while it collects
-  std::vector<std::string> given_;  // for the chief
+  bool is_over_ = false;             // the last round was made, or all know of an error
+  int first_failed_ = -1;            // the rank whose error all have
+  Votes votes_;                      // of this rank in the round that is under way
+  std::optional<Votes> held_;        // a round between steps that had to end before its decision is due
+  StatesToGive* states_ = nullptr;   // null: there is no session yet
+  std::string order_;                // of the chief, while it collects
+  std::vector<std::string> given_;   // for the chief
+  std::string objection_;            // of this rank to a save, in the round that is under way
+  std::optional<std::string> veto_;  // of a rank, for the chief
   bool is_collecting_ = false;
   bool is_save_granted_ = false;                     // after the next step
   bool are_parts_written_ = false;                   // those of a checkpoint, by all ranks

@@ -50,9 +50,14 @@ class SaveRounds {
   /// there.
   [[nodiscard]] virtual std::vector<std::string> collect(const std::string& order) = 0;
 
+  /// The same, unless a rank objects to a save, as it says in `meet`. Then nothing is given, and the result is why.
+  [[nodiscard]] virtual std::optional<std::string> collect_unless_vetoed(const std::string& order,
+                                                                         std::vector<std::string>& given) = 0;
+
   /// A call of all ranks at a step boundary at which the chief may have collected, when it has done so.
   /// @param next_save of the chief: from which step on it may save by the step alone
-  virtual void meet(std::int64_t next_save) = 0;
+  /// @param veto of another rank: why the model must not be saved at this boundary
+  virtual void meet(std::int64_t next_save, const std::optional<std::string>& veto) = 0;
 
   /// Whether all ranks meet at the end of the step that `step` returns, which is called only if it matters.
   [[nodiscard]] virtual bool meets_at(FunctionRef<std::int64_t()> step) const = 0;
@@ -82,6 +87,8 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public
   RankStatesHook& operator=(const RankStatesHook&) = delete;
   TRAINHOOK_DECL ~RankStatesHook() override;
 
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> veto(SessionRef session, const Saver& saver,
+                                                               std::int64_t step) override;
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> collect(SessionRef session, const Saver& saver,
                                                                 std::int64_t step) override;
   [[nodiscard]] TRAINHOOK_DECL bool ranks_meet_at(std::int64_t step) const override;
@@ -105,7 +112,12 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public
 
  private:
   [[nodiscard]] TRAINHOOK_DECL std::int64_t own_step() const;
+  [[nodiscard]] TRAINHOOK_DECL bool can_collect(std::int64_t step) const;
   TRAINHOOK_DECL std::vector<std::string> ask_all(const std::string& order);
+  template <class Ask>
+  auto asking(Ask ask);
+  TRAINHOOK_DECL void keep(const std::vector<std::string>& states);
+  TRAINHOOK_DECL void forget_answers() noexcept;
   TRAINHOOK_DECL void meet(std::int64_t next_save);
 
   SaveRounds* rounds_;
@@ -113,8 +125,10 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public
   RankShards shards_;
   std::exception_ptr failure_;  // of a rank, inside a save that may be allowed to fail
   bool has_global_step_ = false;
-  std::optional<std::vector<NamedTensor>> collected_;  // at this step boundary, for the savers that follow
-  int depth_ = 0;                                      // of runs inside runs, which may be one rank's alone
+  // At this step boundary, for the savers that follow: what was collected, and whether the others may object.
+  std::optional<std::vector<NamedTensor>> collected_;
+  std::optional<std::optional<std::string>> veto_;
+  int depth_ = 0;  // of runs inside runs, which may be one rank's alone
 };
 
 }  // namespace trainhook::detail

@@ -26,10 +26,14 @@ struct AgreementOptions;
 
 /// What one rank contributes to a reduction, and afterwards the result over all ranks.
 struct Votes {
-  static constexpr std::size_t kNumbers = 4;
+  static constexpr std::size_t kNumbers = 5;
   using Numbers = std::array<std::int64_t, kNumbers>;
 
-  static constexpr Numbers all_of(std::int64_t value) noexcept { return {value, value, value, value}; }
+  static constexpr Numbers all_of(std::int64_t value) noexcept {
+    Numbers numbers{};
+    numbers.fill(value);
+    return numbers;
+  }
 
   std::uint64_t any = 0;                                                   ///< bits that at least one rank has set
   Numbers least = all_of((std::numeric_limits<std::int64_t>::max)());      ///< the smallest of all ranks

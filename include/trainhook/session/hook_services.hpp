@@ -52,9 +52,13 @@ class OtherParts;
 /// that is saved.
 class StatesOfRanks {
  public:
+  /// Why another rank does not want that step to be saved, with its number; nothing if none objects, or if they do not
+  /// meet at that step. To be called first: what `collect` returns comes with the answer.
+  /// @throws the error of a rank that has failed; so do the next three.
+  [[nodiscard]] virtual std::optional<std::string> veto(SessionRef session, const Saver& saver, std::int64_t step) = 0;
+
   /// What only the other ranks have, as of now, named as in the checkpoint; nothing if `saver` does not save such
   /// state.
-  /// @throws the error of a rank that has failed; so do the next two.
   [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, const Saver& saver, std::int64_t step) = 0;
 
   /// Asks the other ranks to write their parts of a checkpoint of the present values: at once, or, with `later`, while

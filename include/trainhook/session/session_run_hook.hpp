@@ -112,7 +112,8 @@ class SessionRunHook {
 
   [[nodiscard]] virtual HookPhase phase() const noexcept { return HookPhase::Normal; }
 
-  /// Returns the reason if the present model must not be saved. Called before each save.
+  /// Returns the reason if the present model must not be saved. Called before each save; in a job of several ranks on
+  /// all of them, and the reason of one is enough.
   [[nodiscard]] virtual std::optional<std::string> veto_save() { return std::nullopt; }
 
   /// The name of this hook's state in checkpoints. Empty: the name of its type, numbered if there are several.

@@ -103,7 +103,7 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::abort(const std::exception_ptr& /*
 TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int64_t step) {
   if (writer_->is_busy() && !may_overlap(step)) return false;
   const bool stop = take_outcomes(session);
-  if (job_->is_vetoed(step)) return stop;
+  if (job_->is_vetoed(session, step)) return stop;
   job_->take_ranks(session, step, detail::CheckpointJob::Commit::Later);
   try {
     job_->start_save(session, step);

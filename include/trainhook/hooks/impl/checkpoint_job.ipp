@@ -126,7 +126,7 @@ TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
 }
 
 TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
-  if (is_vetoed(step)) return false;
+  if (is_vetoed(session, step)) return false;
   take_ranks(session, step, Commit::AtOnce);
   std::string prefix;
   try {
@@ -139,8 +139,10 @@ TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t ste
   return committed(session, step, prefix);
 }
 
-TRAINHOOK_DECL bool CheckpointJob::is_vetoed(std::int64_t step) {
-  const std::optional<std::string> reason = services_->save_veto();
+TRAINHOOK_DECL bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
+  std::optional<std::string> reason = services_->save_veto();
+  StatesOfRanks* const ranks = services_->states_of_ranks();
+  if (!reason && ranks != nullptr) reason = ranks->veto(session, *find_saver(session.graph()), step);
   if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, step, *reason);
   vetoed_ = reason.has_value();
   return vetoed_;

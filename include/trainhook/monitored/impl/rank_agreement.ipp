@@ -63,7 +63,13 @@ TRAINHOOK_DECL Votes RankAgreement::vote(std::uint64_t bits) const {
   const auto say = [&](Number which) { votes.least[which] = votes.greatest[which] = ranks_->rank(); };
   if ((bits & kFailed) != 0) say(kFirstFailed);
   if ((bits & kStop) != 0) say(kFirstToStop);
+  if ((bits & kVeto) != 0) say(kFirstToVeto);
   return votes;
+}
+
+TRAINHOOK_DECL Votes RankAgreement::vote_with(const std::optional<std::string>& veto, std::uint64_t bits) {
+  objection_ = veto.value_or("");
+  return vote(veto ? bits | kVeto : bits);
 }
 
 TRAINHOOK_DECL void RankAgreement::begin(Votes votes) {
@@ -78,7 +84,13 @@ TRAINHOOK_DECL Votes RankAgreement::end(Duration max_wait) {
     is_under_way_ = false;
     take(all, max_wait);
     if ((all.any & kCollect) == 0) return all;
-    give(max_wait);
+    if ((all.any & (kVeto | kHeedsVeto)) == (kVeto | kHeedsVeto)) {
+      const int first = static_cast<int>(all.least[kFirstToVeto]);
+      veto_ = talking([&] { return ranks_->broadcast(objection_, first, max_wait); });
+      veto_ = fmt::format("rank {}: {}", first, *veto_);
+    } else {
+      give(max_wait);
+    }
     if (is_collecting_ || (all.any & kStop) != 0) return all;
     begin(mine);
   }
@@ -127,24 +139,36 @@ TRAINHOOK_DECL void RankAgreement::give(Duration max_wait) {
 }
 
 TRAINHOOK_DECL std::vector<std::string> RankAgreement::collect(const std::string& order) {
+  collect(order, kNothing);
+  return std::move(given_);
+}
+
+TRAINHOOK_DECL std::optional<std::string> RankAgreement::collect_unless_vetoed(const std::string& order,
+                                                                               std::vector<std::string>& given) {
+  veto_.reset();
+  collect(order, kHeedsVeto);
+  if (!veto_) given = std::move(given_);
+  return std::exchange(veto_, std::nullopt);
+}
+
+TRAINHOOK_DECL void RankAgreement::collect(const std::string& order, std::uint64_t bits) {
   if (is_over_) throw FailedPreconditionError("the ranks of the job have ended by an error: nothing more is saved");
   if (is_under_way_) held_ = end(options_.max_wait_secs);
   is_collecting_ = true;
   order_ = order;
   try {
-    round(vote(kCollect));
+    round(vote(kCollect | bits));
   } catch (...) {
     is_collecting_ = false;
     throw;
   }
   is_collecting_ = false;
-  return std::move(given_);
 }
 
-TRAINHOOK_DECL void RankAgreement::meet(std::int64_t next_save) {
+TRAINHOOK_DECL void RankAgreement::meet(std::int64_t next_save, const std::optional<std::string>& veto) {
   if (is_over_) return;
   if (is_under_way_) held_ = end(options_.max_wait_secs);
-  Votes votes = vote(kNothing);
+  Votes votes = vote_with(veto, kNothing);
   if (is_chief()) votes.least[kNextSave] = next_save;
   next_save_ = round(votes).least[kNextSave];
   is_save_granted_ = false;
@@ -272,7 +296,7 @@ TRAINHOOK_DECL void RankAgreement::ask_to_stop(const std::string& reason, Recove
     if (is_outstanding() && follow(outstanding(), session, services)) return;
     services.set_stop_reason(reason);
     reason_ = services.stop_reason();
-    follow(round(vote(kStop)), session, services);
+    follow(round(vote_with(services.save_veto(), kStop)), session, services);
   } catch (...) { take_failure(session); }
 }
 

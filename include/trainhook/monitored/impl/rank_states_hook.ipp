@@ -26,10 +26,12 @@
 
 namespace trainhook::detail {
 
-// How the chief's orders begin: what a rank has of its own; write a part of a checkpoint; hand over such parts.
+// How the chief's orders begin: what a rank has of its own; write a part of a checkpoint; hand over such parts; nothing
+// but whether it objects to a save.
 inline constexpr char kStates = 's';
 inline constexpr char kWrite = 'w';
 inline constexpr char kParts = 'p';
+inline constexpr char kQuestion = 'q';
 
 TRAINHOOK_DECL RankStatesHook::~RankStatesHook() = default;
 
@@ -41,6 +43,7 @@ TRAINHOOK_DECL void RankStatesHook::begin(Graph& graph) {
 TRAINHOOK_DECL std::string RankStatesHook::give(const std::string& order) {
   if (order.starts_with(kStates)) return session_.has_value() ? rank_state_bytes(state_of_rank(session_)) : "";
   if (order.starts_with(kWrite)) return fmt::format("{}", own_step());
+  if (order.starts_with(kQuestion)) return "";
   return shards_.give(std::string_view(order).substr(1));
 }
 
@@ -56,15 +59,20 @@ TRAINHOOK_DECL void RankStatesHook::has_given(const std::string& order) {
     shards_.begin(sharded_save_in(std::string_view(order).substr(1)), session_, services().file_system());
 }
 
-TRAINHOOK_DECL std::vector<std::string> RankStatesHook::ask_all(const std::string& order) {
+template <class Ask>
+auto RankStatesHook::asking(Ask ask) {
   rounds_->serve(*this);
   try {
-    return rounds_->collect(order);
+    return ask();
   } catch (...) {
     failure_ = std::current_exception();
     shards_.cancel(failure_);
     throw;
   }
+}
+
+TRAINHOOK_DECL std::vector<std::string> RankStatesHook::ask_all(const std::string& order) {
+  return asking([&] { return rounds_->collect(order); });
 }
 
 TRAINHOOK_DECL bool RankStatesHook::ranks_meet_at(std::int64_t step) const {
@@ -76,27 +84,51 @@ TRAINHOOK_DECL bool saves_all(const SaverOptions& saver) {
          std::ranges::find(saver.kinds, StateKind::Auxiliary) != saver.kinds.end();
 }
 
+TRAINHOOK_DECL bool RankStatesHook::can_collect(std::int64_t step) const {
+  return depth_ == 0 || rounds_->meets_at([step] { return step; });
+}
+
+TRAINHOOK_DECL std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver,
+                                                               std::int64_t step) {
+  if (rounds_->size() == 1 || !can_collect(step)) return std::nullopt;
+  if (veto_) return *veto_;
+  session_ = session;
+  const char order = saves_all(saver.options()) ? kStates : kQuestion;
+  std::vector<std::string> given;
+  veto_ = asking([&] { return rounds_->collect_unless_vetoed(std::string(1, order), given); });
+  if (!*veto_ && order == kStates) keep(given);
+  return *veto_;
+}
+
 TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver& saver,
                                                                 std::int64_t step) {
   if (rounds_->size() == 1 || !saves_all(saver.options())) return {};
   if (collected_) return *collected_;
-  if (depth_ > 0 && !rounds_->meets_at([step] { return step; })) {
+  if (!can_collect(step)) {
     log_warning(
         "the checkpoint of step {} lacks what ranks other than the chief have of their own: they do not know of it",
         step);
     return {};
   }
   session_ = session;
-  const std::vector<std::string> all = ask_all(std::string(1, kStates));
-  const RankState chiefs = rank_state_in(all.at(0), 0);
+  keep(ask_all(std::string(1, kStates)));
+  return *collected_;
+}
+
+TRAINHOOK_DECL void RankStatesHook::keep(const std::vector<std::string>& states) {
+  const RankState chiefs = rank_state_in(states.at(0), 0);
   std::vector<NamedTensor> entries;
   for (int rank = 1; rank < rounds_->size(); ++rank) {
-    const RankState state = rank_state_in(all.at(static_cast<std::size_t>(rank)), rank);
+    const RankState state = rank_state_in(states.at(static_cast<std::size_t>(rank)), rank);
     std::vector<NamedTensor> own = own_entries(rank, state, chiefs, HookStates::kName);
     std::ranges::move(own, std::back_inserter(entries));
   }
   collected_ = std::move(entries);
-  return *collected_;
+}
+
+TRAINHOOK_DECL void RankStatesHook::forget_answers() noexcept {
+  collected_.reset();
+  veto_.reset();
 }
 
 TRAINHOOK_DECL std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
@@ -129,8 +161,8 @@ TRAINHOOK_DECL void RankStatesHook::fetch_parts() {
 // A save may have been allowed to fail by the error of a rank, by which all end.
 TRAINHOOK_DECL void RankStatesHook::meet(std::int64_t next_save) {
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-  rounds_->meet(next_save);
-  collected_.reset();
+  rounds_->meet(next_save, rounds_->rank() > 0 ? services().save_veto() : std::nullopt);
+  forget_answers();
 }
 
 TRAINHOOK_DECL void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
@@ -147,7 +179,7 @@ TRAINHOOK_DECL SessionRunArgs RankStatesHook::before_run(SessionRunContext& /*co
 TRAINHOOK_DECL void RankStatesHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   depth_ = (std::max)(depth_ - 1, 0);
   if (depth_ > 0) return;
-  collected_.reset();
+  forget_answers();
   const std::int64_t next_save = services().take_expected_save();
   rounds_->expect_save(next_save);
   const auto step = [&] { return has_global_step_ ? context.global_step() : HookServices::kNoStep; };
@@ -160,7 +192,7 @@ TRAINHOOK_DECL void RankStatesHook::after_run(SessionRunContext& context, const 
 
 TRAINHOOK_DECL void RankStatesHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
   depth_ = (std::max)(depth_ - 1, 0);
-  if (depth_ == 0) collected_.reset();
+  if (depth_ == 0) forget_answers();
 }
 
 TRAINHOOK_DECL void RankStatesHook::end(SessionRef session) {
