@@ -98,6 +98,19 @@ TEST(BundleReader, GivesBackEveryDtype) {
   EXPECT_NO_THROW(reader.verify());
 }
 
+TEST(BundleReader, VerifiesOnlyTheNamesThatBeginSo) {
+  MemoryFileSystem disk;
+  write(disk, {{"a/1", Tensor::of<float>({1})}, {"b/1", Tensor::of<float>({2})}, {"c/1", Tensor::of<float>({3})}});
+  std::string bytes = disk.contents(kData);
+  bytes[5] = static_cast<char>(bytes[5] ^ 1);
+  disk.write_file(kData, bytes);
+  const BundleReader reader = open(disk);
+  EXPECT_NO_THROW(reader.verify("a/"));
+  EXPECT_NE(message_of<DataLossError>([&] { reader.verify("b/"); }).find("tensor b/1"), std::string::npos);
+  EXPECT_NO_THROW(reader.verify("c/"));
+  EXPECT_NO_THROW(reader.verify("d/"));
+}
+
 TEST(BundleReader, ReadsAnIndexOfManyBlocks) {
   MemoryFileSystem disk;
   std::vector<NamedTensor> tensors;

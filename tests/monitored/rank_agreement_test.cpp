@@ -58,6 +58,18 @@ TEST(RankAgreement, EveryRankGetsWhatTheChiefSays) {
   EXPECT_EQ(got, (Strings{"model.ckpt-7", "model.ckpt-7", "model.ckpt-7"}));
 }
 
+TEST(RankAgreement, TheChiefAloneGetsWhatEveryRankSays) {
+  testing::ThreadedRanks job(3);
+  std::vector<Strings> got(3);
+  EXPECT_EQ(errors_of(job,
+                      [&](RankAgreement& agreement) {
+                        got[static_cast<std::size_t>(agreement.rank())] =
+                            agreement.to_chief(std::to_string(agreement.rank()));
+                      }),
+            Strings(3));
+  EXPECT_EQ(got, (std::vector<Strings>{{"0", "1", "2"}, {}, {}}));
+}
+
 TEST(RankAgreement, FactsThatDifferAreListedForEachRank) {
   testing::ThreadedRanks job(4);
   const Strings errors = errors_of(job, [&](RankAgreement& agreement) {

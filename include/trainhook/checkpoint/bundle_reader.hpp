@@ -58,8 +58,8 @@ class BundleReader {
   /// the tensor does not have.
   [[nodiscard]] TRAINHOOK_DECL Tensor get_tensor(std::string_view name, const TensorSlice& slice) const;
 
-  /// Reads and checks every tensor that this library can hold. @throws as `get_tensor`.
-  TRAINHOOK_DECL void verify() const;
+  /// Reads and checks every tensor that this library can hold and whose name begins so. @throws as `get_tensor`.
+  TRAINHOOK_DECL void verify(std::string_view beginning = {}) const;
 
  private:
   TRAINHOOK_DECL void read_index(FileSystem& file_system);

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -45,11 +46,13 @@ class Agreement {
   [[nodiscard]] bool is_chief() const noexcept { return rank() == 0; }
 
   /// Each of these is a call of all ranks. @throws the error of the first rank that has failed, with its number; the
-  /// first two InvalidArgumentError for what differs, on every rank. `from_chief` returns the bytes of rank 0; `settle`
-  /// returns if no rank has failed.
+  /// first two InvalidArgumentError for what differs, on every rank. `from_chief` returns the bytes of rank 0;
+  /// `to_chief` returns those of all ranks on rank 0, and nothing on the others; `settle` returns if no rank has
+  /// failed.
   virtual void expect_same_options(const MonitoredTrainingSessionOptions& options) = 0;
   virtual void expect_same_program(const Graph& graph, const Hooks& hooks) = 0;
   [[nodiscard]] virtual std::string from_chief(std::string bytes) = 0;
+  [[nodiscard]] virtual std::vector<std::string> to_chief(const std::string& bytes) = 0;
   virtual void settle() = 0;
 
   /// Adds one that takes part in saves to the hooks of this rank, which are in the order of their phases.

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,9 +24,10 @@ struct ChiefSessionCreatorOptions {
   std::string checkpoint_dir{};                 ///< restore its newest good checkpoint, if it has one
   std::string checkpoint_filename_with_path{};  ///< or exactly this one
   std::string own_state{};                      ///< where it has the state of one rank of a job; see Saver::restore
-  std::shared_ptr<LocalMaster> master{};        ///< shared with the workers of this process; null: no workers
-  FileSystem* file_system = nullptr;            ///< null: the machine's own
-  Clock* clock = nullptr;                       ///< null: the machine's own
+  std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< see RestoreOptions
+  std::shared_ptr<LocalMaster> master{};  ///< shared with the workers of this process; null: no workers
+  FileSystem* file_system = nullptr;      ///< null: the machine's own
+  Clock* clock = nullptr;                 ///< null: the machine's own
 };
 
 /// Finalizes the scaffold, then prepares a session. Source: TensorFlow's `ChiefSessionCreator`.

@@ -46,6 +46,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
     expect_same(facts_about(graph, hooks));
   }
   [[nodiscard]] TRAINHOOK_DECL std::string from_chief(std::string bytes) override;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> to_chief(const std::string& bytes) override;
   TRAINHOOK_DECL void settle() override;
 
   TRAINHOOK_DECL void add_own_hook(Hooks& hooks) override;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
@@ -21,10 +22,10 @@ namespace trainhook::detail {
 
 class Agreement;
 
-/// Rank 0 restores the newest good checkpoint, or initializes. The others wait for it, never look for a checkpoint
-/// themselves, and get the values of its variables from it; from the checkpoint that it names they read only what that
-/// has of their own, and strings. No rank goes on before all have their session, and none begins if the directory is
-/// not the same for all.
+/// Rank 0 restores the newest checkpoint that is good for all ranks, or initializes. The others wait for it, never look
+/// for a checkpoint themselves, check what those that it names have of their own, before it restores one, and get the
+/// values of its variables from it; from the checkpoint they read only what that has of their own, and strings. No rank
+/// goes on before all have their session, and none begins if the directory is not the same for all.
 class RankSessionCreator final : public SessionCreator {
  public:
   /// @param options as for the chief; a checkpoint is restored from `checkpoint_dir`
@@ -41,9 +42,12 @@ class RankSessionCreator final : public SessionCreator {
   TRAINHOOK_DECL void share(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_damaged_for_others(const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL std::string wait_for_restored() const;
+  [[nodiscard]] TRAINHOOK_DECL std::string why_damaged(const std::string& prefix) const;
+  TRAINHOOK_DECL void expect_readable(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
   TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;
-  [[nodiscard]] TRAINHOOK_DECL bool is_readable(const std::string& prefix) const;
 
   std::shared_ptr<Agreement> agreement_;
   Graph* graph_;

@@ -29,10 +29,12 @@ struct RestoreReport {
 
 /// Which checkpoint a model is restored from.
 struct RestoreOptions {
-  std::shared_ptr<Saver> saver{};                       ///< null: nothing is restored
-  std::string checkpoint_dir{};                         ///< its newest good checkpoint
-  std::string checkpoint_filename_with_path{};          ///< or exactly this one
-  std::string own_state{};                              ///< where that has the state of one rank; see Saver::restore
+  std::shared_ptr<Saver> saver{};               ///< null: nothing is restored
+  std::string checkpoint_dir{};                 ///< its newest good checkpoint
+  std::string checkpoint_filename_with_path{};  ///< or exactly this one
+  std::string own_state{};                      ///< where that has the state of one rank; see Saver::restore
+  std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< of a directory's checkpoint,
+                                                                                       ///< what others found damaged
   bool wait_for_checkpoint = false;                     ///< if the directory has none yet, wait for one
   Duration max_wait_secs = std::chrono::seconds(7200);  ///< the longest such wait
 };
@@ -122,6 +124,8 @@ class SessionManager {
 
   TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from);
   TRAINHOOK_DECL void restore_newest(SessionRef session, const RestoreOptions& from);
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> try_restore(SessionRef session, const std::string& prefix,
+                                                                      const RestoreOptions& from) const;
   // When it was written, and what this run does otherwise than the one that wrote it.
   [[nodiscard]] TRAINHOOK_DECL std::string about_the_writer(const Graph& graph, const std::string& prefix) const;
   TRAINHOOK_DECL std::vector<std::string> candidates_of(const Graph& graph, const RestoreOptions& from) const;

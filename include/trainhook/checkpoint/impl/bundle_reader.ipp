@@ -98,8 +98,9 @@ TRAINHOOK_DECL Tensor BundleReader::get_tensor(std::string_view name, const Tens
   return part;
 }
 
-TRAINHOOK_DECL void BundleReader::verify() const {
-  for (const auto& [name, entry] : entries_) {
+TRAINHOOK_DECL void BundleReader::verify(std::string_view beginning) const {
+  for (auto at = entries_.lower_bound(beginning); at != entries_.end() && at->first.starts_with(beginning); ++at) {
+    const auto& [name, entry] = *at;
     if (!entry.unsupported.empty()) continue;
     if (entry.slices.empty()) static_cast<void>(read(name, entry));
     for (const TensorSlice& slice : entry.slices) static_cast<void>(read_slice(name, slice));

@@ -212,6 +212,11 @@ TRAINHOOK_DECL std::string RankAgreement::from_chief(std::string bytes) {
   return talking([&] { return ranks_->broadcast(std::move(bytes), 0, options_.max_wait_secs); });
 }
 
+TRAINHOOK_DECL std::vector<std::string> RankAgreement::to_chief(const std::string& bytes) {
+  settle();
+  return talking([&] { return ranks_->gather(bytes, 0, options_.max_wait_secs); });
+}
+
 TRAINHOOK_DECL std::shared_ptr<SessionCreator> RankAgreement::session_creator(Graph& graph, SessionOpener open,
                                                                               ChiefSessionCreatorOptions options) {
   return std::make_shared<RankSessionCreator>(shared_from_this(), graph, std::move(open), std::move(options));

@@ -5,12 +5,16 @@
 
 #include <trainhook/monitored/rank_session_creator.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
@@ -27,6 +31,10 @@
 #include <trainhook/session/share_variables.hpp>
 
 namespace trainhook::detail {
+
+// How the chief's messages begin: check what that checkpoint has of this rank; that one was restored, or none.
+inline constexpr char kCheck = 'c';
+inline constexpr char kRestored = 'r';
 
 TRAINHOOK_DECL RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement> agreement, Graph& graph,
                                                       SessionOpener open, ChiefSessionCreatorOptions options)
@@ -95,9 +103,12 @@ TRAINHOOK_DECL void RankSessionCreator::share(SessionRef session) const {
 }
 
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
-  OwnedSession owned = ChiefSessionCreator(*graph_, open_, options_).create_session();
+  ChiefSessionCreatorOptions options = options_;
+  if (agreement_->size() > 1)
+    options.why_damaged = [this](const std::string& prefix) { return why_damaged_for_others(prefix); };
+  OwnedSession owned = ChiefSessionCreator(*graph_, open_, std::move(options)).create_session();
   try {
-    static_cast<void>(agreement_->from_chief(owned.restored_from));
+    static_cast<void>(agreement_->from_chief(kRestored + owned.restored_from));
     if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
     share(owned.session);
   } catch (...) {
@@ -107,20 +118,39 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
   return owned;
 }
 
+TRAINHOOK_DECL std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std::string& prefix) const {
+  if (std::string own = why_damaged(prefix); !own.empty()) return own;  // which would be so for all
+  static_cast<void>(agreement_->from_chief(kCheck + prefix));
+  const std::vector<std::string> answers = agreement_->to_chief({});
+  const auto damage = std::ranges::find_if(answers, [](const std::string& answer) { return !answer.empty(); });
+  if (damage == answers.end()) return std::nullopt;
+  return fmt::format("rank {}: {}", damage - answers.begin(), *damage);
+}
+
+// What rank 0 has restored; checks the checkpoints that it asks about before.
+TRAINHOOK_DECL std::string RankSessionCreator::wait_for_restored() const {
+  for (;;) {
+    const std::string order = agreement_->from_chief({});
+    const std::string prefix = order.substr((std::min)(order.size(), std::size_t{1}));
+    if (!prefix.empty()) expect_readable(prefix);
+    if (!order.starts_with(kCheck)) return prefix;
+    static_cast<void>(agreement_->to_chief(why_damaged(prefix)));
+  }
+}
+
+TRAINHOOK_DECL std::string RankSessionCreator::why_damaged(const std::string& prefix) const try {
+  BundleReader(prefix, {.file_system = &file_system()}).verify(rank_prefix(agreement_->rank()));
+  return {};
+} catch (const DataLossError& error) { return error.what(); }
+
 // If rank 0 has restored a checkpoint, this session gets the variables when it is opened, before what is of this rank
 // is restored: then it has all that it is to be ready with.
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
-  const std::string prefix = agreement_->from_chief({});
+  const std::string prefix = wait_for_restored();
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
   options.checkpoint_filename_with_path = prefix;
   options.own_state = rank_prefix(agreement_->rank());
-  if (!prefix.empty() && !is_readable(prefix)) {
-    throw NotFoundError(
-        "{}, which rank 0 has restored, is not there for rank {}: checkpoint_dir must be a directory that all machines "
-        "of the job share",
-        prefix, agreement_->rank());
-  }
   const auto shared = [&](OwnedSession owned) {
     try {
       share(owned.session);
@@ -140,8 +170,13 @@ TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const {
   return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
 }
 
-TRAINHOOK_DECL bool RankSessionCreator::is_readable(const std::string& prefix) const {
-  return read_from_device([&] { return checkpoint_exists(file_system(), prefix); });
+TRAINHOOK_DECL void RankSessionCreator::expect_readable(const std::string& prefix) const {
+  if (read_from_device([&] { return checkpoint_exists(file_system(), prefix); })) return;
+  throw NotFoundError(
+      "{}, which rank 0 restores, is not there for rank {}: checkpoint_dir must be a directory that all machines of "
+      "the "
+      "job share",
+      prefix, agreement_->rank());
 }
 
 TRAINHOOK_DECL void RankSessionCreator::report_other_ranks(const std::string& prefix) const {

@@ -193,25 +193,37 @@ TRAINHOOK_DECL void SessionManager::restore_newest(SessionRef session, const Res
   const std::string& directory = from.checkpoint_dir;
   const std::vector<std::string> candidates = candidates_of(session.graph(), from);
   for (const std::string& prefix : candidates) {
-    try {
-      if (!detail::read_from_device([&] { return checkpoint_exists(file_system(), prefix); }))
-        throw DataLossError("the state file lists it, but {}.index does not exist", prefix);
-      if (const std::optional<std::string> reason = why_not(session.graph(), prefix))
-        throw DataLossError("{}: {}", prefix, *reason);
-      from.saver->restore(session, prefix);
+    const std::optional<std::string> damage = try_restore(session, prefix, from);
+    if (!damage) {
       report_.prefix = prefix;
       log_info("Restored {}.{}", prefix, about_the_writer(session.graph(), prefix));
       return;
-    } catch (const DataLossError& error) {
-      log_warning("checkpoint {} is skipped: {}", prefix, error.what());
-      report_.skipped.push_back(fmt::format("{}: {}", prefix, error.what()));
     }
+    log_warning("checkpoint {} is skipped: {}", prefix, *damage);
+    report_.skipped.push_back(fmt::format("{}: {}", prefix, *damage));
   }
   if (candidates.empty()) return;
   throw DataLossError(
       "none of the {} checkpoints in {} can be restored; "
       "repair one, or train into an empty directory. The newest is {}",
       candidates.size(), directory, report_.skipped.front());
+}
+
+TRAINHOOK_DECL std::optional<std::string> SessionManager::try_restore(SessionRef session, const std::string& prefix,
+                                                                      const RestoreOptions& from) const {
+  if (!detail::read_from_device([&] { return checkpoint_exists(file_system(), prefix); }))
+    return fmt::format("the state file lists it, but {}.index does not exist", prefix);
+  try {
+    if (const std::optional<std::string> reason = why_not(session.graph(), prefix))
+      return fmt::format("{}: {}", prefix, *reason);
+  } catch (const DataLossError& error) { return error.what(); }
+  if (from.why_damaged) {  // before anything is loaded; an error of it is not about the checkpoint
+    if (std::optional<std::string> reason = from.why_damaged(prefix)) return reason;
+  }
+  try {
+    from.saver->restore(session, prefix);
+  } catch (const DataLossError& error) { return error.what(); }
+  return std::nullopt;
 }
 
 TRAINHOOK_DECL std::string SessionManager::about_the_writer(const Graph& graph, const std::string& prefix) const try {
