@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// A user's program for several processes: each adds its part.
+#include <array>
+#include <cstdio>
+
+#include <trainhook/mpi/all_reduce.hpp>
+#include <trainhook/mpi/collective.hpp>
+#include <trainhook/mpi/runtime.hpp>
+
+int main(int argc, char** argv) {
+  const trainhook::mpi::Runtime mpi(argc, argv);
+  std::array<float, 2> parts = {1, 2};
+  trainhook::mpi::all_reduce(parts, trainhook::mpi::Reduction::Sum, mpi.world());
+  const int size = trainhook::mpi::collective(mpi.world())->size();
+  std::printf("rank %d of %d: %g %g\n", mpi.world().rank(), size, static_cast<double>(parts[0]),
+              static_cast<double>(parts[1]));
+}
