@@ -164,6 +164,22 @@ TEST_F(ShardedTest, EachRankWritesItsShareIntoOneCheckpoint) {
   EXPECT_TRUE(reader.has_tensor("_trainhook/ranks/2/_trainhook/state/noise"));
 }
 
+TEST_F(ShardedTest, OnlyTheChiefOpensTheFilesOfAll) {
+  train(4, 3);
+  faulty.reset();
+  std::vector<int> opened(4);
+  train(4, 4, [&](Program& program, CheckpointSaverOptions&) {
+    if (program.rank != 0) return;
+    faulty.set_callback([&](testing::FileOperation operation, const std::string& path) {
+      const std::size_t number = path.find("ckpt-3.data-0000");
+      if (operation == testing::FileOperation::OpenReadable && number != std::string::npos)
+        ++opened[static_cast<std::size_t>(path[number + 16] - '0')];
+    });
+  });
+  faulty.set_callback({});
+  EXPECT_EQ(opened, (std::vector{1 + 2 * 3, 1, 1, 1}));  // three others check and restore what is their own
+}
+
 TEST_F(ShardedTest, AnotherNumberOfRanksGoesOn) {
   train(3, 3);
   train(1, 5);

@@ -14,7 +14,7 @@
 
 namespace scale {
 
-constexpr std::size_t kVotes = 72;        ///< sizeof(trainhook::Votes)
+constexpr std::size_t kVotes = 88;        ///< sizeof(trainhook::Votes)
 constexpr std::size_t kLength = 8;        ///< of bytes that follow
 constexpr std::size_t kRankState = 3000;  ///< what a rank has of its own
 constexpr std::size_t kFacts = 200;       ///< assumed: what ranks compare at the start
@@ -164,16 +164,16 @@ inline std::int64_t files(const Machine& machine, int ranks) {
   return job.files();
 }
 
-/// So many bytes, from the files of `job.size()` ranks, all of which are opened.
-inline void read_checkpoint(Job& job, const std::vector<std::size_t>& ranks, double bytes) {
+/// So many bytes, from `files` of its files.
+inline void read_checkpoint(Job& job, const std::vector<std::size_t>& ranks, std::size_t files, double bytes) {
   for (const std::size_t rank : ranks) {
     job.open(rank);
     job.read(rank, static_cast<double>(kEntry * kVariables));
   }
-  for (std::size_t file = 0; file < job.size(); ++file) {
+  for (std::size_t file = 0; file < files; ++file) {
     for (const std::size_t rank : ranks) {
       job.open(rank);
-      job.read(rank, bytes / static_cast<double>(job.size()));
+      job.read(rank, bytes / static_cast<double>(files));
     }
   }
 }
@@ -184,8 +184,8 @@ inline void tell(Job& job, std::size_t bytes) {
   broadcast(job, bytes);
 }
 
-/// Seconds of a start that restores: the chief reads all and gives the others its variables; each of them reads what it
-/// has of its own.
+/// Seconds of a start that restores: each rank checks what it has of its own, which lies in one file; the chief, which
+/// has looked at all files, reads all and gives the others its variables; each of them reads its own once more.
 inline double restore(const Machine& machine, int ranks, double bytes) {
   Job job(machine, ranks);
   job.all_reduce(kVotes);
@@ -195,12 +195,20 @@ inline double restore(const Machine& machine, int ranks, double bytes) {
   tell(job, 30);  // the name of a file, which shows that all see one directory
   for (const std::size_t rank : job.in_order(1)) job.open(rank);
   job.all_reduce(kVotes);
-  read_checkpoint(job, {0}, bytes);
-  tell(job, 50);  // the prefix
   const std::vector<std::size_t> others = job.in_order(1);
-  for (const std::size_t rank : others) job.open(rank);  // whether it is there
+  if (ranks > 1) {
+    for (std::size_t file = 0; file < 1 + job.size(); ++file) job.open(0);  // looks at it
+    tell(job, 50);                                                          // the prefix
+    for (const std::size_t rank : others) job.open(rank);                   // whether it is there
+    read_checkpoint(job, others, 1, static_cast<double>(kRankState));
+    job.all_reduce(kVotes);
+    gather(job, 1);
+  }
+  read_checkpoint(job, {0}, job.size(), bytes);
+  tell(job, 50);
+  for (const std::size_t rank : others) job.open(rank);
   for (std::size_t i = 0; i < kVariables; ++i) tell(job, static_cast<std::size_t>(bytes) / kVariables);
-  read_checkpoint(job, others, static_cast<double>(kRankState));
+  read_checkpoint(job, others, 1, static_cast<double>(kRankState));
   job.all_reduce(kVotes);
   job.all_reduce(kVotes);  // of the hook that collects the states of ranks
   return job.last();

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/checkpoint/bundle_shards.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/error.hpp>
@@ -24,11 +25,13 @@ namespace trainhook {
 
 struct BundleReaderOptions {
   FileSystem* file_system = nullptr;  ///< null: the disk. Must outlive the reader.
+  BundleFiles files = BundleFiles::Check;
 };
 
 /// An open checkpoint. The constructor checks everything but the tensors' own checksums: the index and its checksums,
-/// each entry, and that every shard is there and long enough. Its files stay open, so that a checkpoint that is deleted
-/// meanwhile can still be read. Any number of threads may read at once. A read that fails is tried once more; if the
+/// each entry, and that every shard is there and long enough. A shard is opened when a tensor of it is read for the
+/// first time, or at once if it is the only one, and stays open: what is open can be read even if the checkpoint is
+/// deleted meanwhile. Any number of threads may read at once. A read that fails is tried once more; if the
 /// device fails again, that is an UnknownError, because it does not mean that the checkpoint is damaged.
 class BundleReader {
  public:
@@ -69,8 +72,6 @@ class BundleReader {
   /// is no larger than its files.
   TRAINHOOK_DECL void check_slices(std::string_view name, const BundleEntry& entry) const;
 
-  /// `replacement`: the ending of the names of shards that an interrupted replacement has not renamed, or nothing.
-  TRAINHOOK_DECL void open_shards(FileSystem& file_system, const std::string& replacement);
   [[nodiscard]] TRAINHOOK_DECL const BundleEntry& readable_entry(std::string_view name) const;
 
   /// What one entry stores.
@@ -101,7 +102,7 @@ class BundleReader {
   Entries entries_;
   Entries slices_;                                       // by slice key
   std::map<std::uint32_t, std::uint64_t> needed_sizes_;  // bytes that each shard must have
-  std::vector<std::unique_ptr<ReadableFile>> shards_;
+  std::unique_ptr<detail::BundleShards> shards_;
 };
 
 /// TensorFlow's name for it.

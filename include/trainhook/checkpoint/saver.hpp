@@ -140,7 +140,7 @@ class Saver {
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> saveables(const Graph& graph) const;
 
-  [[nodiscard]] TRAINHOOK_DECL BundleReader open(const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL BundleReader open(const std::string& prefix, BundleFiles files) const;
 
   // Under which name the checkpoint has this piece of state, in the right dtype and shape; nothing if it may be
   // missing.

@@ -164,6 +164,7 @@
 #include <trainhook/checkpoint/impl/bundle_cleanup.ipp>
 #include <trainhook/checkpoint/impl/bundle_protocol.ipp>
 #include <trainhook/checkpoint/impl/bundle_reader.ipp>
+#include <trainhook/checkpoint/impl/bundle_shards.ipp>
 #include <trainhook/checkpoint/impl/bundle_writer.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>

@@ -61,7 +61,12 @@ TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOption
                         prefix_.ends_with(".index") ? "; give its path without \".index\"" : "");
   }
   read_index(file_system);
-  open_shards(file_system, index->suffix);
+  shards_ = std::make_unique<detail::BundleShards>(detail::BundleShards::Options{.file_system = &file_system,
+                                                                                 .prefix = prefix_,
+                                                                                 .replacement = index->suffix,
+                                                                                 .count = num_shards_,
+                                                                                 .files = options.files},
+                                                   std::exchange(needed_sizes_, {}));
 }
 
 TRAINHOOK_DECL bool BundleReader::has_tensor(std::string_view name) const {
@@ -162,27 +167,6 @@ TRAINHOOK_DECL void BundleReader::check_slices(std::string_view name, const Bund
   if (std::ranges::adjacent_find(bytes, share) != bytes.end()) throw damaged("has slices that lie in the same bytes");
 }
 
-TRAINHOOK_DECL void BundleReader::open_shards(FileSystem& file_system, const std::string& replacement) {
-  for (std::uint32_t shard = 0; shard < num_shards_; ++shard) {
-    std::string path = detail::bundle_data_path(prefix_, shard, num_shards_);
-    if (!replacement.empty()) {
-      const std::string temporary = detail::temporary_data_path(prefix_, shard, replacement);
-      if (file_system.exists(temporary)) path = temporary;
-    }
-    try {
-      shards_.push_back(detail::read_from_device([&] { return file_system.open_readable(path); }));
-    } catch (const NotFoundError& error) {
-      throw DataLossError("checkpoint {} is incomplete: {}", prefix_, error.what());
-    }
-    const auto needed = needed_sizes_.find(shard);
-    if (needed == needed_sizes_.end()) continue;
-    const std::uint64_t size = detail::read_from_device([&] { return shards_.back()->size(); });
-    if (size < needed->second)
-      throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, size, needed->second);
-  }
-  needed_sizes_.clear();
-}
-
 TRAINHOOK_DECL const BundleEntry& BundleReader::readable_entry(std::string_view name) const {
   const BundleEntry& entry = this->entry(name);
   if (!entry.unsupported.empty()) {
@@ -248,7 +232,7 @@ TRAINHOOK_DECL void BundleReader::copy(const Tensor& from, const TensorSlice& fr
 TRAINHOOK_DECL DataLossError BundleReader::damaged(std::string_view name, const BundleEntry& entry,
                                                    std::string_view problem) const {
   return DataLossError("checkpoint file {} is damaged: tensor {} at byte {} {}; use an older checkpoint",
-                       shards_[entry.shard_id]->path(), name, entry.offset, problem);
+                       shards_->at(entry.shard_id).path(), name, entry.offset, problem);
 }
 
 TRAINHOOK_DECL void BundleReader::expect_checksum(std::string_view name, const BundleEntry& entry,
@@ -259,7 +243,7 @@ TRAINHOOK_DECL void BundleReader::expect_checksum(std::string_view name, const B
 TRAINHOOK_DECL std::uint32_t BundleReader::read_with_checksum(std::string_view name, const BundleEntry& entry,
                                                               std::uint64_t offset, std::uint32_t crc,
                                                               std::span<std::byte> into) const {
-  const ReadableFile& shard = *shards_[entry.shard_id];
+  const ReadableFile& shard = shards_->at(entry.shard_id);
   for (std::size_t done = 0; done < into.size();) {
     const std::span<std::byte> chunk = into.subspan(done, (std::min)(into.size() - done, detail::kBundleChunk));
     try {

@@ -144,7 +144,7 @@ TRAINHOOK_DECL void Saver::tidy(const std::string& save_path, const std::string&
 }
 
 TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix, const std::string& own) const {
-  const BundleReader reader = open(prefix);
+  const BundleReader reader = open(prefix, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
   std::optional<ObjectGraphKeys> full_names;
   if (ObjectGraphKeys::is_object_based(reader)) {
     log_info("checkpoint {} is object-based; variables are found in it by their full names", prefix);
@@ -227,9 +227,9 @@ TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session, co
   return all;
 }
 
-TRAINHOOK_DECL BundleReader Saver::open(const std::string& prefix) const {
+TRAINHOOK_DECL BundleReader Saver::open(const std::string& prefix, BundleFiles files) const {
   try {
-    return BundleReader(prefix, {.file_system = &file_system()});
+    return BundleReader(prefix, {.file_system = &file_system(), .files = files});
   } catch (const NotFoundError& error) {
     throw InvalidArgumentError("{} is not a valid checkpoint: {}", prefix, error.what());
   }

@@ -139,7 +139,8 @@ TRAINHOOK_DECL std::string RankSessionCreator::wait_for_restored() const {
 }
 
 TRAINHOOK_DECL std::string RankSessionCreator::why_damaged(const std::string& prefix) const try {
-  BundleReader(prefix, {.file_system = &file_system()}).verify(rank_prefix(agreement_->rank()));
+  const BundleFiles files = agreement_->is_chief() ? BundleFiles::Check : BundleFiles::AsRead;
+  BundleReader(prefix, {.file_system = &file_system(), .files = files}).verify(rank_prefix(agreement_->rank()));
   return {};
 } catch (const DataLossError& error) { return error.what(); }
 
@@ -180,7 +181,7 @@ TRAINHOOK_DECL void RankSessionCreator::expect_readable(const std::string& prefi
 }
 
 TRAINHOOK_DECL void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
-  const BundleReader reader(prefix, {.file_system = &file_system()});
+  const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
   std::vector<std::string_view> names;
   for (const auto& [name, entry] : reader.entries()) names.push_back(name);
   const std::vector<int> others = ranks_beyond(agreement_->size(), names);

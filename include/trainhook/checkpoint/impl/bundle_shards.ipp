@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of bundle_shards.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/bundle_shards.hpp>
+
+#include <utility>
+
+#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL BundleShards::BundleShards(Options options, std::map<std::uint32_t, std::uint64_t> needed)
+    : options_(std::move(options)), needed_(std::move(needed)) {
+  const bool opens_all = options_.files == BundleFiles::Hold || options_.count == 1;
+  if (!opens_all && options_.files == BundleFiles::AsRead) return;
+  for (std::uint32_t shard = 0; shard < options_.count; ++shard) {
+    if (opens_all) {
+      open_.emplace(shard, open(shard));
+    } else {
+      check(shard);
+    }
+  }
+}
+
+TRAINHOOK_DECL const ReadableFile& BundleShards::at(std::uint32_t shard) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = open_.find(shard); found != open_.end()) return *found->second;
+  }
+  std::unique_ptr<ReadableFile> file = open(shard);  // others can read meanwhile
+  const std::scoped_lock lock(mutex_);
+  return *open_.try_emplace(shard, std::move(file)).first->second;
+}
+
+TRAINHOOK_DECL void BundleShards::check(std::uint32_t shard) const {
+  const std::string where = path(shard);
+  try {
+    expect_size(shard, where, read_from_device([&] { return options_.file_system->file_size(where); }));
+  } catch (const NotFoundError& error) {
+    throw DataLossError("checkpoint {} is incomplete: {}", options_.prefix, error.what());
+  }
+}
+
+TRAINHOOK_DECL std::unique_ptr<ReadableFile> BundleShards::open(std::uint32_t shard) const {
+  const std::string where = path(shard);
+  std::unique_ptr<ReadableFile> file;
+  try {
+    file = read_from_device([&] { return options_.file_system->open_readable(where); });
+  } catch (const NotFoundError& error) {
+    throw DataLossError("checkpoint {} is incomplete: {}", options_.prefix, error.what());
+  }
+  if (needed_.contains(shard)) expect_size(shard, where, read_from_device([&] { return file->size(); }));
+  return file;
+}
+
+TRAINHOOK_DECL void BundleShards::expect_size(std::uint32_t shard, const std::string& path, std::uint64_t size) const {
+  const auto needed = needed_.find(shard);
+  if (needed != needed_.end() && size < needed->second)
+    throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, size, needed->second);
+}
+
+// A file of an interrupted replacement may be renamed at any time.
+TRAINHOOK_DECL std::string BundleShards::path(std::uint32_t shard) const {
+  if (!options_.replacement.empty()) {
+    std::string temporary = temporary_data_path(options_.prefix, shard, options_.replacement);
+    if (options_.file_system->exists(temporary)) return temporary;
+  }
+  return bundle_data_path(options_.prefix, shard, options_.count);
+}
+
+}  // namespace trainhook::detail
