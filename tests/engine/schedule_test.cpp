@@ -19,7 +19,8 @@ Kernel nothing(const Node&) {
   return [](KernelContext&) {};
 }
 
-constexpr std::array kPlain{KernelDef{.type = "Plain", .make = nothing}};
+constexpr std::array kPlain{KernelDef{.type = "Plain", .make = nothing},
+                            KernelDef{.type = "Starter", .make = nothing, .starts = true}};
 
 class SchedulerTest : public ::testing::Test {
  protected:
@@ -39,6 +40,10 @@ class SchedulerTest : public ::testing::Test {
               .control_inputs = std::move(after),
               .outputs = {{DType::Float, Shape{}}}})
         .output();
+  }
+  Operation start(const std::string& name, std::vector<Output> inputs, std::vector<Operation> after = {}) {
+    return graph_.add(
+        {.type = "Starter", .name = name, .inputs = std::move(inputs), .control_inputs = std::move(after)});
   }
   Output write(const std::string& name, const Variable& variable, Output value, std::vector<Operation> after = {}) {
     return graph_
@@ -129,6 +134,17 @@ TEST_F(SchedulerTest, RunsAWriterAsSoonAsNobodyReadsAnyMore) {
   const Output update = write("update", v, use);
   const Output unrelated = node("unrelated", {other});
   EXPECT_EQ(order_of({update, unrelated}), "v v/read use update one other unrelated");
+}
+
+TEST_F(SchedulerTest, RunsAStarterAsSoonAsItsInputsAreThereAndWhatWaitsForItLast) {
+  const Output top = node("top", {});
+  const Output middle = node("middle", {top});
+  const Output bottom = node("bottom", {middle});
+  const Operation start_top = start("start_top", {top});
+  const Output finish_top = node("finish_top", {}, {start_top});
+  const Operation start_bottom = start("start_bottom", {bottom}, {start_top});
+  const Output finish_bottom = node("finish_bottom", {}, {start_bottom});
+  EXPECT_EQ(order_of({finish_bottom, finish_top}), "top start_top middle bottom start_bottom finish_top finish_bottom");
 }
 
 TEST_F(SchedulerTest, FindsAnOrderWhereReadersAndWritersWaitForEachOther) {

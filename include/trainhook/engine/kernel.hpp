@@ -204,6 +204,7 @@ struct KernelDef {
   bool initializes = false;   ///< the variables may be without value
   bool alias = false;         ///< output 0 may share the buffer of input 0
   bool stateful = false;  ///< may give another result for the same inputs, or has an effect: is never computed ahead
+  bool starts = false;    ///< begins what goes on by itself: runs as soon as it may, so that other nodes run meanwhile
   MakeNodeState make_state = nullptr;  ///< what the session keeps for a node of this type
 };
 

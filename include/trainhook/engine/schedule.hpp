@@ -18,8 +18,8 @@
 
 namespace trainhook {
 /// Puts the nodes behind a request in order: inputs and control inputs first; readers of a variable before those that
-/// write it, unless dependencies say otherwise; a writer as soon as it may, which ends the life of gradients early;
-/// else as created.
+/// write it, unless dependencies say otherwise; a writer as soon as it may, which ends the life of gradients early, and
+/// likewise what starts something that goes on by itself; else as created.
 class Scheduler {
  public:
   TRAINHOOK_DECL Scheduler(const KernelTable& kernels, std::span<const Fetch> fetches, std::span<const Output> fed);
@@ -55,6 +55,7 @@ class Scheduler {
   };
   struct Place {
     [[nodiscard]] bool writes() const noexcept { return def != nullptr && def->writes; }
+    [[nodiscard]] bool is_urgent() const noexcept { return def != nullptr && (def->writes || def->starts); }
 
     Node* node = nullptr;
     const KernelDef* def = nullptr;          // null for what needs no kernel

@@ -187,7 +187,7 @@ TRAINHOOK_DECL bool Scheduler::shares_buffer(const Place& place) {
 
 TRAINHOOK_DECL void Scheduler::sort() {
   using Ready = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
-  Ready writers;
+  Ready urgent;
   Ready others;
   std::set<std::uint32_t> held;  // would have to run before somebody who still reads
   const auto offer = [&](std::uint32_t place) {
@@ -197,15 +197,15 @@ TRAINHOOK_DECL void Scheduler::sort() {
       return;
     }
     held.erase(place);
-    (nodes_[place].writes() ? writers : others).push(place);
+    (nodes_[place].is_urgent() ? urgent : others).push(place);
   };
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) offer(i);
   std::vector<bool> done(nodes_.size(), false);
   while (order_.size() < nodes_.size()) {
     std::uint32_t place = 0;
-    if (!writers.empty()) {
-      place = writers.top();
-      writers.pop();
+    if (!urgent.empty()) {
+      place = urgent.top();
+      urgent.pop();
     } else if (!others.empty()) {
       place = others.top();
       others.pop();
