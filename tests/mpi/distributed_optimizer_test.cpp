@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,11 +16,15 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/initializers.hpp>
 #include <trainhook/graph/ops.hpp>
 #include <trainhook/graph/optimizers.hpp>
+#include <trainhook/session/run_args.hpp>
 
 #include "world.hpp"
 
@@ -132,7 +137,7 @@ TEST(DistributedOptimizer, FillsBucketsInTheOrderOfTheBackwardPass) {
     optimizer.minimize(model.loss);
     std::vector<std::size_t> sizes;
     for (const Node& node : model.graph.nodes()) {
-      if (node.type() != "TrainhookAllReduce") continue;
+      if (node.type() != "TrainhookAllReduceStart") continue;
       sizes.push_back(node.inputs().size());
       EXPECT_EQ(node.control_inputs().size(), sizes.size() == 1 ? 0U : 1U) << node.name();
     }
@@ -141,6 +146,139 @@ TEST(DistributedOptimizer, FillsBucketsInTheOrderOfTheBackwardPass) {
   EXPECT_EQ(buckets(std::size_t{16} << 20U), (std::vector<std::size_t>{4}));
   EXPECT_EQ(buckets(0), (std::vector<std::size_t>{1, 1, 1, 1}));
   EXPECT_EQ(buckets(68), (std::vector<std::size_t>{2, 2}));  // 4 and 64 bytes, then 64 and 320
+}
+
+/// The order in which nodes of a training step run, and that of some of them.
+class Trace {
+ public:
+  Trace(Model& model, Operation train) {
+    EigenSession session(model.graph);
+    session.run(global_variables_initializer(model.graph));
+    const auto [x, y] = rows_of<float>(0, world().rank(), world().size());
+    const RunOptions options{.trace_level = TraceLevel::Software};
+    RunMetadata metadata;
+    session.run(train, {{model.x, x}, {model.y, y}}, &options, &metadata);
+    for (const NodeStats& node : metadata.node_stats) {
+      order_.push_back(node.node_name);
+      types_.push_back(node.op_type);
+    }
+  }
+  [[nodiscard]] std::ptrdiff_t place_of(const Node& node) const {
+    return std::ranges::find(order_, node.name()) - order_.begin();
+  }
+  [[nodiscard]] std::vector<std::ptrdiff_t> places_of(const std::string& type) const {
+    std::vector<std::ptrdiff_t> places;
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      if (types_[i] == type) places.push_back(static_cast<std::ptrdiff_t>(i));
+    }
+    return places;
+  }
+
+ private:
+  std::vector<std::string> order_;
+  std::vector<std::string> types_;
+};
+
+TEST(DistributedOptimizer, StartsABucketBeforeLaterGradientsAreComputedAndFinishesItAfterAllOfThem) {
+  Model model(DType::Float);
+  DistributedOptimizer optimizer(GradientDescentOptimizer({.learning_rate = 0.1}), world(), {.bucket_bytes = 0});
+  const Operation train = optimizer.minimize(model.loss);
+  const Trace trace(model, train);
+  std::vector<std::ptrdiff_t> gradients;  // in the order of the buckets
+  for (const Node& node : model.graph.nodes()) {
+    if (node.type() == "TrainhookAllReduceStart") gradients.push_back(trace.place_of(node.inputs()[0].node()));
+  }
+  const std::vector<std::ptrdiff_t> starts = trace.places_of("TrainhookAllReduceStart");
+  const std::vector<std::ptrdiff_t> finishes = trace.places_of("TrainhookAllReduceFinish");
+  ASSERT_EQ(gradients.size(), 4U);
+  ASSERT_EQ(starts.size(), 4U);
+  ASSERT_EQ(finishes.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(starts[i], gradients[i] + 1) << "as soon as the gradient is there";
+    EXPECT_GT(finishes[i], starts[3]) << "after the whole backward pass";
+  }
+  EXPECT_LT(starts[0], gradients[3]);
+}
+
+/// As trained_together, with a reduction of all gradients at once after the backward pass, which waits.
+std::vector<float> trained_with_one_blocking_reduction(int steps) {
+  Model model(DType::Float);
+  MomentumOptimizer optimizer({.learning_rate = 0.05, .momentum = 0.9});
+  std::vector<GradientAndVariable> pairs = optimizer.compute_gradients(model.loss);
+  std::ranges::sort(pairs, {}, [](const GradientAndVariable& pair) { return pair.gradient.node().id(); });
+  std::vector<Output> gradients;
+  for (const GradientAndVariable& pair : pairs) gradients.push_back(pair.gradient);
+  gradients = trainhook::all_reduce(gradients, Reduction::Mean, reducer(world()));
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].gradient = gradients[i];
+  return trained<float>(model, optimizer.apply_gradients(pairs), world().rank(), world().size(), steps);
+}
+
+TEST(DistributedOptimizer, GivesTheBitsOfReductionsThatWait) {
+  EXPECT_EQ(trained_together<float>(20), trained_with_one_blocking_reduction(20));
+}
+
+/// A model whose backward pass fails at the first layer, after the gradients of the second one are on their way, if
+/// `row` is not 0.
+struct FailingModel : Model {
+  FailingModel() : Model(DType::Float) {
+    row = placeholder(graph, DType::Int32, {}, "row");
+    options.registry.replace("Tanh", [this](const GradientContext& c) -> std::vector<Output> {
+      const Output one = gather(constant(graph, Tensor::of<float>({1})), row);
+      return {multiply(one, multiply(c.grad(), subtract(1.0F, square(c.output()))))};
+    });
+    train = DistributedOptimizer(GradientDescentOptimizer({.learning_rate = 0.1}), world(), {.bucket_bytes = 0})
+                .minimize(loss, std::nullopt, {}, options);
+  }
+  void step(EigenSession& session, std::int32_t from_row) {
+    const auto [inputs, labels] = rows_of<float>(0, world().rank(), world().size());
+    session.run(train, {{x, inputs}, {y, labels}, {row, Tensor(from_row)}});
+  }
+
+  Output row{};
+  GradientOptions options{};
+  Operation train{};
+};
+
+std::vector<std::int64_t> sum_of_ones() {
+  std::vector<std::int64_t> ones(100, 1);
+  all_reduce(ones, Reduction::Sum, world());
+  return ones;
+}
+
+TEST(DistributedOptimizer, ARunThatFailsBetweenStartAndEndLeavesOtherMessagesInStep) {
+  const std::vector<std::int64_t> all(100, world().size());
+  for (int again = 0; again < 2; ++again) {
+    FailingModel model;
+    EigenSession session(model.graph);
+    session.run(global_variables_initializer(model.graph));
+    model.step(session, 0);
+    if (world().rank() != 0) {  // rank 0 starts nothing
+      EXPECT_THROW(model.step(session, 1), InvalidArgumentError);
+    }
+    EXPECT_EQ(sum_of_ones(), all);
+  }
+  EXPECT_EQ(sum_of_ones(), all);
+}
+
+TEST(DistributedOptimizer, AfterARunThatFailedBetweenStartAndEndOnlyARankAloneGoesOn) {
+  FailingModel model;
+  EigenSession session(model.graph);
+  session.run(global_variables_initializer(model.graph));
+  EXPECT_THROW(model.step(session, 1), InvalidArgumentError);
+  if (world().size() == 1) {
+    model.step(session, 0);
+    return;
+  }
+  const std::string expected =
+      "rank " + std::to_string(world().rank()) + ": a run failed between the start and the end";
+  for (int again = 0; again < 2; ++again) {
+    try {
+      model.step(session, 0);
+      ADD_FAILURE() << "no error";
+    } catch (const FailedPreconditionError& error) {
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(DistributedOptimizer, SplitsNothingByTheSizeOfBuckets) {

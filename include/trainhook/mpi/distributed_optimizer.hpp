@@ -30,17 +30,20 @@ struct DistributedOptimizerOptions {
 
 namespace detail {
 
-/// Adds the reductions, in the order in which the gradients are computed, one after the other.
+/// Adds the reductions, in the order in which the gradients are computed. Each starts as soon as its gradients are
+/// there, and is waited for after the whole backward pass.
 [[nodiscard]] TRAINHOOK_DECL std::vector<GradientAndVariable> reduce_gradients(
     std::vector<GradientAndVariable> pairs, const Communicator& comm, const DistributedOptimizerOptions& options);
 
 }  // namespace detail
 
 /// Gives an optimizer the mean of the gradients of all ranks. If all ranks have equally many rows and the loss is a
-/// mean over rows, the step is that of one process with the global batch. Every rank makes the same step. The slots are
-/// the optimizer's own and have the same names as without MPI, so a checkpoint fits both. The same number of ranks
-/// gives the same bits. Every rank must train the same graph and start from the same values, which a training session
-/// with a `collective` ensures, or else a BroadcastGlobalVariablesHook. Source: Horovod's `DistributedOptimizer`.
+/// mean over rows, the step is that of one process with the global batch. Every rank makes the same step. The gradients
+/// of a layer are on their way while those of the layers before it are computed. The slots are the optimizer's own and
+/// have the same names as without MPI, so a checkpoint fits both. The same number of ranks gives the same bits. Every
+/// rank must train the same graph and start from the same values, which a training session with a `collective` ensures,
+/// or else a BroadcastGlobalVariablesHook. After a run that failed in the backward pass, the ranks may be out of step,
+/// and the next run is a FailedPreconditionError. Source: Horovod's `DistributedOptimizer`.
 template <std::derived_from<Optimizer> Inner>
 class DistributedOptimizer {
  public:

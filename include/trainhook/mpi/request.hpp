@@ -25,9 +25,10 @@ class Request {
   /// call, so a catcher must end the job before they are gone.
   TRAINHOOK_DECL void wait(Duration max_wait);
 
- private:
+  /// Lets MPI move messages, and returns at once.
   [[nodiscard]] TRAINHOOK_DECL bool is_done();
 
+ private:
   const char* call_;
   int rank_;
   MPI_Request request_ = MPI_REQUEST_NULL;

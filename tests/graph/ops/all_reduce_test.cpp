@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
@@ -25,6 +27,7 @@ namespace {
 struct NoReducer final : AllReducer {
   [[nodiscard]] int size() const noexcept override { return 1; }
   void add_up(std::span<std::byte> /*values*/, DType /*dtype*/) override {}
+  [[nodiscard]] std::unique_ptr<BackgroundSum> make_background_sum() override { return nullptr; }
 };
 
 TEST(AllReduceOps, EachResultIsAsItsValue) {
@@ -68,6 +71,34 @@ TEST(AllReduceOps, AGraphKnowsEachReducerOnce) {
   EXPECT_EQ(place(one), 0);
 }
 
+TEST(AllReduceOps, AReductionInTwoHalvesHasOneOrderOfBoth) {
+  Graph graph;
+  const Output a = placeholder(graph, DType::Float, {2, -1}, "a");
+  const Output b = placeholder(graph, DType::Float, {3}, "b");
+  const auto reducer = std::make_shared<NoReducer>();
+  const auto first = detail::split_all_reduce({a, b}, Reduction::Mean, reducer, std::nullopt);
+  const auto second = detail::split_all_reduce({b}, Reduction::Sum, reducer, first);
+  EXPECT_EQ(first.finish.output(0).shape(), a.shape());
+  EXPECT_EQ(first.finish.output(1).shape(), b.shape());
+  EXPECT_EQ(first.finish.node().attr<std::string>("reduction"), "mean");
+  EXPECT_EQ(second.finish.node().attr<std::string>("reduction"), "sum");
+  EXPECT_EQ(detail::all_reducer_of(second.start.node()), reducer);
+  EXPECT_TRUE(first.start.node().control_inputs().empty());
+  EXPECT_TRUE(first.finish.node().control_inputs().empty());
+  ASSERT_EQ(second.start.node().control_inputs().size(), 1U);
+  EXPECT_EQ(second.start.node().control_inputs()[0], first.start);
+  ASSERT_EQ(second.finish.node().control_inputs().size(), 1U);
+  EXPECT_EQ(second.finish.node().control_inputs()[0], first.finish) << "a run of the second one finishes the first";
+}
+
+TEST(AllReduceOps, NoGradientPassesTheTwoHalves) {
+  Graph graph;
+  const Output a = placeholder(graph, DType::Float, {2}, "a");
+  const auto split = detail::split_all_reduce({a}, Reduction::Sum, std::make_shared<NoReducer>(), std::nullopt);
+  testing::expect_error<NotFoundError>({"TrainhookAllReduceFinish", "gradient"},
+                                       [&] { static_cast<void>(gradients(split.finish.output(), {a})); });
+}
+
 TEST(AllReduceOps, WhatCannotBeReducedIsAnError) {
   Graph graph;
   const auto reducer = std::make_shared<NoReducer>();
@@ -81,6 +112,9 @@ TEST(AllReduceOps, WhatCannotBeReducedIsAnError) {
   testing::expect_error({"all_reduce", "whole", "real"}, [&] { reduce({whole, real}, Reduction::Sum); });
   testing::expect_error({"AllReduce", "string"}, [&] { reduce({text}, Reduction::Sum); });
   testing::expect_error({"all_reduce", "no values"}, [&] { reduce({}, Reduction::Sum); });
+  testing::expect_error({"all_reduce", "no values"}, [&] {
+    static_cast<void>(detail::split_all_reduce({}, Reduction::Sum, reducer, std::nullopt));
+  });
   testing::expect_error({"all_reduce", "null"},
                         [&] { static_cast<void>(all_reduce({real}, Reduction::Sum, nullptr)); });
 }

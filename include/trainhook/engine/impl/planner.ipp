@@ -161,6 +161,8 @@ TRAINHOOK_DECL void Planner::add_kernel(Node& node, const KernelDef& def) {
       values_[result].defined = position();
       draft.result_of_write = result;
     }
+  } else if (state != nullptr && !node.outputs().empty() && node.outputs()[0].dtype == DType::Invalid) {
+    define(Output(&node, 0), {.kind = Kind::Named, .state = state});
   } else {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) draft.outputs.push_back(output_value(node, def, i, draft));
   }

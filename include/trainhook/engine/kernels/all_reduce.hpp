@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernel of TrainhookAllReduce.
+/// Kernels of TrainhookAllReduce and its two halves, TrainhookAllReduceStart and TrainhookAllReduceFinish.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

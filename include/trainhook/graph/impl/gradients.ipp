@@ -74,7 +74,8 @@ class GradientBuilder {
   }
   [[nodiscard]] bool is_x(const Output& x) const { return std::find(xs_.begin(), xs_.end(), x) != xs_.end(); }
   [[nodiscard]] bool leads_to_x(const Output& x) const {
-    return !is_stopped(x) && is_floating(x.dtype()) && (reached_[x.node().id()] || is_x(x));
+    const bool may_carry = is_floating(x.dtype()) || x.dtype() == DType::Invalid;  // a resource can hold values
+    return !is_stopped(x) && may_carry && (reached_[x.node().id()] || is_x(x));
   }
 
   /// Marks the nodes that some x goes into; the inputs of a node always come before it.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,23 @@ namespace trainhook {
 
 enum class Reduction { Sum, Mean };
 
+/// A sum over all ranks that is computed while its owner does something else, step after step in the same memory. It
+/// may be destroyed before it is finished.
+class BackgroundSum {
+ public:
+  TRAINHOOK_DECL virtual ~BackgroundSum();
+
+  /// Copies the values, one part after the other, and begins to add them up. All ranks must start and finish the same
+  /// sums in the same order, with as many elements. @throws FailedPreconditionError if ranks may be out of step,
+  /// because a run has failed after it started a sum and before it finished it.
+  /// @param dtype float32, float64, int32 or int64
+  virtual void start(std::span<const std::span<const std::byte>> parts, DType dtype) = 0;
+
+  /// Waits for the sum of what was started. The result is valid until the next start.
+  /// @throws FailedPreconditionError if nothing was started.
+  [[nodiscard]] virtual std::span<const std::byte> finish() = 0;
+};
+
 /// Adds up memory of all ranks of a job. trainhook::mpi implements it for MPI.
 class AllReducer {
  public:
@@ -28,15 +46,30 @@ class AllReducer {
   /// order, with as many elements.
   /// @param values elements of float32, float64, int32 or int64, as `dtype` says
   virtual void add_up(std::span<std::byte> values, DType dtype) = 0;
+
+  /// For one place of a program that starts and finishes a sum in each step.
+  [[nodiscard]] virtual std::unique_ptr<BackgroundSum> make_background_sum() = 0;
 };
 
 namespace detail {
 
-/// TrainhookAllReduce.
+/// TrainhookAllReduce, and its two halves.
 [[nodiscard]] TRAINHOOK_DECL OpFamily all_reduce_ops() noexcept;
 
-/// The reducer of a TrainhookAllReduce. @throws FailedPreconditionError if the node came from a file.
+/// The reducer of a node. @throws FailedPreconditionError if the node came from a file.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<AllReducer> all_reducer_of(const Node& node);
+
+/// An `all_reduce` as two nodes. What can be computed between them hides the time that the reduction takes.
+struct SplitAllReduce {
+  Operation start{};   ///< TrainhookAllReduceStart: runs as soon as all values are there
+  Operation finish{};  ///< TrainhookAllReduceFinish: its outputs are the results
+};
+
+/// Adds both halves; as `all_reduce` otherwise, but no gradient can pass.
+/// @param previous runs before, half by half, so that the order is the same on every rank
+[[nodiscard]] TRAINHOOK_DECL SplitAllReduce split_all_reduce(const std::vector<Output>& values, Reduction reduction,
+                                                             const std::shared_ptr<AllReducer>& reducer,
+                                                             const std::optional<SplitAllReduce>& previous);
 
 }  // namespace detail
 

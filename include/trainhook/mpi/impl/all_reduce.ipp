@@ -5,38 +5,32 @@
 
 #include <trainhook/mpi/all_reduce.hpp>
 
-#include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <type_traits>
 #include <utility>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/mpi/background_sum.hpp>
 #include <trainhook/mpi/request.hpp>
 
 namespace trainhook::mpi::detail {
 
 /// Ends the job after `max_wait`: MPI still writes to `values`, which the caller may free.
-TRAINHOOK_DECL void add_up_part(void* values, std::size_t count, MPI_Datatype type, const Communicator& comm,
-                                Duration max_wait) {
-  Request request("MPI_Iallreduce", comm.rank());
-  check(MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), type, MPI_SUM, comm.native(), request.native()),
-        "MPI_Iallreduce", comm.rank());
-  try {
-    request.wait(max_wait);
-  } catch (const DeadlineExceededError& error) { end_job(comm.native(), comm.rank(), error.what()); }
+TRAINHOOK_DECL void add_up_values(std::span<std::byte> values, DType dtype, const Communicator& comm,
+                                  Duration max_wait) {
+  std::deque<Request> requests;
+  start_sums(values, dtype, comm, requests);
+  wait_for(requests, comm, max_wait);
 }
 
 template <class T>
-void reduce_values(std::span<T> values, Reduction reduction, const Communicator& comm, Duration max_wait,
-                   MPI_Datatype type) {
-  constexpr std::size_t kLongestPart = std::size_t{1} << 28;  // MPI counts with int
+void reduce_values(std::span<T> values, Reduction reduction, const Communicator& comm, Duration max_wait) {
   if (reduction == Reduction::Mean && !std::is_floating_point_v<T>)
     throw InvalidArgumentError(
         "mpi::all_reduce: whole numbers have no mean; ask for the sum, or reduce float or double");
-  for (std::size_t begin = 0; begin < values.size(); begin += kLongestPart) {
-    const std::span<T> part = values.subspan(begin, (std::min)(kLongestPart, values.size() - begin));
-    add_up_part(part.data(), part.size(), type, comm, max_wait);
-  }
+  add_up_values(std::as_writable_bytes(values), dtype_of<T>, comm, max_wait);
   if (reduction == Reduction::Sum) return;
   const T size = static_cast<T>(comm.size());
   for (T& value : values) value /= size;
@@ -49,27 +43,21 @@ class MpiReducer final : public AllReducer {
 
   [[nodiscard]] int size() const noexcept override { return comm_.size(); }
 
-  void add_up(std::span<std::byte> values, DType dtype) override {
-    switch (dtype) {
-      case DType::Float: return add_up_values<float>(values);
-      case DType::Double: return add_up_values<double>(values);
-      case DType::Int32: return add_up_values<std::int32_t>(values);
-      case DType::Int64: return add_up_values<std::int64_t>(values);
-      default:
-        throw InvalidArgumentError(
-            "mpi::reducer: {} cannot be added up over ranks; cast to float32, float64, int32 or int64", dtype);
+  void add_up(std::span<std::byte> values, DType dtype) override { add_up_values(values, dtype, comm_, max_wait_); }
+
+  [[nodiscard]] std::unique_ptr<BackgroundSum> make_background_sum() override {
+    if (sums_ == nullptr) {
+      std::int64_t here = 1;  // MPI_Comm_dup has no deadline
+      add_up(std::as_writable_bytes(std::span(&here, 1)), DType::Int64);
+      sums_ = std::make_shared<BackgroundSums>(BackgroundSums{.comm = comm_.duplicate(), .max_wait = max_wait_});
     }
+    return std::make_unique<MpiBackgroundSum>(sums_);
   }
 
  private:
-  template <class T>
-  void add_up_values(std::span<std::byte> values) {
-    mpi::all_reduce(std::span<T>(reinterpret_cast<T*>(values.data()), values.size() / sizeof(T)), Reduction::Sum, comm_,
-                    max_wait_);
-  }
-
   Communicator comm_;
   Duration max_wait_;
+  std::shared_ptr<BackgroundSums> sums_;  // from the first one on
 };
 
 }  // namespace trainhook::mpi::detail
@@ -78,22 +66,22 @@ namespace trainhook::mpi {
 
 TRAINHOOK_DECL void all_reduce(std::span<float> values, Reduction reduction, const Communicator& comm,
                                Duration max_wait) {
-  detail::reduce_values(values, reduction, comm, max_wait, MPI_FLOAT);
+  detail::reduce_values(values, reduction, comm, max_wait);
 }
 
 TRAINHOOK_DECL void all_reduce(std::span<double> values, Reduction reduction, const Communicator& comm,
                                Duration max_wait) {
-  detail::reduce_values(values, reduction, comm, max_wait, MPI_DOUBLE);
+  detail::reduce_values(values, reduction, comm, max_wait);
 }
 
 TRAINHOOK_DECL void all_reduce(std::span<std::int32_t> values, Reduction reduction, const Communicator& comm,
                                Duration max_wait) {
-  detail::reduce_values(values, reduction, comm, max_wait, MPI_INT32_T);
+  detail::reduce_values(values, reduction, comm, max_wait);
 }
 
 TRAINHOOK_DECL void all_reduce(std::span<std::int64_t> values, Reduction reduction, const Communicator& comm,
                                Duration max_wait) {
-  detail::reduce_values(values, reduction, comm, max_wait, MPI_INT64_T);
+  detail::reduce_values(values, reduction, comm, max_wait);
 }
 
 TRAINHOOK_DECL Output all_reduce(Output value, Reduction reduction, const Communicator& comm, std::string_view name) {

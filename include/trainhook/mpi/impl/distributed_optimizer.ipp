@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -34,7 +35,7 @@ TRAINHOOK_DECL std::vector<GradientAndVariable> reduce_gradients(std::vector<Gra
   Graph& graph = open.front()->gradient.graph();
   const Graph::Scope scope = graph.name_scope("DistributedOptimizer");
   const std::shared_ptr<AllReducer> ranks = reducer(comm, options.max_wait_secs);
-  std::vector<Operation> last;
+  std::optional<trainhook::detail::SplitAllReduce> last;
   for (std::size_t begin = 0; begin < open.size();) {
     std::vector<Output> bucket;
     std::size_t bytes = 0;
@@ -45,10 +46,8 @@ TRAINHOOK_DECL std::vector<GradientAndVariable> reduce_gradients(std::vector<Gra
       ++end;
     } while (end < open.size() && bytes < options.bucket_bytes &&
              open[end]->gradient.dtype() == bucket.front().dtype());
-    const Graph::Scope after = graph.control_dependencies(last);  // the same order on every rank, whatever its engine
-    const std::vector<Output> reduced = trainhook::all_reduce(bucket, options.reduction, ranks);
-    for (std::size_t i = begin; i < end; ++i) open[i]->gradient = reduced[i - begin];
-    last = {reduced.front().operation()};
+    last = trainhook::detail::split_all_reduce(bucket, options.reduction, ranks, last);
+    for (std::size_t i = begin; i < end; ++i) open[i]->gradient = last->finish.output(i - begin);
     begin = end;
   }
   return pairs;

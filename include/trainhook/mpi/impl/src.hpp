@@ -8,6 +8,7 @@
 #endif
 
 #include <trainhook/mpi/impl/all_reduce.ipp>
+#include <trainhook/mpi/impl/background_sum.ipp>
 #include <trainhook/mpi/impl/broadcast_global_variables_hook.ipp>
 #include <trainhook/mpi/impl/collective.ipp>
 #include <trainhook/mpi/impl/communicator.ipp>

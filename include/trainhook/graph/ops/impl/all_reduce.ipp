@@ -8,13 +8,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/gradient_registry.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
 
 namespace trainhook::detail {
 
@@ -40,11 +43,25 @@ TRAINHOOK_DECL Grads all_reduce_grad(const GradientContext& c) {
   return result;
 }
 
+/// The result of a value that input 0, a TrainhookAllReduceStart, takes.
+TRAINHOOK_DECL PartialShape started_shape(const NodeSpec& node, std::size_t index) {
+  const std::span<const Output> values = node.inputs[0].node().inputs();
+  return index < values.size() ? values[index].shape() : PartialShape();
+}
+
 inline constexpr OpDef kTrainhookAllReduceOp{
     "TrainhookAllReduce", "N*T -> N*T", "N:int T:{float32,float64,int32,int64} reduction:string=sum reducer:int=-1",
     all_reduced_shape, all_reduce_grad};
 
-inline constexpr std::array kAllReduceOps{&kTrainhookAllReduceOp};
+inline constexpr OpDef kTrainhookAllReduceFinishOp{"TrainhookAllReduceFinish", "resource -> N*T",
+                                                   "N:int T:{float32,float64,int32,int64} reduction:string=sum",
+                                                   started_shape};
+inline constexpr OpDef kTrainhookAllReduceStartOp{"TrainhookAllReduceStart", "N*T -> resource",
+                                                  "N:int T:{float32,float64,int32,int64} reducer:int=-1",
+                                                  shape_rules::scalar};
+
+inline constexpr std::array kAllReduceOps{&kTrainhookAllReduceOp, &kTrainhookAllReduceFinishOp,
+                                          &kTrainhookAllReduceStartOp};
 
 TRAINHOOK_DECL OpFamily all_reduce_ops() noexcept { return kAllReduceOps; }
 
@@ -53,37 +70,65 @@ TRAINHOOK_DECL std::shared_ptr<AllReducer> all_reducer_of(const Node& node) {
   const auto all = node.graph().collection<std::shared_ptr<AllReducer>>(kAllReducers);
   if (place >= 0 && static_cast<std::size_t>(place) < all.size()) return all[static_cast<std::size_t>(place)];
   throw FailedPreconditionError(
-      "node '{}' (TrainhookAllReduce) has no connection to other ranks, "
+      "node '{}' ({}) has no connection to other ranks, "
       "because a file cannot hold it: build the graph in this process",
-      node.name());
+      node.name(), node.type());
+}
+
+/// Returns the reducer's place in the graph's collection. @throws InvalidArgumentError for what cannot be reduced.
+TRAINHOOK_DECL std::int64_t expect_reducible(const std::vector<Output>& values, Reduction reduction,
+                                             const std::shared_ptr<AllReducer>& reducer) {
+  if (values.empty()) throw InvalidArgumentError("all_reduce: there are no values; give at least one");
+  if (reducer == nullptr)
+    throw InvalidArgumentError("all_reduce: the reducer is null; make one with mpi::reducer(comm)");
+  Graph& graph = graph_of("all_reduce", values.front());
+  for (const Output& value : values) {
+    graph.check_belongs(value, "values", "all_reduce");
+    require_same_dtype("all_reduce", values.front(), value);
+    if (reduction == Reduction::Mean) require_floating("all_reduce: a mean", value);
+  }
+  const auto known = graph.collection<std::shared_ptr<AllReducer>>(kAllReducers);
+  const auto place = std::ranges::find(known, reducer) - known.begin();
+  if (static_cast<std::size_t>(place) == known.size()) graph.add_to_collection(kAllReducers, reducer);
+  return place;
+}
+
+TRAINHOOK_DECL std::string reduction_name(Reduction reduction) { return reduction == Reduction::Mean ? "mean" : "sum"; }
+
+TRAINHOOK_DECL SplitAllReduce split_all_reduce(const std::vector<Output>& values, Reduction reduction,
+                                               const std::shared_ptr<AllReducer>& reducer,
+                                               const std::optional<SplitAllReduce>& previous) {
+  const std::int64_t place = expect_reducible(values, reduction, reducer);
+  Graph& graph = values.front().graph();
+  NodeSpec start{.name = "AllReduceStart", .inputs = values, .attrs = {{"reducer", place}}};
+  if (previous) start.control_inputs = {previous->start};
+  SplitAllReduce result{.start = add_node(graph, kTrainhookAllReduceStartOp, std::move(start))};
+  NodeSpec finish{.name = "AllReduceFinish",
+                  .inputs = {result.start.output()},
+                  .attrs = {{"N", static_cast<std::int64_t>(values.size())},
+                            {"T", values.front().dtype()},
+                            {"reduction", reduction_name(reduction)}}};
+  if (previous) finish.control_inputs = {previous->finish};
+  result.finish = add_node(graph, kTrainhookAllReduceFinishOp, std::move(finish));
+  return result;
 }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
+TRAINHOOK_DECL BackgroundSum::~BackgroundSum() = default;
+
 TRAINHOOK_DECL AllReducer::~AllReducer() = default;
 
 TRAINHOOK_DECL std::vector<Output> all_reduce(const std::vector<Output>& values, Reduction reduction,
                                               const std::shared_ptr<AllReducer>& reducer, std::string_view name) {
-  if (values.empty()) throw InvalidArgumentError("all_reduce: there are no values; give at least one");
-  if (reducer == nullptr)
-    throw InvalidArgumentError("all_reduce: the reducer is null; make one with mpi::reducer(comm)");
-  Graph& graph = detail::graph_of("all_reduce", values.front());
-  for (const Output& value : values) {
-    graph.check_belongs(value, "values", "all_reduce");
-    detail::require_same_dtype("all_reduce", values.front(), value);
-    if (reduction == Reduction::Mean) detail::require_floating("all_reduce: a mean", value);
-  }
-  const auto known = graph.collection<std::shared_ptr<AllReducer>>(detail::kAllReducers);
-  const auto place = std::ranges::find(known, reducer) - known.begin();
-  if (static_cast<std::size_t>(place) == known.size()) graph.add_to_collection(detail::kAllReducers, reducer);
+  const std::int64_t place = detail::expect_reducible(values, reduction, reducer);
   const Operation op =
-      detail::add_node(graph, detail::kTrainhookAllReduceOp,
+      detail::add_node(values.front().graph(), detail::kTrainhookAllReduceOp,
                        {.name = std::string(name.empty() ? "AllReduce" : name),
                         .inputs = values,
-                        .attrs = {{"reduction", std::string(reduction == Reduction::Mean ? "mean" : "sum")},
-                                  {"reducer", static_cast<std::int64_t>(place)}}});
+                        .attrs = {{"reduction", detail::reduction_name(reduction)}, {"reducer", place}}});
   std::vector<Output> results;
   for (std::size_t i = 0; i < values.size(); ++i) results.push_back(op.output(i));
   return results;
