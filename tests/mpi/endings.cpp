@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Programs that begin MPI in their own way, or end by an exception: endings
-/// single|begun_before|all_throw|one_throws|one_is_missed. Each returns 0 if what it saw is right.
+/// single|begun_before|all_throw|one_throws|one_is_missed|one_fails_between. Each returns 0 if what it saw is right.
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -13,11 +14,19 @@
 #include <mpi.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/gradients.hpp>
+#include <trainhook/graph/initializers.hpp>
+#include <trainhook/graph/ops.hpp>
+#include <trainhook/graph/optimizers.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/mpi/all_reduce.hpp>
 #include <trainhook/mpi/collective.hpp>
+#include <trainhook/mpi/distributed_optimizer.hpp>
 #include <trainhook/mpi/runtime.hpp>
 
 namespace {
@@ -126,14 +135,38 @@ int one_is_missed(int argc, char** argv) {
   return 0;
 }
 
+// Rank 1 fails in the middle of its backward pass, when some of its gradients are on their way and the others wait for
+// the rest.
+int one_fails_between(int argc, char** argv) {
+  const th::mpi::Runtime runtime(argc, argv);
+  const int rank = runtime.world().rank();
+  th::Graph graph;
+  const th::Output row = th::placeholder(graph, th::DType::Int32, th::Shape{}, "row");
+  const th::Variable below = th::get_variable(graph, "below", {100});
+  const th::Variable above = th::get_variable(graph, "above", {100});
+  th::GradientOptions failing;
+  failing.registry.replace("Tanh", [&](const th::GradientContext& c) -> std::vector<th::Output> {
+    return {th::multiply(c.grad(), th::gather(th::constant(graph, th::Tensor::of<float>({1})), row))};
+  });
+  th::mpi::DistributedOptimizer optimizer(th::GradientDescentOptimizer({.learning_rate = 0.1}), runtime.world(),
+                                          {.bucket_bytes = 0});
+  const th::Operation train = optimizer.minimize(th::reduce_sum(th::multiply(above, th::tanh(below))),
+                                                 th::create_global_step(graph), {}, failing);
+  try {
+    auto session = th::monitored_training_session<th::EigenSession>(
+        graph, {.collective = th::mpi::collective(runtime.world()), .stop_grace_period_secs = std::chrono::seconds(0)});
+    for (std::int32_t i = 0; i < 4; ++i) session.run(train, {{row, th::Tensor(rank == 1 && i == 2 ? 1 : 0)}});
+  } catch (const th::Error&) {  // so that the session is destroyed
+  }
+  return expect(false, "the job has ended");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, std::function<int(int, char**)>> endings = {{"single", single},
-                                                                          {"begun_before", begun_before},
-                                                                          {"all_throw", all_throw},
-                                                                          {"one_throws", one_throws},
-                                                                          {"one_is_missed", one_is_missed}};
+  const std::map<std::string, std::function<int(int, char**)>> endings = {
+      {"single", single},         {"begun_before", begun_before},   {"all_throw", all_throw},
+      {"one_throws", one_throws}, {"one_is_missed", one_is_missed}, {"one_fails_between", one_fails_between}};
   const auto ending = endings.find(argc > 1 ? argv[1] : "");
   if (ending == endings.end()) return 2;
   return ending->second(argc, argv);

@@ -243,9 +243,20 @@ TEST(AllReduceKernel, ASecondHalfOfAFileMustFitTheFirst) {
   const auto split = detail::split_all_reduce({value}, Reduction::Sum, ranks, std::nullopt);
   const Operation other =
       add_from_file(graph, "TrainhookAllReduceFinish", split.start.output(), {DType::Float, Shape{}});
+  const Operation mixed = graph.add({.type = "TrainhookAllReduceStart",
+                                     .name = "mixed",
+                                     .inputs = {constant(graph, Tensor(1.0F)), value},
+                                     .attrs = {{"reducer", std::int64_t{0}}},
+                                     .outputs = {{DType::Invalid, Shape{}}}});
+  const Operation of_mixed = graph.add({.type = "TrainhookAllReduceFinish",
+                                        .name = "of_mixed",
+                                        .inputs = {mixed.output()},
+                                        .attrs = {{"T", DType::Double}, {"reduction", std::string("sum")}},
+                                        .outputs = {{DType::Double, Shape{}}, {DType::Double, Shape{}}}});
   const Operation none = graph.add({.type = "TrainhookAllReduceFinish", .name = "none", .inputs = {value}});
   EigenSession session(graph);
   EXPECT_THROW(session.run(other), InvalidArgumentError);
+  EXPECT_THROW(session.run(of_mixed), InvalidArgumentError);
   EXPECT_THROW(session.run(none), InvalidArgumentError);
 }
 

@@ -137,7 +137,8 @@ void finish_reduction(KernelContext& context, bool is_mean) {
 inline Kernel make_finish(const Node& node) {
   expect_resource(node, "TrainhookAllReduceStart");
   const std::span<const Output> started = node.inputs()[0].node().inputs();
-  if (!std::ranges::equal(started, node.outputs(), {}, &Output::dtype, &OutputSpec::dtype)) {
+  const auto is_ours = [dtype = node.attr<DType>("T")](Output value) { return value.dtype() == dtype; };
+  if (started.size() != node.outputs().size() || !std::ranges::all_of(started, is_ours)) {
     throw InvalidArgumentError("node '{}' ({}) must give as many values as '{}' takes, of the same dtype", node.name(),
                                node.type(), node.inputs()[0].node().name());
   }
