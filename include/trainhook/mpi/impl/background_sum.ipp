@@ -28,13 +28,12 @@ TRAINHOOK_DECL MPI_Datatype mpi_type(DType dtype) {
 
 TRAINHOOK_DECL void start_sums(std::span<std::byte> values, DType dtype, const Communicator& comm,
                                std::deque<Request>& requests, std::size_t longest_part) {
-  const MPI_Datatype type = mpi_type(dtype);
   const std::size_t longest = longest_part * dtype_size(dtype);
   for (std::size_t begin = 0; begin < values.size(); begin += longest) {
     const std::span<std::byte> part = values.subspan(begin, (std::min)(longest, values.size() - begin));
     Request& request = requests.emplace_back("MPI_Iallreduce", comm.rank());
-    check(MPI_Iallreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size() / dtype_size(dtype)), type, MPI_SUM,
-                         comm.native(), request.native()),
+    check(MPI_Iallreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size() / dtype_size(dtype)), mpi_type(dtype),
+                         MPI_SUM, comm.native(), request.native()),
           "MPI_Iallreduce", comm.rank());
   }
 }
