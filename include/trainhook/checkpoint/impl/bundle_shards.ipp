@@ -49,12 +49,16 @@ TRAINHOOK_DECL void BundleShards::check(std::uint32_t shard) const {
 TRAINHOOK_DECL std::unique_ptr<ReadableFile> BundleShards::open(std::uint32_t shard) const {
   const std::string where = path(shard);
   std::unique_ptr<ReadableFile> file;
+  std::uint64_t size = 0;
   try {
-    file = read_from_device([&] { return options_.file_system->open_readable(where); });
+    read_from_device([&] {
+      file = options_.file_system->open_readable(where);
+      size = file->size();
+    });
   } catch (const NotFoundError& error) {
     throw DataLossError("checkpoint {} is incomplete: {}", options_.prefix, error.what());
   }
-  if (needed_.contains(shard)) expect_size(shard, where, read_from_device([&] { return file->size(); }));
+  expect_size(shard, where, size);
   return file;
 }
 

@@ -70,13 +70,10 @@ TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& re
   add_saveables(session.graph(), entries);
   expect_entries(entries.size());
   if (entries.empty()) return {};
-  std::vector<const NamedTensor*> in_order;
-  in_order.reserve(entries.size());
-  for (const NamedTensor& entry : entries) in_order.push_back(&entry);
-  std::ranges::sort(in_order, {}, [](const NamedTensor* entry) -> std::string_view { return entry->name; });
+  std::ranges::sort(entries, {}, &NamedTensor::name);
   return commit(request, bytes, detail::VariableSlices(session.graph()), [&](const AddTensor& add) {
-    for (const NamedTensor* entry : in_order)
-      add(entry->name, entry->tensor.has_value() ? entry->tensor : session.saved_value(entry->name));
+    for (const NamedTensor& entry : entries)
+      add(entry.name, entry.tensor.has_value() ? entry.tensor : session.saved_value(entry.name));
   });
 }
 
@@ -205,11 +202,11 @@ TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session, co
   std::vector<StateSpec> all = session.state();
   std::vector<std::string> wanted = options_.var_list;
   if (!wanted.empty()) {
-    std::vector<std::string_view> names;
+    std::vector<std::string> names;
     for (const StateSpec& spec : all) names.push_back(spec.name);
     std::ranges::sort(names);
     for (const std::string& name : wanted) {
-      if (!std::ranges::binary_search(names, std::string_view(name)))
+      if (!std::ranges::binary_search(names, name))
         throw NotFoundError("Saver: var_list names '{}', which the session does not have", name);
     }
   }

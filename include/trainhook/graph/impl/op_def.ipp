@@ -39,22 +39,28 @@ class Words {
 
 constexpr bool is_complex(DType dtype) noexcept { return dtype == DType::Complex64 || dtype == DType::Complex128; }
 
-/// A set of dtypes that attributes may be limited to.
+/// A set of dtypes that attributes may be limited to. Each has the floating ones.
 struct DTypeClass {
+  [[nodiscard]] constexpr bool contains(DType dtype) const {
+    if (is_floating(dtype)) return true;
+    if (is_integer(dtype)) return has_integers;
+    return is_complex(dtype) ? has_complex : has_others;
+  }
+
   std::string_view name{};
   std::string_view description{};
-  bool (*contains)(DType dtype) = nullptr;
+  bool has_integers = false;
+  bool has_complex = false;
+  bool has_others = false;
 };
 
 inline constexpr std::array kDTypeClasses{
-    DTypeClass{"type", "any dtype", [](DType) { return true; }},
-    DTypeClass{"number", "a numeric dtype",
-               [](DType dtype) { return is_floating(dtype) || is_integer(dtype) || is_complex(dtype); }},
-    DTypeClass{"real", "a numeric dtype that has an order",
-               [](DType dtype) { return is_floating(dtype) || is_integer(dtype); }},
-    DTypeClass{"floating", "a floating dtype; cast() it", [](DType dtype) { return is_floating(dtype); }},
-    DTypeClass{"inexact", "a floating dtype; cast() it",
-               [](DType dtype) { return is_floating(dtype) || is_complex(dtype); }},
+    DTypeClass{
+        .name = "type", .description = "any dtype", .has_integers = true, .has_complex = true, .has_others = true},
+    DTypeClass{.name = "number", .description = "a numeric dtype", .has_integers = true, .has_complex = true},
+    DTypeClass{.name = "real", .description = "a numeric dtype that has an order", .has_integers = true},
+    DTypeClass{.name = "floating", .description = "a floating dtype; cast() it"},
+    DTypeClass{.name = "inexact", .description = "a floating dtype; cast() it", .has_complex = true},
 };
 
 /// The dtypes that `kind` allows, as OpDef::attrs writes them.
