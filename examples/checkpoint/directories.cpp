@@ -19,7 +19,7 @@
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/checkpoint/prune_checkpoints.hpp>
 #include <trainhook/core/clock.hpp>
-#include <trainhook/core/duration_text.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/io/path.hpp>
@@ -69,7 +69,7 @@ std::string input_of(const std::string& prefix) {
 
 Cell age(double seconds) {
   const auto exact = std::chrono::duration<double>((std::max)(seconds, 0.0));  // a file server's clock may be ahead
-  return {th::duration_text(std::chrono::duration_cast<th::Duration>(exact)), fmt::format("{:.1f}", exact.count())};
+  return {th::duration_text(exact), fmt::format("{:.1f}", exact.count())};
 }
 
 /// The row of one checkpoint, and a note if it cannot be read.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -16,6 +17,7 @@
 
 #include <allocations.hpp>
 #include <benchmark/benchmark.h>
+#include <fmt/core.h>
 
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/state.hpp>
@@ -293,7 +295,7 @@ void async_stall() {
 
 int main() {
   th::set_log_sink([](th::LogLevel level, std::string_view line) {
-    if (level != th::LogLevel::Info) std::cerr << line << '\n';
+    if (level != th::LogLevel::Info) fmt::print(stderr, "{}\n", line);
   });
   idle_hooks_of_a_graph();
   idle_hooks_of_a_loop();

@@ -6,17 +6,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
-#include <iomanip>
-#include <iostream>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
+
+#include <fmt/core.h>
 
 namespace trainhook::bench {
 
@@ -37,17 +38,15 @@ struct Record {
 inline void report(const Record& record) {
   const double ratio = record.peer > 0 ? record.ours / record.peer : 0;
   const bool holds = record.peer > 0 && (record.more_is_better ? ratio >= record.goal : ratio <= record.goal);
-  std::ostringstream json;
-  json << std::setprecision(6) << R"({"name": ")" << record.name << R"(", "ours": )" << record.ours << R"(, "peer": )"
-       << record.peer << R"(, "peer_name": ")" << record.peer_name << R"(", "unit": ")" << record.unit
-       << R"(", "ratio": )" << ratio << R"(, "goal": )" << record.goal << R"(, "holds": )" << (holds ? "true" : "false")
-       << "}";
-  std::cout << json.str() << std::endl;
-  std::cerr << std::left << std::setw(30) << record.name << std::right << std::setprecision(4);
-  std::cerr << std::setw(10) << record.ours << std::setw(10) << record.peer << ' ' << std::left;
-  std::cerr << std::setw(12) << record.unit << std::setw(22) << record.peer_name << std::right << std::setw(10)
-            << ratio;
-  std::cerr << (record.more_is_better ? "  >= " : "  <= ") << record.goal << (holds ? "" : "  MISSED") << std::endl;
+  constexpr std::string_view kLine =
+      R"({{"name": "{}", "ours": {:.6g}, "peer": {:.6g}, "peer_name": "{}", "unit": "{}", "ratio": {:.6g}, )"
+      R"("goal": {:.6g}, "holds": {}}})"
+      "\n";
+  fmt::print(kLine, record.name, record.ours, record.peer, record.peer_name, record.unit, ratio, record.goal, holds);
+  std::fflush(stdout);
+  fmt::print(stderr, "{:<30}{:>10.4g}{:>10.4g} {:<12}{:<22}{:>10.4g}  {} {:.4g}{}\n", record.name, record.ours,
+             record.peer, record.unit, record.peer_name, ratio, record.more_is_better ? ">=" : "<=", record.goal,
+             holds ? "" : "  MISSED");
 }
 
 [[nodiscard]] inline double median(std::vector<double> figures) {
@@ -82,10 +81,8 @@ class TensorFlow {
     record.peer_name = "TensorFlow 2.15";
     record.peer = median(figures_);
     if (!figures_.empty()) return bench::report(record);
-    std::cerr << std::left << std::setw(30) << record.name << std::right << std::setprecision(4) << std::setw(10)
-              << record.ours;
-    std::cerr << std::setw(10) << "missing" << ' ' << std::left << std::setw(12) << record.unit << record.peer_name
-              << std::endl;
+    fmt::print(stderr, "{:<30}{:>10.4g}{:>10} {:<12}{}\n", record.name, record.ours, "missing", record.unit,
+               record.peer_name);
   }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tests of lengths of time as options; tests/compile_fail has what a number without a unit gives.
+/// Tests of lengths of time as options and as text; tests/compile_fail has what a number without a unit gives.
 #include <trainhook/core/duration.hpp>
 
 #include <chrono>
@@ -22,6 +22,17 @@ TEST(OptionalDuration, IsNothingOrAnyDuration) {
   EXPECT_NE(a_minute, none);
   EXPECT_TRUE(a_minute == Duration(1min));
   EXPECT_EQ(none.value_or(Duration(2s)), 2s);
+}
+
+TEST(DurationText, IsForPeople) {
+  EXPECT_EQ(duration_text(0s), "0.0 s");
+  EXPECT_EQ(duration_text(420ms), "0.4 s");
+  EXPECT_EQ(duration_text(9990ms), "10 s");
+  EXPECT_EQ(duration_text(59400ms), "59 s");
+  EXPECT_EQ(duration_text(59600ms), "1 min 00 s");
+  EXPECT_EQ(duration_text(185s), "3 min 05 s");
+  EXPECT_EQ(duration_text(64min), "1 h 04 min");
+  EXPECT_EQ(duration_text(7620s), "2 h 07 min");
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Duration: a length of time.
+/// Duration: a length of time, and how it reads.
 #pragma once
 
 #include <chrono>
 #include <concepts>
 #include <optional>
+#include <string>
 #include <type_traits>
+
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
@@ -30,4 +33,11 @@ class OptionalDuration : public std::optional<Duration> {
   }
 };
 
+/// A duration for people: `0.4 s`, `12 s`, `3 min 05 s`, `1 h 04 min`. Takes a Duration and any other of `std::chrono`.
+[[nodiscard]] TRAINHOOK_DECL std::string duration_text(std::chrono::duration<double> duration);
+
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/core/impl/duration.ipp>
+#endif

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/stop_on_predicate_hook.hpp>
 #include <trainhook/session/session_run_hook.hpp>

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/estimator/estimator.hpp>
 #include <trainhook/hooks/better.hpp>

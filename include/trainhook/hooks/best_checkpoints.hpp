@@ -12,7 +12,6 @@
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/saver.hpp>
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/best_checkpoint_options.hpp>
 #include <trainhook/session/hook_services.hpp>

@@ -11,7 +11,7 @@
 #include <string>
 
 #include <trainhook/checkpoint/directory_lock.hpp>
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/hooks/checkpoint_target.hpp>

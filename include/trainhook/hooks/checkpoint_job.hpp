@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>

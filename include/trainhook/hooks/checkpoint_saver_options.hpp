@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/directory_lock.hpp>
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 
 namespace trainhook {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 
 namespace trainhook {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/graph/variable.hpp>

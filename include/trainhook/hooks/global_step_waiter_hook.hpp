@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/session_run_hook.hpp>

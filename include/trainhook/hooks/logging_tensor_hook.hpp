@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/session/fetch_refs.hpp>

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/run_context.hpp>
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/fetch_refs.hpp>

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>

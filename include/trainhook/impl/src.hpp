@@ -12,7 +12,7 @@
 #include <trainhook/core/impl/clock.ipp>
 #include <trainhook/core/impl/coding.ipp>
 #include <trainhook/core/impl/dtype.ipp>
-#include <trainhook/core/impl/duration_text.ipp>
+#include <trainhook/core/impl/duration.ipp>
 #include <trainhook/core/impl/error.ipp>
 #include <trainhook/core/impl/format.ipp>
 #include <trainhook/core/impl/linkage.ipp>
@@ -132,6 +132,7 @@
 #include <trainhook/session/impl/looper_thread.ipp>
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/run_args.ipp>
+#include <trainhook/session/impl/run_context.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
 #include <trainhook/session/impl/share_variables.ipp>
 

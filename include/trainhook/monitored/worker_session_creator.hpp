@@ -6,7 +6,7 @@
 #include <chrono>
 #include <memory>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 

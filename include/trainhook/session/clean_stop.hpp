@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {

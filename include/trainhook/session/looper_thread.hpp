@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {

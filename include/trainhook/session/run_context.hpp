@@ -8,10 +8,13 @@
 #include <string>
 #include <utility>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
+
+class Clock;
 
 /// One for each attempt of a run, shared by all hooks. Source: TensorFlow's `SessionRunContext`.
 class SessionRunContext {
@@ -58,7 +61,7 @@ class SessionRunContext {
 
   /// Monotonic time, read at most once in a run, at the first call.
   [[nodiscard]] Duration now() {
-    if (!now_) now_ = clock_->monotonic_now();
+    if (!now_) now_ = read_clock();
     return *now_;
   }
 
@@ -66,7 +69,8 @@ class SessionRunContext {
   void mark_run_done() noexcept { global_step_.reset(); }
 
  private:
-  [[nodiscard]] std::int64_t read_global_step() const;
+  [[nodiscard]] TRAINHOOK_DECL std::int64_t read_global_step() const;
+  [[nodiscard]] TRAINHOOK_DECL Duration read_clock() const;
 
   SessionRef session_;
   const RunRequest* original_args_;
@@ -80,19 +84,10 @@ class SessionRunContext {
 };
 
 /// The value of an integer scalar variable in a session, by one run without hooks.
-[[nodiscard]] inline std::int64_t read_global_step(SessionRef session, const Variable& global_step) {
-  const Fetch fetch(global_step);
-  Tensor value;
-  session.execute({.fetches = {&fetch, 1}}, {&value, 1});
-  return value.dtype() == DType::Int32 ? value.scalar<std::int32_t>() : value.scalar<std::int64_t>();
-}
-
-inline std::int64_t SessionRunContext::read_global_step() const {
-  if (global_step_variable_ == nullptr) {
-    throw FailedPreconditionError(
-        "Global step should be created to use a hook that asks for it: get_or_create_global_step(graph)");
-  }
-  return trainhook::read_global_step(session_, *global_step_variable_);
-}
+[[nodiscard]] TRAINHOOK_DECL std::int64_t read_global_step(SessionRef session, const Variable& global_step);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/run_context.ipp>
+#endif

@@ -89,9 +89,11 @@ TRAINHOOK_DECL void KernelContext::fail_promise(std::size_t i) const {
 
 TRAINHOOK_DECL void expect_resource(const Node& node, std::string_view type) {
   if (!node.inputs().empty() && node.inputs()[0].node().type() == type) return;
-  throw InvalidArgumentError(
-      "input 0 of {} ({}) must be of op type {}{}", node.name(), node.type(), type,
-      node.inputs().empty() ? std::string(" and is missing") : ", not '" + node.inputs()[0].name() + "'");
+  if (node.inputs().empty())
+    throw InvalidArgumentError("input 0 of {} ({}) must be of op type {} and is missing", node.name(), node.type(),
+                               type);
+  throw InvalidArgumentError("input 0 of {} ({}) must be of op type {}, not '{}'", node.name(), node.type(), type,
+                             node.inputs()[0]);
 }
 
 TRAINHOOK_DECL KernelTable::KernelTable(std::span<const KernelGroup> groups) {

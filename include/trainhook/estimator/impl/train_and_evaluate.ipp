@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/estimator/evaluation_graph.hpp>

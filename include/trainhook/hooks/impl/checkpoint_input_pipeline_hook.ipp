@@ -18,6 +18,7 @@
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/data/iterator_resource.hpp>

@@ -13,6 +13,7 @@
 #include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/event.hpp>

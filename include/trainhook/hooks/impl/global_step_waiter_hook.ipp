@@ -7,6 +7,7 @@
 
 #include <stop_token>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>

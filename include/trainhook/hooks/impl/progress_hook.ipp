@@ -10,7 +10,8 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/core/duration_text.hpp>
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -76,7 +77,7 @@ TRAINHOOK_DECL void ProgressHook::after_run(SessionRunContext& context, const Se
   values_.clear();
   values_step_ = step_;
   for (std::size_t i = 0; i < values.results.size(); ++i) {
-    values_ += ", " + options_.tensors.entries()[i].tag + " = " + detail::tensor_text(values.results[i]);
+    values_ += fmt::format(", {} = {}", options_.tensors.entries()[i].tag, detail::tensor_text(values.results[i]));
   }
   if (step_ == options_.last_step) return;  // the end shows it
   std::string text = position_text();
@@ -137,7 +138,7 @@ TRAINHOOK_DECL std::string ProgressHook::time_left() const {
   if (!options_.last_step || *rate_ <= 0 || step_ >= *options_.last_step) return {};
   const double seconds = static_cast<double>(*options_.last_step - step_) / *rate_;
   if (seconds > 1e8) return {};
-  return ", " + duration_text(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))) + " left";
+  return fmt::format(", {} left", duration_text(std::chrono::duration<double>(seconds)));
 }
 
 TRAINHOOK_DECL void ProgressHook::finish(const std::string& reason) {
@@ -147,10 +148,10 @@ TRAINHOOK_DECL void ProgressHook::finish(const std::string& reason) {
     if (took > Duration::zero() && step_ > first_step_) {
       text += rate_text(static_cast<double>(step_ - first_step_) / std::chrono::duration<double>(took).count());
     }
-    text += " in " + duration_text(took);
+    text += fmt::format(" in {}", duration_text(took));
   }
   if (values_step_ == step_) text += values_;
-  line_->finish(text + ": " + reason);
+  line_->finish(fmt::format("{}: {}", text, reason));
   line_.reset();
 }
 

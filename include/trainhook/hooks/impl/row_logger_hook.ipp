@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>

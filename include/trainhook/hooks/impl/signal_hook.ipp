@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/process_signals.hpp>

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>

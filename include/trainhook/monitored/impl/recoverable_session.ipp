@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>

@@ -20,7 +20,7 @@
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/dtype.hpp>
-#include <trainhook/core/duration_text.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -229,9 +229,7 @@ TRAINHOOK_DECL std::optional<std::string> SessionManager::try_restore(SessionRef
 TRAINHOOK_DECL std::string SessionManager::about_the_writer(const Graph& graph, const std::string& prefix) const try {
   std::string text;
   const double age = clock().wall_seconds() - file_system().modification_time(prefix + ".index");
-  if (age >= 0)
-    text = fmt::format(" It was written {} ago",
-                       duration_text(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(age))));
+  if (age >= 0) text = fmt::format(" It was written {} ago", duration_text(std::chrono::duration<double>(age)));
   if (const auto writer = read_run_record(file_system(), parent_path(prefix))) {
     if (const std::string other = writer->differences(run_record_of(graph)); !other.empty())
       text += fmt::format("{} by a run that differs: {}", text.empty() ? " It was written" : "", other);

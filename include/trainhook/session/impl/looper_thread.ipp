@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <utility>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/session/coordinator.hpp>
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of duration_text.hpp.
+/// The bodies of duration.hpp.
 #pragma once
 
-#include <trainhook/core/duration_text.hpp>
+#include <trainhook/core/duration.hpp>
 
-#include <chrono>
 #include <cmath>
 
 #include <fmt/core.h>
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string duration_text(Duration duration) {
-  const double seconds = std::chrono::duration<double>(duration).count();
+TRAINHOOK_DECL std::string duration_text(std::chrono::duration<double> duration) {
+  const double seconds = duration.count();
   const auto whole = std::llround(seconds);
   if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
   if (whole < 60) return fmt::format("{} s", whole);
