@@ -93,7 +93,7 @@ TRAINHOOK_DECL void expect_resource(const Node& node, std::string_view type) {
     throw InvalidArgumentError("input 0 of {} ({}) must be of op type {} and is missing", node.name(), node.type(),
                                type);
   throw InvalidArgumentError("input 0 of {} ({}) must be of op type {}, not '{}'", node.name(), node.type(), type,
-                             node.inputs()[0]);
+                             node.inputs()[0].name());
 }
 
 TRAINHOOK_DECL KernelTable::KernelTable(std::span<const KernelGroup> groups) {
