@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,6 +82,20 @@ void expect_same(const std::vector<NamedTensor>& a, const std::vector<NamedTenso
     EXPECT_EQ(a[i].name, b[i].name);
     EXPECT_EQ(a[i].tensor, b[i].tensor) << a[i].name;
   }
+}
+
+TEST(EigenSession, HasAKernelForEachOpThatIsDefinedAndADefinitionForEachKernel) {
+  // Those that a plan needs no kernel for.
+  std::set<std::string_view> run{"Const",     "Identity",     "NoOp",   "Placeholder", "PlaceholderWithDefault",
+                                 "RefSwitch", "StopGradient", "Switch", "VariableV2"};
+  std::set<std::string_view> defined;
+  for (const detail::OpFamily family : detail::op_families()) {
+    for (const OpDef* def : family) defined.insert(def->type);
+  }
+  for (const KernelGroup group : kernels::all()) {
+    for (const KernelDef& kernel : group) EXPECT_TRUE(run.insert(kernel.type).second) << kernel.type;
+  }
+  EXPECT_EQ(run, defined);
 }
 
 TEST(EigenSession, LearnsItsBatch) {

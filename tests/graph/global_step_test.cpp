@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "as_defined.hpp"
 #include "expect_error.hpp"
 
 namespace trainhook {
@@ -61,6 +62,7 @@ TEST(GlobalStep, ReadIsMadeOnceAndNotWithoutAStep) {
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->name(), "global_step/add:0");
   EXPECT_EQ(read->dtype(), DType::Int64);
+  EXPECT_EQ(support::nodes_unlike_their_definition(graph), "");
   EXPECT_EQ(get_or_create_global_step_read(graph), read);
   graph.add_to_collection(graph_keys::kGlobalStepRead, *read);
   expect_error<FailedPreconditionError>({"multiple items"}, [&] { get_or_create_global_step_read(graph); });

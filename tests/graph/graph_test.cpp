@@ -12,6 +12,7 @@
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/variable.hpp>
 
+#include "as_defined.hpp"
 #include "expect_error.hpp"
 
 namespace trainhook {
@@ -74,6 +75,15 @@ TEST(Graph, FindsOperationsAndOutputsByName) {
   expect_error<NotFoundError>({"'y'", "it holds: x"}, [&] { static_cast<void>(graph.operation("y")); });
   expect_error<OutOfRangeError>({"x", "1 outputs"}, [&] { static_cast<void>(graph.output("x:1")); });
   expect_error({"'x:a'"}, [&] { static_cast<void>(graph.output("x:a")); });
+}
+
+TEST(Graph, GivesAnOutputAnotherNameByAnIdentity) {
+  Graph graph;
+  const Output x = placeholder(graph, DType::Float, {kUnknownDim, 3}, "x");
+  const Output y = x.named("y");
+  EXPECT_EQ(y.name(), "y:0");
+  EXPECT_EQ(y.node().inputs()[0], x);
+  EXPECT_EQ(support::nodes_unlike_their_definition(graph), "");
 }
 
 TEST(Graph, HandlesOfNothingSaySo) {

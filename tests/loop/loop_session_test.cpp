@@ -23,6 +23,7 @@
 #include <trainhook/session/session_ref.hpp>
 
 #include "allocations.hpp"
+#include "as_defined.hpp"
 
 namespace trainhook {
 namespace {
@@ -211,6 +212,7 @@ TEST(LoopSession, PutsVariablesIntoTheGraphAsTensorFlowHasThem) {
   EXPECT_EQ(global_variables(loop.graph()).back(), variable);
   EXPECT_EQ(trainable_variables(loop.graph()), std::vector{variable});
   EXPECT_EQ(loop.graph().operation("global_step").type(), "VariableV2");
+  EXPECT_EQ(support::nodes_unlike_their_definition(loop.graph()), "");
 }
 
 TEST(LoopSession, KeepsVariablesThatAreNotTrainableOutOfTheirCollection) {

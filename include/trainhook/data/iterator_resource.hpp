@@ -62,9 +62,6 @@ class GraphIterator {
     return result;
   }
 
-  /// The attributes that both op types have in TensorFlow.
-  [[nodiscard]] TRAINHOOK_DECL static Attrs attrs_of(const ElementSpec& spec);
-
  private:
   Operation op_;
   ElementSpec spec_;

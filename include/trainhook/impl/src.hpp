@@ -86,6 +86,7 @@
 #include <trainhook/graph/ops/impl/conv.ipp>
 #include <trainhook/graph/ops/impl/einsum.ipp>
 #include <trainhook/graph/ops/impl/indexing.ipp>
+#include <trainhook/graph/ops/impl/iterator.ipp>
 #include <trainhook/graph/ops/impl/join.ipp>
 #include <trainhook/graph/ops/impl/math.ipp>
 #include <trainhook/graph/ops/impl/matrix.ipp>

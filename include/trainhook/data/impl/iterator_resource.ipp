@@ -9,9 +9,8 @@
 
 #include <utility>
 
-#include <trainhook/core/dtype.hpp>
-#include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/ops/iterator.hpp>
 
 namespace trainhook {
 
@@ -29,33 +28,16 @@ TRAINHOOK_DECL ExternalStatePolicy external_state_policy(const Graph& graph) {
 TRAINHOOK_DECL GraphIterator::GraphIterator(Operation op, ElementSpec spec) : op_(op), spec_(std::move(spec)) {}
 
 TRAINHOOK_DECL std::vector<Output> GraphIterator::get_next() const {
-  const Operation next = op_.graph().add(
-      {.type = "IteratorGetNext", .inputs = {Output(&op_.node(), 0)}, .attrs = attrs_of(spec_), .outputs = spec_});
+  const Operation next = detail::iterator_get_next(op_, spec_);
   std::vector<Output> outputs;
   for (std::size_t i = 0; i < spec_.size(); ++i) outputs.push_back(next.output(i));
   return outputs;
 }
 
-TRAINHOOK_DECL Attrs GraphIterator::attrs_of(const ElementSpec& spec) {
-  std::vector<DType> types;
-  std::vector<PartialShape> shapes;
-  for (const OutputSpec& component : spec) {
-    types.push_back(component.dtype);
-    shapes.push_back(component.shape);
-  }
-  return {{"output_types", std::move(types)}, {"output_shapes", std::move(shapes)}};
-}
-
 TRAINHOOK_DECL GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_view name) {
   const ElementSpec& spec = dataset.element_spec();
   if (spec.empty()) throw InvalidArgumentError("iterator {}: the dataset's elements have no components", name);
-  Attrs attrs = GraphIterator::attrs_of(spec);
-  attrs.emplace("shared_name", std::string());
-  attrs.emplace("container", std::string());
-  const Operation op = graph.add({.type = "IteratorV2",
-                                  .name = std::string(name),
-                                  .attrs = std::move(attrs),
-                                  .outputs = {{DType::Invalid, PartialShape(Shape{})}}});
+  const Operation op = detail::iterator(graph, spec, name);
   graph.add_to_collection(graph_keys::kIterators, IteratorResource{op, dataset});
   return GraphIterator(op, spec);
 }

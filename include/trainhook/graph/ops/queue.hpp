@@ -19,7 +19,7 @@
 namespace trainhook {
 namespace detail {
 
-/// The ops that hand out elements: FIFOQueueV2, QueueEnqueueV2, ..., IteratorV2, IteratorGetNext.
+/// FIFOQueueV2, QueueEnqueueV2, ...
 [[nodiscard]] TRAINHOOK_DECL OpFamily queue_ops() noexcept;
 
 }  // namespace detail

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/node.hpp>
@@ -22,6 +24,10 @@ namespace detail {
 /// Assign, AssignAdd, AssignSub, IsVariableInitialized, ScatterAdd, ScatterSub, ScatterUpdate, VariableV2. References
 /// count as what they refer to.
 [[nodiscard]] TRAINHOOK_DECL OpFamily state_ops() noexcept;
+
+/// Adds a VariableV2, which is the handle of a Variable.
+[[nodiscard]] TRAINHOOK_DECL Operation variable_handle(Graph& graph, std::string_view name, DType dtype,
+                                                       const PartialShape& shape);
 
 }  // namespace detail
 

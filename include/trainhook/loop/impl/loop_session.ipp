@@ -14,6 +14,8 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/loop/bound_state.hpp>
 #include <trainhook/loop/node_values.hpp>
@@ -190,20 +192,8 @@ TRAINHOOK_DECL Variable LoopSession::Impl::add_variable(std::string_view name, D
   const std::string whole = whole_name(name);
   Variable variable;
   variable.trainable = trainable;
-  variable.handle = graph.add({.type = "VariableV2",
-                               .name = whole,
-                               .attrs = {{"container", std::string()},
-                                         {"dtype", dtype},
-                                         {"shape", PartialShape(shape)},
-                                         {"shared_name", std::string()}},
-                               .outputs = {{dtype, shape}}});
-  variable.read = graph
-                      .add({.type = "Identity",
-                            .name = whole + "read/",
-                            .inputs = {variable.ref()},
-                            .attrs = {{"T", dtype}},
-                            .outputs = {{dtype, shape}}})
-                      .output();
+  variable.handle = detail::variable_handle(graph, whole, dtype, shape);
+  variable.read = identity(variable.ref(), whole + "read/");
   graph.add_to_collection(graph_keys::kGlobalVariables, variable);
   if (trainable) graph.add_to_collection(graph_keys::kTrainableVariables, variable);
   return variable;

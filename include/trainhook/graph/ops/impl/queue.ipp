@@ -38,13 +38,6 @@ TRAINHOOK_DECL PartialShape queue_elements(const NodeSpec& node, std::size_t ind
   return queue_component(node, index, {count ? count->front() : kUnknownDim});
 }
 
-/// One of the shapes in the attribute `output_shapes`.
-TRAINHOOK_DECL PartialShape iterator_component(const NodeSpec& node, std::size_t index) {
-  const auto& shapes = attr_of<std::vector<PartialShape>>(node, "output_shapes");
-  if (index >= shapes.size()) throw InvalidArgumentError("{} has too few output_shapes", label(node));
-  return shapes[index];
-}
-
 inline constexpr std::string_view kEnqueue = "Tcomponents:types timeout_ms:int=-1";
 inline constexpr std::string_view kDequeue = "component_types:types timeout_ms:int=-1";
 
@@ -52,9 +45,6 @@ inline constexpr OpDef kFIFOQueueV2Op{
     "FIFOQueueV2", "-> resource",
     "component_types:types shapes:shapes=[] capacity:int=-1 container:string= shared_name:string=",
     shape_rules::scalar};
-inline constexpr OpDef kIteratorGetNextOp{"IteratorGetNext", "resource -> output_types",
-                                          "output_types:types output_shapes:shapes", iterator_component};
-inline constexpr OpDef kIteratorV2Op{"IteratorV2", "-> resource", "", shape_rules::scalar};
 inline constexpr OpDef kQueueCloseV2Op{"QueueCloseV2", "resource ->", "cancel_pending_enqueues:bool=false"};
 inline constexpr OpDef kQueueDequeueManyV2Op{"QueueDequeueManyV2", "resource int32 -> component_types", kDequeue,
                                              queue_elements};
@@ -63,9 +53,9 @@ inline constexpr OpDef kQueueEnqueueManyV2Op{"QueueEnqueueManyV2", "resource Tco
 inline constexpr OpDef kQueueEnqueueV2Op{"QueueEnqueueV2", "resource Tcomponents ->", kEnqueue};
 inline constexpr OpDef kQueueSizeV2Op{"QueueSizeV2", "resource -> int32", "", shape_rules::scalar};
 
-inline constexpr std::array kQueueOps{&kFIFOQueueV2Op,        &kIteratorGetNextOp,    &kIteratorV2Op,
-                                      &kQueueCloseV2Op,       &kQueueDequeueManyV2Op, &kQueueDequeueV2Op,
-                                      &kQueueEnqueueManyV2Op, &kQueueEnqueueV2Op,     &kQueueSizeV2Op};
+inline constexpr std::array kQueueOps{&kFIFOQueueV2Op,    &kQueueCloseV2Op,       &kQueueDequeueManyV2Op,
+                                      &kQueueDequeueV2Op, &kQueueEnqueueManyV2Op, &kQueueEnqueueV2Op,
+                                      &kQueueSizeV2Op};
 
 TRAINHOOK_DECL OpFamily queue_ops() noexcept { return kQueueOps; }
 

@@ -16,6 +16,7 @@
 #include <trainhook/graph/ops/conv.hpp>
 #include <trainhook/graph/ops/einsum.hpp>
 #include <trainhook/graph/ops/indexing.hpp>
+#include <trainhook/graph/ops/iterator.hpp>
 #include <trainhook/graph/ops/join.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
@@ -45,7 +46,7 @@ TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept {
       math_ops(),          matrix_ops(),       resize_ops(),        indexing_ops(),
       normalization_ops(), nn_ops(),           queue_ops(),         random_ops(),
       slice_ops(),         state_ops(),        strided_slice_ops(), summary::detail::summary_ops(),
-      training_ops(),      restore_ops()};
+      training_ops(),      restore_ops(),      iterator_ops()};
   return families;
 }
 

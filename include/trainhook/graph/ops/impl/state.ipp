@@ -10,9 +10,7 @@
 #include <string>
 #include <utility>
 
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/shape.hpp>
 #include <trainhook/graph/gradient_registry.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
@@ -69,6 +67,10 @@ inline constexpr std::array kStateOps{&kAssignOp,     &kAssignAddOp,  &kAssignSu
 
 TRAINHOOK_DECL OpFamily state_ops() noexcept { return kStateOps; }
 
+TRAINHOOK_DECL Operation variable_handle(Graph& graph, std::string_view name, DType dtype, const PartialShape& shape) {
+  return add_node(graph, kVariableV2Op, {.name = std::string(name), .attrs = {{"dtype", dtype}, {"shape", shape}}});
+}
+
 TRAINHOOK_DECL Output assign_op(const OpDef& def, const Variable& variable, const Operand& operand, Attrs attrs,
                                 std::string_view name) {
   if (!variable.handle.has_value()) throw InvalidArgumentError("{}: the variable is empty, it names no node", def.type);
@@ -91,9 +93,7 @@ TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_valu
   variable.trainable = options.trainable;
   variable.save_slice_info = options.save_slice_info;
   variable.initial_value = initial_value;
-  variable.handle =
-      detail::add_node(graph, detail::kVariableV2Op,
-                       {.name = std::string(name), .attrs = {{"dtype", initial_value.dtype()}, {"shape", shape}}});
+  variable.handle = detail::variable_handle(graph, name, initial_value.dtype(), shape);
   const Graph::Scope top_level = graph.top_level();
   variable.initializer = detail::add_op(detail::kAssignOp, variable.name() + "/Assign", {variable.ref(), initial_value},
                                         {{"use_locking", true}})

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of iterator.hpp, and the definitions of its ops.
+#pragma once
+
+#include <trainhook/graph/ops/iterator.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
+
+namespace trainhook::detail {
+
+/// One of the shapes in the attribute `output_shapes`.
+TRAINHOOK_DECL PartialShape iterator_component(const NodeSpec& node, std::size_t index) {
+  const auto& shapes = attr_of<std::vector<PartialShape>>(node, "output_shapes");
+  if (index >= shapes.size()) throw InvalidArgumentError("{} has too few output_shapes", label(node));
+  return shapes[index];
+}
+
+inline constexpr OpDef kIteratorGetNextOp{"IteratorGetNext", "resource -> output_types",
+                                          "output_types:types output_shapes:shapes", iterator_component};
+inline constexpr OpDef kIteratorV2Op{
+    "IteratorV2", "-> resource",
+    "output_types:types output_shapes:shapes container:string= shared_name:string=", shape_rules::scalar};
+
+inline constexpr std::array kIteratorOps{&kIteratorGetNextOp, &kIteratorV2Op};
+
+TRAINHOOK_DECL OpFamily iterator_ops() noexcept { return kIteratorOps; }
+
+TRAINHOOK_DECL Attrs attrs_of(std::span<const OutputSpec> components) {
+  std::vector<DType> types;
+  std::vector<PartialShape> shapes;
+  for (const OutputSpec& component : components) {
+    types.push_back(component.dtype);
+    shapes.push_back(component.shape);
+  }
+  return {{"output_types", std::move(types)}, {"output_shapes", std::move(shapes)}};
+}
+
+TRAINHOOK_DECL Operation iterator(Graph& graph, std::span<const OutputSpec> components, std::string_view name) {
+  return add_node(graph, kIteratorV2Op, {.name = std::string(name), .attrs = attrs_of(components)});
+}
+
+TRAINHOOK_DECL Operation iterator_get_next(Operation iterator, std::span<const OutputSpec> components) {
+  return add_node(iterator.graph(), kIteratorGetNextOp,
+                  {.inputs = {Output(&iterator.node(), 0)}, .attrs = attrs_of(components)});
+}
+
+}  // namespace trainhook::detail
