@@ -14,6 +14,8 @@
 
 #include <fmt/core.h>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/queue_runner.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// What programs name: loops, sessions, hooks, checkpoints, input, graphs. Engines (engine/), media/ and testing/ are
-/// included by name, and so is what only some programs need: graph_def/ (GraphDef in and out), events/event_reader.hpp,
-/// io/.
+/// included by name, and so is what only some programs need: session creators (monitored/), threads and queues
+/// (session/), graph/metrics.hpp, graph/moving_averages.hpp, graph_def/ (GraphDef in and out), io/,
+/// events/event_reader.hpp.
 #pragma once
 
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -13,16 +13,10 @@
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 
-#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
-#include <trainhook/monitored/worker_session_creator.hpp>
 
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
-#include <trainhook/session/looper_thread.hpp>
-#include <trainhook/session/queue_runner.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
@@ -41,7 +35,6 @@
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
@@ -53,17 +46,12 @@
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 
 #include <trainhook/data/dataset.hpp>
-#include <trainhook/data/iterator.hpp>
 
 #include <trainhook/events/file_writer.hpp>
 
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/gradients.hpp>
-#include <trainhook/graph/initializers.hpp>
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/learning_rate_schedules.hpp>
-#include <trainhook/graph/metrics.hpp>
 #include <trainhook/graph/model_summary.hpp>
-#include <trainhook/graph/moving_averages.hpp>
 #include <trainhook/graph/ops.hpp>
 #include <trainhook/graph/optimizers.hpp>

@@ -14,6 +14,7 @@
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/media/fashion_mnist.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -16,6 +16,7 @@
 #include <trainhook/graph_def/import_meta_graph.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
+#include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {

@@ -18,6 +18,7 @@
 #include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/hooks/numpy_text.hpp>
 #include <trainhook/hooks/stop_at_checkpoint_step_hook.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {

@@ -21,6 +21,7 @@
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/session/queue_runner.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {
