@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compares tests/cases.txt with what the last whole run of ctest says: cases.sh [build folder]. An id counts as shown where it stands at the
+# Compares tests/cases.txt with what the last whole run of ctest says: cases.sh [build folder]. An id counts as shown if it stands at the
 # front of the name of a case that passed, as in B019 and S38 of CheckpointSaverHook.B019_S38_RefusesSaverAndScaffoldAtOnce. Ends 1 for an
 # id that has no case, whose case failed or did not run, that is listed twice, or that a case names although it is not listed.
 set -euo pipefail

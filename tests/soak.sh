@@ -6,7 +6,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 minutes=${1:-0}
-case $minutes in *[!0-9]*) echo "soak.sh: '$minutes' is no number of minutes" >&2; exit 2 ;; esac
+case $minutes in *[!0-9]*) echo "soak.sh: '$minutes' is not a number of minutes" >&2; exit 2 ;; esac
 "$root/.ci/packages" examples
 "$root/.ci/release" soak
 work=$(mktemp -d "${TRAINHOOK_SOAK_DIR:-/tmp}/trainhook-soak.XXXXXX")

@@ -74,7 +74,7 @@ TEST(BundleReaderOfTensorFlow, ReadsAModelWithItsSlots) {
   EXPECT_EQ(reader.entry("w/Momentum").shape, (Shape{2, 3}));
 }
 
-TEST(BundleReaderOfTensorFlow, JoinsPartitionedVariablesAndCutsThemAnew) {
+TEST(BundleReaderOfTensorFlow, JoinsPartitionedVariablesAndCutsThemAgain) {
   const BundleReader reader = open("partitioned");
   EXPECT_EQ(reader.entries().size(), 3U);
   const std::vector<TensorSlice> slices = {{{0, 3}, {0, 2}}, {{3, 2}, {0, 2}}, {{5, 2}, {0, 2}}};

@@ -357,7 +357,7 @@ TEST(BundleWriter, AFailedSyncIsNeverTriedAgain) {
   EXPECT_TRUE(disk.files().empty());
 }
 
-TEST(BundleWriter, WhereTheIndexCannotBeTakenBackItsDataStays) {
+TEST(BundleWriter, IfTheIndexCannotBeTakenBackItsDataStays) {
   MemoryFileSystem disk;
   FaultyFileSystem faulty(disk);
   int syncs = 0;
@@ -428,7 +428,7 @@ TEST(BundleWriter, PartsOfSeveralWritersAreOneCheckpoint) {
             (std::vector<std::string>{"run/m-2.data-00000-of-00002", "run/m-2.data-00001-of-00002", "run/m-2.index"}));
 }
 
-TEST(BundleWriter, APartThatNobodyTakesIsRemovedWithItsWriter) {
+TEST(BundleWriter, APartThatIsNotTakenIsRemovedWithItsWriter) {
   MemoryFileSystem disk;
   {
     BundleWriter other("run/m-2", {.file_system = &disk, .part = &kOthers});

@@ -135,7 +135,7 @@ TEST_F(CheckpointStateTest, StoresPathsRelativeToItsDirectory) {
   EXPECT_THROW(stored("/abs/run", "run/m-1"), InvalidArgumentError);
 }
 
-TEST_F(CheckpointStateTest, K03_AnAbsolutePathIsKeptWhereRelativeOnesAreNotAskedFor) {
+TEST_F(CheckpointStateTest, K03_AnAbsolutePathIsKeptIfRelativeOnesAreNotAskedFor) {
   disk_.make_directories("/abs/run");
   update_checkpoint_state(disk_, "/abs/run", {.model_checkpoint_path = "/abs/run/m-0"}, kLatestFilename, false);
   EXPECT_EQ(disk_.contents("/abs/run/checkpoint"),
@@ -153,7 +153,7 @@ TEST_F(CheckpointStateTest, K04_ARelativePathIsStoredAsSeenFromTheDirectory) {
   }
 }
 
-TEST_F(CheckpointStateTest, K05_TheNewestIsAddedToTheListWhereItIsNotTheLast) {
+TEST_F(CheckpointStateTest, K05_TheNewestIsAddedToTheListIfItIsNotTheLast) {
   disk_.make_directories("run");
   const auto listed = [&](Paths all) {
     update_checkpoint_state(disk_, "run",
@@ -201,7 +201,7 @@ TEST_F(CheckpointStateTest, RefusesWhatWouldNotBeRead) {
   EXPECT_THROW(update_checkpoint_state(disk_, "run", one_stamp_too_many), InvalidArgumentError);
 }
 
-TEST_F(CheckpointStateTest, LatestIsTheStatesNewestWhereItsIndexIsThere) {
+TEST_F(CheckpointStateTest, LatestIsTheStatesNewestIfItsIndexIsThere) {
   disk_.make_directories("run");
   update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/m-2"}, "latest");
   EXPECT_FALSE(latest_checkpoint(disk_, "run", "latest").has_value());

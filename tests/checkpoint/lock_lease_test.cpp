@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LockLease: one holder at a time on a file system without locks, whoever dies, sleeps or removes the file.
+/// LockLease: one holder at a time on a file system without locks, even if holders die or sleep, or the file is
+/// removed.
 #include <trainhook/checkpoint/lock_lease.hpp>
 
 #include <sys/wait.h>

@@ -24,7 +24,7 @@ TEST(FirstNonFinite, NamesTheElement) {
   EXPECT_EQ(first_non_finite(Tensor::of<std::complex<float>>({{1, 2}, {3, kNan}})), 1U);
 }
 
-TEST(FirstNonFinite, IsNothingWhereAllAreFinite) {
+TEST(FirstNonFinite, IsNothingIfAllAreFinite) {
   EXPECT_EQ(first_non_finite(Tensor::of<float>({1, std::numeric_limits<float>::max(), 0})), std::nullopt);
   EXPECT_EQ(first_non_finite(Tensor::of<std::int64_t>({-1})), std::nullopt);
 }

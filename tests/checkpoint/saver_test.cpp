@@ -90,7 +90,7 @@ TEST_F(SaverTest, RestoresWhatItSaved) {
   EXPECT_EQ(session.variable("weights"), Tensor::of<float>({4, 5, 6}));
 }
 
-TEST_F(SaverTest, PadsTheStepWhereAsked) {
+TEST_F(SaverTest, PadsTheStepIfAsked) {
   ScriptedSession session(script);
   EXPECT_EQ(Saver(on_disk({.pad_step_number = true})).save(session, {.save_path = "run/m", .global_step = 42}),
             "run/m-00000042");
@@ -205,7 +205,7 @@ TEST_F(SaverTest, APrefixWithoutCheckpointIsAnInvalidArgument) {
   EXPECT_THROW(Saver(on_disk()).restore(session, "run/none-1"), InvalidArgumentError);
 }
 
-TEST_F(SaverTest, SaveablesStandInTheSameBundle) {
+TEST_F(SaverTest, SaveablesAreInTheSameBundle) {
   const auto counter = std::make_shared<Counter>(3);
   script.graph().add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(counter));
   ScriptedSession session(script);
@@ -415,7 +415,7 @@ TEST_F(SaverTest, RefusesNaNAndInfinityOnRequestAndNamesThem) {
   EXPECT_EQ(complaint(Tensor::of<double>({kNaN}), false), "none") << "unless asked to, a saver saves what there is";
 }
 
-TEST_F(SaverTest, WithoutWriteStateNobodyHearsOfTheCheckpoint) {
+TEST_F(SaverTest, WithoutWriteStateTheCheckpointIsNotAnnounced) {
   ScriptedSession session(script);
   Saver saver(on_disk({.max_to_keep = 1}));
   save(saver, session, 1);

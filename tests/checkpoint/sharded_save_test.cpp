@@ -52,7 +52,7 @@ TEST(ShardedSave, DividesSlotsOfOptimizersToo) {
   EXPECT_EQ(divide_by_bytes(state, Trained({"layer/w"}), 4), (std::vector<Strings>{{}, {"layer/w/Adam"}}));
 }
 
-TEST(ShardedSave, LeavesToTheChiefWhatIsNoVariableOrAString) {
+TEST(ShardedSave, LeavesToTheChiefStringsAndWhatIsNotAVariable) {
   const Trained graph({"a", "b", "noise", "words"});
   std::vector<StateSpec> state = {variable("a", 9), variable("noise", 9), variable("words", 9)};
   state[1].kind = StateKind::Auxiliary;
@@ -135,7 +135,7 @@ TEST(PartsOfOthers, AreAddedOnAnyThreadByTheFirstWord) {
   EXPECT_THROW(fetched.add_to(writer), CancelledError);
 }
 
-TEST(PartsOfOthers, ThatNobodyWaitedForAreRemoved) {
+TEST(PartsOfOthers, ThatNoOneWaitedForAreRemoved) {
   testing::MemoryFileSystem disk;
   disk.write_file("run/m-1.data-00001-of-00002.tempstate7", "of rank 1");
   for (const bool are_set : {false, true}) {

@@ -26,7 +26,7 @@ TEST(BundleHeader, IsTensorFlowsByteForByte) {
 
 TEST(BundleHeader, WithoutVersionIsAnOldOne) { EXPECT_EQ(decode_bundle_header("\x08\x03", "x"), 3u); }
 
-TEST(BundleHeader, IsRefusedWhereItCannotBeHonoured) {
+TEST(BundleHeader, IsRefusedIfItCannotBeHonoured) {
   EXPECT_THROW(decode_bundle_header("", "x"), DataLossError);                                   // no shards
   EXPECT_THROW(decode_bundle_header("\x08\x01\x10\x01", "x"), UnimplementedError);              // big-endian
   EXPECT_THROW(decode_bundle_header("\x08\x01\x1a\x02\x10\x02", "x"), UnimplementedError);      // min_consumer 2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What is no hook is named as such.
+/// The compiler names what is not a hook.
 // WRONG: a list of hooks has something in it that is not derived from trainhook::SessionRunHook
 #include <memory>
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// A callback with another parameter than the hook's is no callback, and the compiler says so.
+/// A callback with another parameter than the hook's is not a callback, and the compiler says so.
 // WRONG: override
 #include <trainhook/session/session_run_hook.hpp>
 

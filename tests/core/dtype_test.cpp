@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Element types: numbers and names that stand in files.
+/// Element types: numbers and names that files contain.
 #include <trainhook/core/dtype.hpp>
 
 #include <cmath>

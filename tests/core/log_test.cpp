@@ -62,7 +62,7 @@ TEST(Log, WithoutASinkLinesGoToStandardError) {
   set_log_sink(before);
 }
 
-TEST(Log, ASinkThatThrowsHurtsNobody) {
+TEST(Log, ASinkThatThrowsDoesNoHarm) {
   const LogSink before = set_log_sink([](LogLevel, std::string_view) { throw std::runtime_error("full"); });
   EXPECT_NO_THROW(log_info("line"));
   set_log_sink(before);

@@ -18,7 +18,7 @@ TEST(SuggestNames, NamesThoseWithTheSameLastPart) {
             "names like it are: dense/kernel, out/kernel/Adam");
 }
 
-TEST(SuggestNames, NamesTheFirstOnesWhereNoneIsLikeIt) {
+TEST(SuggestNames, NamesTheFirstOnesIfNoneIsLikeIt) {
   EXPECT_EQ(suggest_names({"b", "a"}, "x"), "it holds: b, a");
   EXPECT_EQ(suggest_names({"b", "a"}, "scope/"), "it holds: b, a");
 }

@@ -190,7 +190,7 @@ TEST(DatasetIterator, StaysWhereItWasWhenARestoreFails) {
   EXPECT_EQ(pipelines::rest(iterator), pipelines::rest(untouched));
 }
 
-TEST(DatasetIterator, TakesAsLongToRestoreWhereverItStands) {
+TEST(DatasetIterator, TakesAsLongToRestoreAtAnyPosition) {
   std::int64_t reads = 0;
   const Dataset dataset = Dataset::from_function(1'000'000, pipelines::int_spec(),
                                                  [&reads](std::int64_t i) {
@@ -243,7 +243,7 @@ TEST(DatasetIterator, FailsWarnsOrIgnoresStateThatLiesOutside) {
   th::set_log_sink(before);
 
   DatasetIterator restored = dataset.make_iterator();
-  restored.restore(warned);  // what is missing starts anew
+  restored.restore(warned);  // what is missing starts from the beginning
   EXPECT_EQ(pipelines::values(pipelines::rest(restored)), pipelines::values(dataset));
 }
 

@@ -216,7 +216,7 @@ TEST(Dataset, ComputesElementsFromTheirNumber) {
   EXPECT_THROW((void)pipelines::all(wrong), th::InvalidArgumentError);
 }
 
-TEST(Dataset, StartsAGeneratorAnewForEachPass) {
+TEST(Dataset, StartsAGeneratorAgainForEachPass) {
   EXPECT_EQ(values(generated(3).repeat(2)), (Ints{0, 1, 2, 0, 1, 2}));
   EXPECT_TRUE(generated(3).external_state().empty());
   EXPECT_EQ(pipelines::unsavable(3).external_state().size(), 1U);

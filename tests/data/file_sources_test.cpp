@@ -103,12 +103,12 @@ TEST_F(FileSources, NameTheFileThatIsMissingOrDamaged) {
   };
   const std::string missing = message(th::text_line_dataset({"/none"}, disk_));
   EXPECT_TRUE(missing.starts_with("NotFound") && missing.find("/none") != std::string::npos) << missing;
-  disk_.write_file("/bad", "this is no file of records");
+  disk_.write_file("/bad", "this is not a file of records");
   const std::string damaged = message(th::tf_record_dataset({"/bad"}, disk_));
   EXPECT_TRUE(damaged.starts_with("DataLoss") && damaged.find("/bad") != std::string::npos) << damaged;
 }
 
-TEST_F(FileSources, RefuseAStateThatStandsBehindTheEndOfAFile) {
+TEST_F(FileSources, RefuseAStateThatPointsBehindTheEndOfAFile) {
   disk_.write_file("/a", "one\ntwo\nthree\n");
   const Dataset dataset = th::text_line_dataset({"/a"}, disk_);
   DatasetIterator iterator = dataset.make_iterator();

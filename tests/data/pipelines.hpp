@@ -64,7 +64,7 @@ inline th::Dataset generated(std::int64_t end) {
                                  [next](std::string_view state) {
                                    for (char c : state) {
                                      if (c < '0' || c > '9' || state.size() > 9)
-                                       throw th::DataLossError("'{}' is no state of this generator", state);
+                                       throw th::DataLossError("'{}' is not a state of this generator", state);
                                    }
                                    *next = state.empty() ? 0 : std::stoll(std::string(state));
                                  }};
@@ -155,7 +155,7 @@ inline std::vector<Pipeline> zoo() {
   return result;
 }
 
-/// `zoo()`'s elements from where the iterator stands, as far as one wants to look.
+/// `zoo()`'s elements from the iterator's position on, as far as one wants to look.
 inline std::vector<th::Element> some(th::DatasetIterator& iterator, std::int64_t most) {
   std::vector<th::Element> elements;
   th::Element element;

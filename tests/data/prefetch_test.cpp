@@ -74,7 +74,7 @@ TEST(Prefetch, OverASourceThatCanSeekLeavesNoTraceInTheState) {
   EXPECT_EQ(pipelines::rest(other), pipelines::rest(without));
 }
 
-TEST(Prefetch, KeepsWhatIsReadyWhereItsSourceCannotSeek) {
+TEST(Prefetch, KeepsWhatIsReadyIfItsSourceCannotSeek) {
   DatasetIterator iterator = pipelines::generated(20).prefetch(6).make_iterator();
   (void)pipelines::some(iterator, 5);
   const std::string state = iterator.save();

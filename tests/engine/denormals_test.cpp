@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Denormal floats are zero for a session's kernels, and for nobody else.
+/// Denormal floats are zero for a session's kernels, and for nothing else.
 #include <trainhook/engine/denormals.hpp>
 
 #include <limits>

@@ -269,7 +269,7 @@ TEST_F(GraphSessionTest, ReadsVariablesWithoutAllocation) {
   EXPECT_EQ(result.scalar<std::int64_t>(), 3);
 }
 
-TEST_F(GraphSessionTest, UpdatesInPlaceWhileNobodyHoldsTheValue) {
+TEST_F(GraphSessionTest, UpdatesInPlaceWhileNothingElseHoldsTheValue) {
   const Variable v = make_variable("v", constant(graph_, Tensor(DType::Float, Shape{1000})));
   const Operation update = assign_add(v, constant(graph_, Tensor(DType::Float, Shape{1000}))).operation();
   GraphSession session(graph_, all_kernels());

@@ -51,7 +51,7 @@ TEST_F(KernelContextTest, NeverWritesThroughABufferThatSomebodyElseHolds) {
   EXPECT_EQ(kept.data<float>()[0], 1.0F);
 }
 
-TEST_F(KernelContextTest, MovesAnInputThatNobodyElseWants) {
+TEST_F(KernelContextTest, MovesAnInputThatNothingElseNeeds) {
   Tensor value = Tensor::of<float>({1, 2});
   const float* elements = value.data<float>().data();
   Tensor target = Tensor::of<float>({3, 4});

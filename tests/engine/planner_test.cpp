@@ -152,7 +152,7 @@ TEST_F(PlannerTest, KnowsARequestForVariablesAlone) {
   EXPECT_FALSE(plan({v.initializer, v})->only_reads);
 }
 
-TEST_F(PlannerTest, RefusesAFedVariableWhereOneIsWritten) {
+TEST_F(PlannerTest, RefusesAFedVariableIfItIsWritten) {
   const Variable v = make_variable("v", constant(Tensor(1.0F)));
   EXPECT_THROW(static_cast<void>(plan({v.initializer}, {{v.ref(), Tensor(2.0F)}})), InvalidArgumentError);
 }

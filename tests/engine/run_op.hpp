@@ -34,7 +34,7 @@ inline std::vector<Tensor> run_op(KernelGroup group, const std::string& type, co
   return session.run(fetches, feeds);
 }
 
-/// The same where the node has one output.
+/// The same for a node with one output.
 inline Tensor run_op(KernelGroup group, const std::string& type, const std::vector<Tensor>& inputs, Attrs attrs,
                      DType output) {
   return run_op(group, type, inputs, std::move(attrs), std::vector<DType>{output}).front();

@@ -68,7 +68,7 @@ class SchedulerTest : public ::testing::Test {
   Graph graph_;
 };
 
-TEST_F(SchedulerTest, LeavesOutWhatNobodyNeeds) {
+TEST_F(SchedulerTest, LeavesOutWhatIsNotNeeded) {
   const Output a = constant("a");
   const Output b = node("b", {a});
   node("unwanted", {b});
@@ -127,7 +127,7 @@ TEST_F(SchedulerTest, KnowsWhoReadsAVariableThatWasWrittenBefore) {
   EXPECT_EQ(scheduler.variable_read_late(v.read, early.node()), nullptr);
 }
 
-TEST_F(SchedulerTest, RunsAWriterAsSoonAsNobodyReadsAnyMore) {
+TEST_F(SchedulerTest, RunsAWriterAsSoonAsTheLastReaderIsDone) {
   const Variable v = make_variable("v", constant("zero"));
   const Output use = node("use", {v.read});
   const Output other = node("other", {constant("one")});
@@ -147,7 +147,7 @@ TEST_F(SchedulerTest, RunsAStarterAsSoonAsItsInputsAreThereAndWhatWaitsForItLast
   EXPECT_EQ(order_of({finish_bottom, finish_top}), "top start_top middle bottom start_bottom finish_top finish_bottom");
 }
 
-TEST_F(SchedulerTest, FindsAnOrderWhereReadersAndWritersWaitForEachOther) {
+TEST_F(SchedulerTest, FindsAnOrderIfReadersAndWritersWaitForEachOther) {
   const Variable a = make_variable("a", constant("a0"));
   const Variable b = make_variable("b", constant("b0"));
   const Output one = constant("one");

@@ -82,7 +82,7 @@ TEST_F(EstimatorTest, LogsAndSavesAtItsPeriods) {
   EXPECT_EQ(log.count(", step = 5"), 1U);
 }
 
-TEST_F(EstimatorTest, ListenersHearOfItsSaves) {
+TEST_F(EstimatorTest, ListenersAreToldOfItsSaves) {
   Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
   const auto heard = std::make_shared<testing::Trace>();
   const auto listener = std::make_shared<testing::RecordingListener>(heard);

@@ -123,7 +123,7 @@ TEST_F(EstimatorTest, ARunThatWasKilledMeasuresAtTheSameIterations) {
     EXPECT_EQ(steps_of(fmt::format("killed after {}", runs), runs), steps_of("whole", 0)) << runs;
 }
 
-TEST_F(EstimatorTest, EarlyStoppingHearsOfIt) {
+TEST_F(EstimatorTest, EarlyStoppingSeesItsMetrics) {
   Estimator estimator = make(counting_model);
   estimator.train(ten(), {.hooks = {InMemoryEvaluatorHook(estimator, ten(), {.every_n_iter = 2}),
                                     EarlyStoppingHook({.metric = "eval/mean_of_features", .patience = 2})}});

@@ -146,7 +146,7 @@ TEST(EventReader, StopsBeforeARecordWithAFlippedBitAndSaysWhere) {
   }
 }
 
-TEST(EventReader, SkipsAWholeRecordThatIsNoEvent) {
+TEST(EventReader, SkipsAWholeRecordThatIsNotAnEvent) {
   SmallFile file;
   file.add("\x09 short");
   file.add(std::string_view("\x10\x07", 2));

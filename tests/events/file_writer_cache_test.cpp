@@ -40,7 +40,7 @@ TEST(FileWriterCache, ClosesAllAndGivesNoneAfterwards) {
   EXPECT_THROW(static_cast<void>(writers.at("a")), FailedPreconditionError);
 }
 
-TEST(FileWriterCache, FlushesAndClosesTheOthersWhereOneFails) {
+TEST(FileWriterCache, FlushesAndClosesTheOthersIfOneFails) {
   testing::MemoryFileSystem disk;
   testing::FaultyFileSystem faulty(disk);
   FixedClock clock;

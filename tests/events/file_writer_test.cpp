@@ -126,7 +126,7 @@ TEST(FileWriter, PutsSecondsOfTenDigitsAndTheSuffixIntoTheName) {
   EXPECT_TRUE(disk.memory.files().at(0).ends_with(".v2"));
 }
 
-TEST(FileWriter, TakesAnotherNumberWhereTheNameIsTaken) {
+TEST(FileWriter, TakesAnotherNumberIfTheNameIsTaken) {
   Disk disk;
   bool taken = false;
   disk.faulty.set_callback([&](FileOperation operation, const std::string& path) {
@@ -218,7 +218,7 @@ TEST(FileWriter, WritesManyEventsInFewPieces) {
             3U);  // the version, what the first event woke it for, and the rest
 }
 
-TEST(FileWriter, WaitsRatherThanDroppingWhereTheQueueIsFull) {
+TEST(FileWriter, WaitsRatherThanDroppingIfTheQueueIsFull) {
   Disk disk;
   FileWriterOptions options = disk.options();
   options.max_queue = 2;
@@ -425,7 +425,7 @@ TEST(FileWriter, ClosesOnceAndTakesNothingAfterwards) {
   EXPECT_EQ(disk.steps(), std::vector<std::int64_t>{1});
 }
 
-TEST(FileWriter, ReportsAtCloseWhatNobodyWasToldOf) {
+TEST(FileWriter, ReportsAtCloseAnErrorThatWasNotReportedBefore) {
   Disk disk;
   FileWriter writer("run", disk.options());
   disk.faulty.fail_from(1, ErrorCode::PermissionDenied);
@@ -434,7 +434,7 @@ TEST(FileWriter, ReportsAtCloseWhatNobodyWasToldOf) {
   writer.close();
 }
 
-TEST(FileWriter, LogsInTheDestructorWhatNobodyWasToldOf) {
+TEST(FileWriter, LogsInTheDestructorAnErrorThatWasNotReportedBefore) {
   Disk disk;
   std::string lines;
   const LogSink before = set_log_sink([&](LogLevel, std::string_view line) { lines += line; });

@@ -31,7 +31,7 @@ TEST(ReadEvalMetrics, ES01_MergesWhatEachStepHas) {
             (EvalHistory{{1, {{"accuracy", 0.25}, {"loss", 1.0}}}, {2, {{"loss", 0.75}}}}));
 }
 
-TEST(ReadEvalMetrics, ES03_FindsNothingWhereThereIsNothing) {
+TEST(ReadEvalMetrics, ES03_FindsNothingIfThereIsNothing) {
   testing::MemoryFileSystem disk;
   EXPECT_TRUE(read_eval_metrics(disk, "missing").empty());
   disk.make_directories("empty");

@@ -40,7 +40,7 @@ SummaryValue image_like(const std::vector<std::string>& strings) {
                                  .string_val = {strings.begin(), strings.end()}});
 }
 
-TEST(SummaryReader, TakesAHistogramOfNumbersThatStandOneByOne) {
+TEST(SummaryReader, TakesAHistogramOfNumbersThatAreNotPacked) {
   const Histogram histogram = histogram_like({2, 3}, {0, 1, 4, 1, 3, 6}).histogram.value();
   EXPECT_EQ(histogram.bucket_limit, (std::vector<double>{1, 3}));
   EXPECT_EQ(histogram.bucket, (std::vector<double>{4, 6}));
@@ -57,7 +57,7 @@ TEST(SummaryReader, LeavesTensorsAloneWhoseShapeIsNotTheirContents) {
   EXPECT_TRUE(histogram_like({0, 3}, {}).histogram.has_value());
 }
 
-TEST(SummaryReader, LeavesImagesAloneWhoseSizeIsNoNumber) {
+TEST(SummaryReader, LeavesImagesAloneWhoseSizeIsNotANumber) {
   EXPECT_EQ(image_like({"3", "2", "png"}).images.size(), 1U);
   for (const std::vector<std::string>& strings :
        std::vector<std::vector<std::string>>{{"3"}, {"3x", "2", "png"}, {"3", "", "png"}, {}}) {

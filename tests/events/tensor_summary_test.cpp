@@ -80,7 +80,7 @@ TEST(TensorSummary, NamesTheTagOfAHistogramWithNan) {
   EXPECT_THROW(static_cast<void>(histogram_tensor_summary("w", std::span<const float>(values))), InvalidArgumentError);
 }
 
-TEST(TensorSummary, ImagesStandBehindTheirSize) {
+TEST(TensorSummary, ImagesFollowTheirSize) {
   const std::array images{EncodedImage{.height = 2, .width = 30, .bytes = "first"},
                           EncodedImage{.height = 2, .width = 30, .bytes = "second"}};
   const SummaryValue value = only_value(image_tensor_summary("digits", images));

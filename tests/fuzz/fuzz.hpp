@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What all fuzzers share. A fuzzer reads bytes that nobody can trust; each run ends with a value or with an Error that
-/// blames the file.
+/// What all fuzzers share. A fuzzer reads bytes that cannot be trusted; each run ends with a value or with an Error
+/// that blames the file.
 #pragma once
 
 #include <cstddef>

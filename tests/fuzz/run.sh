@@ -6,7 +6,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 seconds=${1:-20}
 [ $# = 0 ] || shift
-case $seconds in *[!0-9]*) echo "run.sh: '$seconds' is no number of seconds" >&2; exit 2 ;; esac
+case $seconds in *[!0-9]*) echo "run.sh: '$seconds' is not a number of seconds" >&2; exit 2 ;; esac
 build=$root/build/fuzz
 "$root/.ci/packages" build checks
 cmake -S "$root" -B "$build" -G Ninja --log-level=WARNING -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=Debug \

@@ -28,13 +28,13 @@ TEST(GlobalStep, IsAnInt64VariableThatIsNotTrained) {
   expect_error({"already has a global step"}, [&] { create_global_step(graph); });
 }
 
-TEST(GlobalStep, StandsAtTopLevelWhereverItIsMade) {
+TEST(GlobalStep, IsAtTopLevelWhereverItIsMade) {
   Graph graph;
   const Graph::Scope scope = graph.name_scope("inner");
   EXPECT_EQ(create_global_step(graph).name(), "global_step");
 }
 
-TEST(GlobalStep, IsFoundByItsNameWhereTheCollectionsAreMissing) {
+TEST(GlobalStep, IsFoundByItsNameIfTheCollectionsAreMissing) {
   Graph graph;
   const Variable made =
       make_variable("global_step", constant(graph, Tensor(std::int64_t{0})), {.trainable = false, .collections = {}});

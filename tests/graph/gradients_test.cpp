@@ -64,7 +64,7 @@ TEST_F(Gradients, OfAMeanLossWithAKnownBatchTakeThreeNodes) {
   EXPECT_EQ(classifier_ops(8), (Types{"RealDiv", "Mul", "MatMul"}));
 }
 
-TEST_F(Gradients, AreNotComputedForInputsThatNobodyAskedFor) {
+TEST_F(Gradients, AreNotComputedForInputsThatWereNotAskedFor) {
   const Output w = in({4, 3}, "w");
   const Output y = matmul(in({-1, 4}), w);
   const std::size_t before = graph.size();
@@ -84,14 +84,14 @@ TEST_F(Gradients, OfRootsAreTensorFlowsOps) {
   EXPECT_EQ(gradients(reciprocal(x), {x})[0].node().type(), "ReciprocalGrad");
 }
 
-TEST_F(Gradients, AddUpWhereAValueIsUsedTwice) {
+TEST_F(Gradients, AddUpIfAValueIsUsedTwice) {
   const Output x = in({3});
   const Output dx = gradients(sigmoid(x) + relu(x), {x})[0];
   EXPECT_EQ(dx.node().type(), "AddN");
   EXPECT_EQ(dx.shape(), PartialShape({3}));
 }
 
-TEST_F(Gradients, AreWithoutValueWhereNothingDepends) {
+TEST_F(Gradients, AreWithoutValueIfNothingDepends) {
   const Output x = in({3});
   const Output other = in({3}, "other");
   const std::vector<Output> found = gradients(square(x), {x, other});
@@ -132,7 +132,7 @@ TEST_F(Gradients, SumOverWhatWasBroadcast) {
   EXPECT_EQ(dx.shape(), PartialShape({3}));
 }
 
-TEST_F(Gradients, AskAtRunTimeWhereShapesAreUnknown) {
+TEST_F(Gradients, AskAtRunTimeIfShapesAreUnknown) {
   const Output x = in({-1});
   const Output dx = gradients(x * in({-1}, "y"), {x})[0];
   EXPECT_EQ(dx.node().type(), "Reshape");

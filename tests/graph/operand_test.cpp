@@ -26,7 +26,7 @@ struct OperandTest : ::testing::Test {
   Output n = placeholder(graph, DType::Int32, {2}, "n");
 };
 
-TEST_F(OperandTest, TakesTheDtypeOfWhatItStandsBeside) {
+TEST_F(OperandTest, TakesTheDtypeOfTheOtherOperand) {
   EXPECT_EQ(right(maximum(x, 0)), Tensor(0.0F));
   EXPECT_EQ(right(n * 3.0), Tensor(std::int32_t{3}));
   EXPECT_EQ(right(equal(n, 7U)), Tensor(std::int32_t{7}));

@@ -24,7 +24,7 @@ TEST(Variable, IsThreeNodesNamedAfterIt) {
   EXPECT_EQ(value, w.read);
 }
 
-TEST(Variable, StandsInTheCollectionsThatItsOptionsName) {
+TEST(Variable, IsInTheCollectionsThatItsOptionsName) {
   Graph graph;
   const Variable w = make_variable("w", zeros(graph, {2}));
   const Variable fixed = make_variable("fixed", zeros(graph, {2}), {.trainable = false});

@@ -64,7 +64,7 @@ TEST_F(MetaGraph, LeavesTheGraphAlone) {
   EXPECT_EQ(graph.size(), before);
 }
 
-TEST_F(MetaGraph, TakesAnotherPrefixWhereSaveIsTaken) {
+TEST_F(MetaGraph, TakesAnotherPrefixIfSaveIsTaken) {
   no_op(graph, "save/mine");
   EXPECT_TRUE(contains(export_meta_graph_text(graph), "filename_tensor_name: \"save_1/Const:0\""));
 }

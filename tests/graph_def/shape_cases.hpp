@@ -96,7 +96,7 @@ inline th::Operation build(th::Graph& graph, const ShapeCase& of) {
   return graph.add(*th::find_op_def(of.op), std::move(spec));
 }
 
-/// The node of a case and its inputs as they stand in a file, unchecked.
+/// The node of a case and its inputs as a file has them, unchecked.
 inline th::GraphDef graph_def_of(const ShapeCase& of) {
   th::Graph graph;
   th::NodeSpec spec{.type = of.op, .inputs = add_inputs(graph, of), .attrs = of.attrs};

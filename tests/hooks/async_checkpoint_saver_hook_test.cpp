@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// AsyncCheckpointSaverHook: what stands in its files, who is told when, and that no failure is lost.
+/// AsyncCheckpointSaverHook: what its files contain, who is told when, and that no failure is lost.
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ using detail::CheckpointCompanion;
 using Lines = std::vector<std::string>;
 using Options = AsyncCheckpointSaverHook::Options;
 
-/// Holds whoever passes it while it is closed.
+/// Blocks each thread that passes it while it is closed.
 class Gate {
  public:
   void close() { set(true); }
@@ -308,7 +308,7 @@ TEST(AsyncCheckpointSaverHook, X55_TheEndWaitsForTheSaveThatIsRunningAndSavesThe
   EXPECT_TRUE(training.told->lines().ends_with("a.end 3\n"));
 }
 
-TEST(AsyncCheckpointSaverHook, WaitsForTheWriterWhereToldTo) {
+TEST(AsyncCheckpointSaverHook, WaitsForTheWriterIfToldTo) {
   Training training;
   training.add_saver({.save_steps = 1, .overlap = SaveOverlap::Wait});
   training.start();
@@ -317,7 +317,7 @@ TEST(AsyncCheckpointSaverHook, WaitsForTheWriterWhereToldTo) {
   EXPECT_EQ(training.checkpoints().size(), 5U);
 }
 
-TEST(AsyncCheckpointSaverHook, ReplacesASaveThatWaitsByANewerOneWhereToldTo) {
+TEST(AsyncCheckpointSaverHook, ReplacesAWaitingSaveByANewerOneIfToldTo) {
   Training training;
   training.add_saver({.save_steps = 1, .overlap = SaveOverlap::Replace});
   training.start();

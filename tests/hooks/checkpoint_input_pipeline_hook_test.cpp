@@ -130,7 +130,7 @@ TEST(CheckpointInputPipelineHook, AStepFunctionFindsTheInputWhereItWasBeforeItsF
     run_until_stop(session, [&] {
       session.run_step_fn([&](StepContext<LoopSession>& step) {
         Element element;
-        features.get_next(element);  // before hooks hear of the step
+        features.get_next(element);  // before hooks are told of the step
         step.run_with_hooks().run([&] { trained.push_back(element.at(0).scalar<std::int64_t>()); });
       });
     });
@@ -152,7 +152,7 @@ TEST(CheckpointInputPipelineHook, I02_AnIteratorOfTheGraphGoesOnWhereItWas) {
   EXPECT_EQ(log.count("Restored the input pipeline from run/input.ckpt-2"), 1U);
 }
 
-TEST(CheckpointInputPipelineHook, SaysSoWhereTheIteratorHadAnotherName) {
+TEST(CheckpointInputPipelineHook, SaysSoIfTheIteratorHadAnotherName) {
   support::LogLines log;
   support::Outside outside;
   for (const std::string name : {"images", "pictures"}) {
@@ -186,7 +186,7 @@ TEST(CheckpointInputPipelineHook, I04_RefusesAGraphWithoutIterators) {
   EXPECT_THROW(training.begin(), InvalidArgumentError);
 }
 
-TEST(CheckpointInputPipelineHook, RefusesNamesThatAreNoFileNames) {
+TEST(CheckpointInputPipelineHook, RefusesNamesThatAreNotFileNames) {
   EXPECT_THROW(CheckpointInputPipelineHook({.checkpoint_basename = "a/b"}), InvalidArgumentError);
   EXPECT_THROW(CheckpointInputPipelineHook({.checkpoint_basename = ""}), InvalidArgumentError);
   EXPECT_THROW(CheckpointInputPipelineHook({.latest_filename = "a/b"}), InvalidArgumentError);
@@ -582,7 +582,7 @@ TEST(CheckpointInputPipelineHook, IsCommittedBeforeTheModel) {
                             "run/model.ckpt-2.index"}));
 }
 
-TEST(CheckpointInputPipelineHook, AnInputCheckpointAloneIsNoModelToRestore) {
+TEST(CheckpointInputPipelineHook, AnInputCheckpointAloneIsNotAModelToRestore) {
   support::LogLines log;
   support::Outside outside;
   {

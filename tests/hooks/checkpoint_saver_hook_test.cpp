@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CheckpointSaverHook: when it saves, what it tells whom, and what it does where saving fails.
+/// CheckpointSaverHook: when it saves, what it tells whom, and what it does if saving fails.
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 
 #include <chrono>
@@ -99,7 +99,7 @@ TEST(CheckpointSaverHook, RefusesOtherBadOptions) {
             std::string::npos);
 }
 
-TEST(CheckpointSaverHook, B018_FindsTheSaverInTheCollectionWhereNeitherIsGiven) {
+TEST(CheckpointSaverHook, B018_FindsTheSaverInTheCollectionIfNeitherIsGiven) {
   Alone training;
   training.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1}));
   training.begin();
@@ -322,7 +322,7 @@ TEST(CheckpointSaverHook, B036_WithoutSaveGraphDefThereIsNoGraphFileAndNoMeta) {
   EXPECT_EQ(support::files_with(training.disk, "run", ".meta"), Lines{});
 }
 
-TEST(CheckpointSaverHook, X41_CallsAllListenersInOrderAndStopsWhereOneAsks) {
+TEST(CheckpointSaverHook, X41_CallsAllListenersInOrderAndStopsIfOneAsks) {
   Alone training;
   const auto first = std::make_shared<support::RecordingListener>(training.told, "a");
   const auto second = std::make_shared<support::RecordingListener>(training.told, "b");
@@ -542,7 +542,7 @@ TEST(CheckpointSaverHook, AFullDiskAtTheStartDoesNotEndARunThatToleratesFailedSa
   EXPECT_THROW(session.close(), ResourceExhaustedError);
 }
 
-TEST(CheckpointSaverHook, S18_TheFailedSaveIsTheErrorWhateverListenersThrowOnHearingOfIt) {
+TEST(CheckpointSaverHook, S18_TheFailedSaveIsTheErrorWhateverListenersThrowAboutIt) {
   support::LogLines log;
   Alone training;
   const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
@@ -746,7 +746,7 @@ TEST(CheckpointSaverHook, X45_NeedsAGlobalStep) {
   EXPECT_THROW(hook.begin(graph), FailedPreconditionError);
 }
 
-TEST(CheckpointSaverHook, AStepWhereNothingIsDueReadsNoClock) {
+TEST(CheckpointSaverHook, ReadsNoClockInAStepIfNothingIsDue) {
   Alone training;
   training.add_saver({.save_steps = 1'000});
   training.start();

@@ -20,7 +20,7 @@ namespace {
 using support::LogLines;
 using support::Process;
 
-/// A process that publishes a value before the hook hears of the step, and NaN as a value of no use.
+/// A process that publishes a value before the hook is told of the step, and NaN as a value of no use.
 struct Training : Process {
   explicit Training(EarlyStoppingHook::Options options) : stopping(&add(EarlyStoppingHook(std::move(options)))) {
     start();

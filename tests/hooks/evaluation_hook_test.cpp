@@ -162,7 +162,7 @@ TEST_F(EvaluationHookOnAGraph, AveragesOverADatasetByTheSizeOfItsBatches) {
   EXPECT_EQ(metrics[0].value, 6);
 }
 
-TEST_F(EvaluationHookOnAGraph, RefusesWhatIsNoFigure) {
+TEST_F(EvaluationHookOnAGraph, RefusesWhatIsNotAFigure) {
   EXPECT_THROW(measured({{product_}, numbers().batch(2), {input_}, {}}, 2), InvalidArgumentError);
 }
 

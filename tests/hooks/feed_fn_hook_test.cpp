@@ -25,7 +25,7 @@ TEST(FeedFnHook, B063_FeedsWhatTheFunctionGives) {
   EXPECT_EQ(result.scalar<float>() + 1, 2.0F);
 }
 
-TEST(FeedFnHook, X23_CallsTheFunctionAgainWhereTheRunIsRepeated) {
+TEST(FeedFnHook, X23_CallsTheFunctionAgainIfTheRunIsRepeated) {
   support::LogLines log;
   support::Outside outside;
   testing::Script script;

@@ -76,7 +76,7 @@ TEST(FinalOpsHook, B061_FeedsWhatItIsGiven) {
   EXPECT_EQ(hook->final_ops_value("value"), value);
 }
 
-TEST(FinalOpsHook, WarnsWhereAFinalOpReadsTheInputThatHasEnded) {
+TEST(FinalOpsHook, WarnsIfAFinalOpReadsTheInputThatHasEnded) {
   Finished training;
   training.script.value("input", []() -> Tensor { throw OutOfRangeError("end of sequence"); });
   auto hook = std::make_shared<FinalOpsHook>("input");

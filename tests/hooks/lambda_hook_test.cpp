@@ -45,7 +45,7 @@ TEST(LambdaHook, CallsEachFunctionInItsCallback) {
   EXPECT_THAT(trace, ElementsAre("begin", "created", "before 0", "after 1", "end"));
 }
 
-TEST(LambdaHook, HearsOfFailures) {
+TEST(LambdaHook, IsToldOfFailures) {
   std::vector<std::string> trace;
   Process process;
   const Operation broken = process.script.operation("broken", [] { throw std::runtime_error("no"); });

@@ -107,7 +107,7 @@ TEST(LoggingTensorHook, S22_DoesNotRepeatAtEndTheLineJustLogged) {
   EXPECT_EQ(training.log.take(), Lines{});
 }
 
-TEST(LoggingTensorHook, S22_X49_ShowsTheLastFetchedValuesAtEndWhereFeedsAreMissing) {
+TEST(LoggingTensorHook, S22_X49_ShowsTheLastFetchedValuesAtEndIfFeedsAreMissing) {
   Logged training;
   const Output fed =
       training.graph.add({.type = "Placeholder", .name = "fed", .outputs = {{DType::Float, Shape{}}}}).output();
@@ -122,7 +122,7 @@ TEST(LoggingTensorHook, S22_X49_ShowsTheLastFetchedValuesAtEndWhereFeedsAreMissi
   EXPECT_EQ(training.log.lines[1], "I fed = 7.0 (0.000 sec)");
 }
 
-TEST(LoggingTensorHook, X49_FailsAtEndWhereFeedsAreMissingAndNoValueWasEverSeen) {
+TEST(LoggingTensorHook, X49_FailsAtEndIfFeedsAreMissingAndNoValueWasEverSeen) {
   Logged training;
   training.graph.add({.type = "Placeholder", .name = "fed", .outputs = {{DType::Float, Shape{}}}});
   training.add(LoggingTensorHook("fed", {.at_end = true}));
@@ -145,7 +145,7 @@ TEST(LoggingTensorHook, B015_PrintsEverySoManySeconds) {
   EXPECT_EQ(training.log.take().size(), 0U);
 }
 
-TEST(LoggingTensorHook, S22_CountsGlobalStepsWhereAsked) {
+TEST(LoggingTensorHook, S22_CountsGlobalStepsIfAsked) {
   Logged training;
   training.script.step_by = 5;
   training.add(LoggingTensorHook("foo", {.every_n_steps = 10}));

@@ -168,7 +168,7 @@ TEST(ProgressHook, TheRateIsThatOfThisSessionAfterAResumeAndARecovery) {
   EXPECT_EQ(training.take(), "step 501/2000 (25 %)\nstep 502/2000 (25 %), 1.00 steps/s, 24 min 58 s left\n");
 }
 
-TEST(ProgressHook, ClosesTheLineWhereNeitherEndNorAbortComes) {
+TEST(ProgressHook, ClosesTheLineIfNeitherEndNorAbortComes) {
   std::string screen;
   {
     Shown training;

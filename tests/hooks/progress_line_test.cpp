@@ -37,7 +37,7 @@ TEST(ProgressLine, WritesPlainLinesElsewhere) {
   EXPECT_EQ(screen.text, "one\ntwo\n");
 }
 
-TEST(ProgressLine, IsFinishedByItsDestructorWhereNobodyElseDid) {
+TEST(ProgressLine, IsFinishedByItsDestructorIfNothingElseDid) {
   Screen screen;
   {
     ProgressLine line(screen.sink, true, 80);

@@ -62,7 +62,7 @@ TEST(ReduceLearningRateOnPlateauHook, LowersTheRateWhenTheValueHasNotBecomeBette
               ElementsAre(1, 1, 1, 1, 1, 0.5, 0.5));
 }
 
-TEST(ReduceLearningRateOnPlateauHook, ValuesDuringTheCooldownAreNoFailures) {
+TEST(ReduceLearningRateOnPlateauHook, ValuesDuringTheCooldownDoNotCountAsFailures) {
   EXPECT_THAT(rates({.factor = 0.5, .patience = 2, .min_delta = 0, .cooldown = 2}, {5, 4, 4, 4, 4, 4, 4, 4, 4, 4}),
               ElementsAre(1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.125));
 }

@@ -70,7 +70,7 @@ TEST(RowFile, KeepsTheRowsUpToTheStep) {
   EXPECT_EQ(kept("# loss\n1 a\n2 b\n3 c\n", 0), "# loss\n");
 }
 
-TEST(RowFile, CutsATornLastLineAndWhatIsNoRow) {
+TEST(RowFile, CutsATornLastLineAndWhatIsNotARow) {
   const LogLines quiet;
   EXPECT_EQ(kept("# loss\n1 a\n2 b", 9), "# loss\n1 a\n");
   EXPECT_EQ(kept("# lo", 9), "# loss\n");

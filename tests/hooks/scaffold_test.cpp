@@ -72,7 +72,7 @@ TEST(Scaffold, M002_DefaultsInitializeGlobalThenLocalVariables) {
   EXPECT_EQ(session.run(local.read).scalar<std::int64_t>(), 2);
 }
 
-TEST(Scaffold, M003_AGraphWithoutVariablesIsNoError) {
+TEST(Scaffold, M003_AGraphWithoutVariablesIsNotAnError) {
   Graph graph;
   constant(graph, Tensor(1.0F));
   Scaffold scaffold;
@@ -193,7 +193,7 @@ TEST(Scaffold, M010_OnlyAScaffoldCanBeCopied) {
   static_assert(!std::is_assignable_v<Source&, std::shared_ptr<Saver>>);
 }
 
-TEST(Scaffold, SeveralPiecesWhereOneIsWantedAreAnError) {
+TEST(Scaffold, SeveralPiecesAreAnErrorIfOneIsWanted) {
   for (const std::string_view key : {graph_keys::kInitOp, graph_keys::kLocalInitOp}) {
     Graph graph;
     graph.add_to_collection(key, no_op(graph));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What the stock hooks cost in a step where nothing is due: no allocation, no clock, no run of their own but one to
+/// What the stock hooks cost in a step if nothing is due: no allocation, no clock, no run of their own but one to
 /// learn the step.
 #include <trainhook/hooks/second_or_step_timer.hpp>
 
@@ -46,14 +46,14 @@ struct Idle : support::Process {
     add(FinalOpsHook(loss));
   }
 
-  // The save that a new session starts with is over, and the loop has heard of it.
+  // The save that a new session starts with is over, and the loop has been told of it.
   void settle() {
     saver->wait_until_written();
     run(3);
   }
 };
 
-TEST(StockHooks, AllocateNothingInAStepWhereNothingIsDue) {
+TEST(StockHooks, AllocateNothingInAStepIfNothingIsDue) {
   Idle training;
   training.add(ProgressHook({.tensors = training.loss, .every_secs = 1h, .sink = [](std::string_view) {}}));
   training.start();
@@ -63,7 +63,7 @@ TEST(StockHooks, AllocateNothingInAStepWhereNothingIsDue) {
   EXPECT_EQ(count.so_far(), 0U);
 }
 
-TEST(StockHooks, ReadNoClockAndTheStepOnceInAStepWhereNothingIsDue) {
+TEST(StockHooks, ReadNoClockAndTheStepOnceInAStepIfNothingIsDue) {
   Idle training;
   training.start();
   training.settle();

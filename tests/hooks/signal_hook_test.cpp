@@ -104,7 +104,7 @@ TEST(SignalHook, FilesDoWhatSignalsDo) {
 
 std::atomic<int> handled{0};
 
-TEST(SignalHook, CallsWhoeverHandledTheSignalBeforeAndGivesItBack) {
+TEST(SignalHook, CallsTheHandlerThatWasThereBeforeAndRestoresIt) {
   struct sigaction mine {};
   mine.sa_handler = [](int) { ++handled; };
   struct sigaction before {};
@@ -122,7 +122,7 @@ TEST(SignalHook, CallsWhoeverHandledTheSignalBeforeAndGivesItBack) {
   {
     Training training;
     training.start();
-    EXPECT_FALSE(training.should_stop()) << "an old signal is no reason";
+    EXPECT_FALSE(training.should_stop()) << "an old signal is not a reason";
     for (const auto& hook : training.hooks()) hook->abort(nullptr);
     EXPECT_EQ(present_action(SIGTERM).sa_handler, mine.sa_handler);
   }

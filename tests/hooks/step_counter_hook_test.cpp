@@ -102,7 +102,7 @@ TEST(StepCounterHook, TheTagIsNamedAfterTheStep) {
   EXPECT_EQ(recorder.lines(), Lines{"2 foo/step/sec=2"});
 }
 
-TEST(StepCounterHook, B044_S20_WarnsAFewTimesWhereTheStepNeverRises) {
+TEST(StepCounterHook, B044_S20_WarnsAFewTimesIfTheStepNeverRises) {
   Counted training;
   training.script.step_by = 0;
   training.add(StepCounterHook({.every_n_steps = 1}));
@@ -114,7 +114,7 @@ TEST(StepCounterHook, B044_S20_WarnsAFewTimesWhereTheStepNeverRises) {
   EXPECT_EQ(training.log.lines.size(), 5U);
 }
 
-TEST(StepCounterHook, S20_RunsThatTrainNothingInBetweenAreNoReasonToWarn) {
+TEST(StepCounterHook, S20_DoesNotWarnAboutRunsInBetweenThatTrainNothing) {
   Counted training;
   training.add(StepCounterHook({.every_n_steps = 1'000}));
   training.start();
@@ -125,7 +125,7 @@ TEST(StepCounterHook, S20_RunsThatTrainNothingInBetweenAreNoReasonToWarn) {
   EXPECT_EQ(training.log.lines, Lines{});
 }
 
-TEST(StepCounterHook, S20_GivesNoRateWhereNoTimePassedOrTheStepWentBack) {
+TEST(StepCounterHook, S20_GivesNoRateIfNoTimePassedOrTheStepWentBack) {
   Counted training;
   training.add(StepCounterHook({.every_n_secs = 1ms}));
   training.start();
@@ -140,7 +140,7 @@ TEST(StepCounterHook, S20_GivesNoRateWhereNoTimePassedOrTheStepWentBack) {
   EXPECT_EQ(coarse.log.lines, Lines{});
 }
 
-TEST(StepCounterHook, S20_CountsAnewAfterARecovery) {
+TEST(StepCounterHook, S20_CountsFromTheBeginningAfterARecovery) {
   Counted training;
   training.add(StepCounterHook({.every_n_steps = 10, .output_dir = "run"}));
   training.start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// StopAtStepHook: where it stops, also over restarts.
+/// StopAtStepHook: where it stops, even over restarts.
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 
 #include <cstdint>
@@ -83,7 +83,7 @@ TEST(StopAtStepHook, SaysThatItComesTooLate) {
       log.count("StopAtStepHook: the model is at step 12 already, so the loop makes no step; its last step is 10"), 1U);
 }
 
-TEST(StopAtStepHook, X33_S16_RunsNoStepWhereTheLastIsReachedAlready) {
+TEST(StopAtStepHook, X33_S16_RunsNoStepIfTheLastIsReachedAlready) {
   Process process;
   process.add(StopAtStepHook({.last_step = 10}));
   process.set_step(10);
@@ -111,7 +111,7 @@ TEST(StopAtStepHook, X35_KeepsItsTargetOverARecovery) {
   EXPECT_EQ(process.step(), 30);
 }
 
-TEST(StopAtStepHook, S16_CountsAnewInASecondSession) {
+TEST(StopAtStepHook, S16_CountsFromTheBeginningInASecondSession) {
   auto hook = std::make_shared<StopAtStepHook>(StopAtStepHook::Options{.num_steps = 10});
   {
     Process first;

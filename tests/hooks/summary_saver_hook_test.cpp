@@ -54,7 +54,7 @@ TEST(SummarySaverHook, B050_B051_X31_S38_WantsExactlyOnePeriodAboveZero) {
   EXPECT_THROW(SummarySaverHook({.save_secs = -1s, .summary_op = "one"}), InvalidArgumentError);
 }
 
-TEST(SummarySaverHook, RefusesTwoPlacesForEventsAndWhatIsNoSummary) {
+TEST(SummarySaverHook, RefusesTwoPlacesForEventsAndWhatIsNotASummary) {
   const auto writer = std::make_shared<FileWriter>("unused");
   EXPECT_THROW(SummarySaverHook({.save_steps = 1, .output_dir = "run", .summary_writer = writer, .summary_op = "one"}),
                InvalidArgumentError);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tensors as they stand in log lines.
+/// Tensors as text in log lines.
 #include <trainhook/hooks/tensor_text.hpp>
 
 #include <complex>

@@ -63,7 +63,7 @@ TEST_F(TracedRun, TakesNamesThatNoGraphHas) {
             std::string::npos);
 }
 
-TEST_F(TracedRun, TakesNoTimeWhereTheClockWasSetBack) {
+TEST_F(TracedRun, TakesNoTimeIfTheClockWasSetBack) {
   executed("a", "Const", 100, 40);
   EXPECT_NE(generate_chrome_trace_format(run, graph).find(R"("ts":100,"dur":0)"), std::string::npos);
 }

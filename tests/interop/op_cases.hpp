@@ -146,7 +146,7 @@ struct CaseDef {
   std::string op{};
   std::function<void(Case&)> build{};
   Mode mode = Mode::Values;
-  bool every_dtype = true;  ///< else float32 stands for what the op fixes itself
+  bool every_dtype = true;  ///< else float32, for dtypes that the op fixes itself
 };
 
 /// Adds what ops make of NaN, infinities, and numbers that are too small for a full mantissa.

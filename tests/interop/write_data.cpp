@@ -72,7 +72,7 @@ Dataset counted_down() {
   });
 }
 
-/// All elements; where `restores` says so, each by another iterator, which goes on where the last one was saved.
+/// All elements; if `restores` says so, each by another iterator, which goes on where the last one was saved.
 std::vector<Element> elements_of(const Dataset& dataset, bool restores) {
   std::vector<Element> elements;
   auto iterator = std::make_unique<th::DatasetIterator>(dataset.make_iterator());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Runs every case of op_cases.hpp in every dtype, and writes graphs, inputs and results for test_ops.py. Fails where a
-/// kernel of the library or a gradient has no case, and where a gradient is not what finite differences say.
+/// Runs every case of op_cases.hpp in every dtype, and writes graphs, inputs and results for test_ops.py. Fails if a
+/// kernel of the library or a gradient has no case, or if a gradient is not what finite differences say.
 
 #include <algorithm>
 #include <cmath>
@@ -207,7 +207,7 @@ class Writer {
   std::string list_;
 };
 
-/// @throws NotFoundError, listing them, where op types or gradients have no case.
+/// @throws NotFoundError, listing them, if op types or gradients have no case.
 void require_all(const Coverage& coverage) {
   std::string missing;
   std::set<std::string> types{"Const",        "Identity",  "NoOp", "Placeholder", "PlaceholderWithDefault",

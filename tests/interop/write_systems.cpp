@@ -29,7 +29,7 @@ using th::testing::RecordingHook;
 using th::testing::RecordingListener;
 using Session = th::MonitoredSession<th::LoopSession>;
 
-/// What all of them share. Log lines that TensorFlow has as well stand between the callbacks.
+/// What all of them share. Log lines that TensorFlow has as well come between the callbacks.
 struct Program {
   std::string directory;
   std::int64_t last_step;

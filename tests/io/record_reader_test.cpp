@@ -119,7 +119,7 @@ TEST_F(RecordReaderTest, AHugeLengthAllocatesNothing) {
   EXPECT_LT(payload.capacity(), 100u);
 }
 
-TEST_F(RecordReaderTest, AZeroFilledTailIsNoRecord) {
+TEST_F(RecordReaderTest, AZeroFilledTailIsNotARecord) {
   detail::RecordReader reader = reader_of(std::string(64, '\0'));
   std::string payload;
   EXPECT_THROW(static_cast<void>(reader.try_next(payload)), DataLossError);

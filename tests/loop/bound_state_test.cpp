@@ -28,7 +28,7 @@ class BoundStateTest : public ::testing::Test {
                    if (name == refuse && text == "new") throw AbortedError("{} refuses", name);
                  };
                },
-               .reset = [this, name] { trace += name + " begins anew\n"; },
+               .reset = [this, name] { trace += name + " begins again\n"; },
                .may_fail = may_fail});
   }
   void load(std::vector<NamedTensor> entries) { state.load(entries); }
@@ -55,7 +55,7 @@ TEST_F(BoundStateTest, TakesBackWhatWasLoadedBeforeARefusal) {
   EXPECT_EQ(trace, "b = new\na = new\na = a before\nb = b before\n");
 }
 
-TEST_F(BoundStateTest, CommitsNothingWhereOneEntryIsBad) {
+TEST_F(BoundStateTest, CommitsNothingIfOneEntryIsBad) {
   add("a", false);
   add("b", false);
   EXPECT_THROW(load({{"a", Tensor("new")}, {"b", Tensor("bad")}}), DataLossError);
@@ -78,10 +78,10 @@ TEST_F(BoundStateTest, RefusesASecondStateOfOneName) {
   EXPECT_EQ(state.specs().size(), 1U);
 }
 
-TEST_F(BoundStateTest, BeginsAnewWithWhatAsksForIt) {
+TEST_F(BoundStateTest, BeginsAgainWithWhatAsksForIt) {
   add("a", false);
   state.begin_again();
-  EXPECT_EQ(trace, "a begins anew\n");
+  EXPECT_EQ(trace, "a begins again\n");
   EXPECT_EQ(state.uninitialized(), nullptr) << "only variables need a value";
 }
 

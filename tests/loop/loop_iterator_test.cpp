@@ -51,7 +51,7 @@ TEST(LoopIterator, StaysWhereItIsWhenTheSavedStateIsDamaged) {
   EXPECT_EQ(weight, 1.0F);
 }
 
-TEST(LoopIterator, BeginsAnewWithAnotherSession) {
+TEST(LoopIterator, BeginsAgainWithAnotherSession) {
   LoopSession loop;
   Iterator& numbers = make_iterator(loop, Dataset::range(10));
   loop.open();

@@ -81,7 +81,7 @@ class LoopSessionMonitoredTest : public ::testing::Test {
     return options;
   }
 
-  // Trains up to `last_step`; throws in place of a step where `fails` says so, as a process that dies there would leave
+  // Trains up to `last_step`; throws in place of a step if `fails` says so, as a process that dies there would leave
   // things.
   void train(Trainer& trainer, std::int64_t last_step, std::optional<std::int64_t> dies_before = std::nullopt) {
     auto session = monitored_training_session(trainer.loop, options(last_step));
@@ -224,7 +224,7 @@ TEST_F(LoopSessionMonitoredTest, WritesItsSummaries) {
   EXPECT_EQ(seen, (std::vector<std::pair<std::int64_t, float>>{{1, losses[0]}, {2, losses[1]}, {3, losses[2]}}));
 }
 
-TEST_F(LoopSessionMonitoredTest, LeavesTheMemoryAloneWhereTheCheckpointDoesNotFit) {
+TEST_F(LoopSessionMonitoredTest, LeavesTheMemoryAloneIfTheCheckpointDoesNotFit) {
   Trainer first;
   train(first, 10);
   LoopSession other;

@@ -91,7 +91,7 @@ TEST(LoopSession, DoesNotCountARunWithoutAStep) {
   EXPECT_EQ(loop.global_step(), 0);
 }
 
-TEST(LoopSession, CountsAStepThatReturnedAlsoWhereAValueThrewAfterwards) {
+TEST(LoopSession, CountsAStepThatReturnedEvenIfAValueThrewAfterwards) {
   LoopSession loop;
   std::vector<float> weights{0};
   loop.variable("weights", weights);
@@ -359,7 +359,7 @@ TEST(LoopSession, TakesBackWhatWasLoadedIfThatChangesTheMemoryOfAnother) {
   EXPECT_EQ(weights, (std::vector<float>{1, 2}));
 }
 
-TEST(LoopSession, TakesBackWhatWasLoadedWhereALoaderRefuses) {
+TEST(LoopSession, TakesBackWhatWasLoadedIfALoaderRefuses) {
   LoopSession loop;
   std::vector<float> weights{1, 2};
   std::string trace;
@@ -371,14 +371,14 @@ TEST(LoopSession, TakesBackWhatWasLoadedWhereALoaderRefuses) {
       "b", [] { return std::string("b0"); },
       [&](const std::string& saved) {
         trace += "b takes " + saved + "\n";
-        if (saved == "bad") throw std::invalid_argument("that is no b");
+        if (saved == "bad") throw std::invalid_argument("that is not a b");
       });
   EXPECT_EQ(message_of<DataLossError>([&] {
               load(loop, {{"weights", Tensor::of<float>({9, 9})},
                           {"_trainhook/state/a", Tensor("a1")},
                           {"_trainhook/state/b", Tensor("bad")}});
             }),
-            "the saved state '_trainhook/state/b' was refused: that is no b");
+            "the saved state '_trainhook/state/b' was refused: that is not a b");
   EXPECT_EQ(trace, "a takes a1\nb takes bad\nb takes b0\na takes a0\n");
   EXPECT_EQ(a, "a0");
   EXPECT_EQ(weights, (std::vector<float>{1, 2}));

@@ -94,7 +94,7 @@ TEST_F(NodeValuesTest, HoldsNoValueAfterARun) {
   EXPECT_TRUE(value.is_unique());
 }
 
-TEST_F(NodeValuesTest, PassesFeedsOnToWhatStandsAboveThem) {
+TEST_F(NodeValuesTest, PassesFeedsOnToTheValuesComputedFromThem) {
   const Output loss = leaf("loss", [] { return Tensor(1.0F); });
   const Output chart = summary::scalar("loss_chart", loss);
   EXPECT_EQ(run(chart, {{loss, 7.0F}}), Tensor(scalar_summary("loss_chart", 7)));

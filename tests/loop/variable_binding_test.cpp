@@ -126,7 +126,7 @@ TEST(VariableBinding, RefusesAShapeThatDoesNotFit) {
             "InvalidArgument: variable 'w': shape [4611686018427387904,8] does not fit the 6 elements of its memory");
 }
 
-TEST(VariableBinding, RefusesColumnMajorMemoryThatIsNoMatrix) {
+TEST(VariableBinding, RefusesColumnMajorMemoryThatIsNotAMatrix) {
   std::vector<float> memory(6);
   EXPECT_EQ(refusal([&] { (void)stored(memory, {.layout = Layout::ColumnMajor}); }),
             "InvalidArgument: variable 'w': column-major memory needs the shape {rows, columns}, not [6]");

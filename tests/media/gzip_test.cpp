@@ -78,7 +78,7 @@ TEST(Gzip, GivesTheSameBytesOrAnErrorForAnyFlippedBit) {
   EXPECT_GT(refused, (60 + 8) * 8);
 }
 
-TEST(Gzip, RefusesWhatIsNoGzipOrFollowsIt) {
+TEST(Gzip, RefusesWhatIsNotGzipOrFollowsIt) {
   const MediaFiles files;
   EXPECT_THROW(static_cast<void>(read_back(files.put("text", "plain text, nothing else"))), DataLossError);
   EXPECT_THROW(static_cast<void>(read_back(files.put("a.gz", gzip_of("one") + "garbage"))), DataLossError);

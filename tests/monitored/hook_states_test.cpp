@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookStates: names under which hooks' states are kept, and what becomes of those that nobody claims.
+/// HookStates: names under which hooks' states are kept, and what becomes of those that no hook claims.
 #include <trainhook/monitored/hook_states.hpp>
 
 #include <cstdint>
@@ -57,7 +57,7 @@ std::vector<std::string> names_of(const StateValues& values) {
   return names;
 }
 
-TEST(HookStates, StandUnderTheNameOfTheHookOrOfItsTypeAndPlace) {
+TEST(HookStates, AreKeptUnderTheNameOfTheHookOrOfItsTypeAndPlace) {
   Services services;
   const Hooks hooks = {std::make_shared<CountingHook>(1), std::make_shared<StatelessHook>(),
                        std::make_shared<CountingHook>(2), std::make_shared<CountingHook>(3, "mine")};

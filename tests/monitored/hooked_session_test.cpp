@@ -142,7 +142,7 @@ TEST_F(HookedSessionTest, M052_CallsOnlyTheCallbacksOfARun) {
     EXPECT_EQ(hook->befores, 1);
     EXPECT_EQ(hook->afters, 1);
     EXPECT_TRUE(hook->results.empty());
-    EXPECT_EQ(hook->options.trace_level, TraceLevel::None);  // nobody gave options: all defaults
+    EXPECT_EQ(hook->options.trace_level, TraceLevel::None);  // no options were given: all defaults
     EXPECT_EQ(hook->metadata_nodes, 0U);
     EXPECT_EQ(hook->user_fetches, std::vector<Fetch>{zero});
     EXPECT_EQ(hook->session, SessionRef(inner));
@@ -169,7 +169,7 @@ TEST_F(HookedSessionTest, M054_GivesEachHookWhatItAskedFor) {
   EXPECT_EQ(b->results[0].scalar<float>(), 10);
 }
 
-TEST_F(HookedSessionTest, M055_HooksMayFeedWhereTheUserDoesNot) {
+TEST_F(HookedSessionTest, M055_HooksMayFeedWhatTheUserDoesNot) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
   b->request = {.feed_dict = {{five, 10.0F}}};
   HookedSession session(inner, hooks, services);

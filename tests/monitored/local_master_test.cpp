@@ -95,7 +95,7 @@ class QueueTest : public ::testing::Test {
   std::shared_ptr<testing::Trace> workers = std::make_shared<testing::Trace>();
 };
 
-constexpr int kRepeats = 100;  // whoever comes first
+constexpr int kRepeats = 100;  // either thread may come first
 
 TEST_F(QueueTest, AnErrorOfTheInputIsNeverTakenForItsEnd) {
   for (int i = 0; i < kRepeats; ++i) {
@@ -303,7 +303,7 @@ TEST_F(ChiefAndWorkerTest, AChiefThatEndsNormallyLetsItsWorkersGoOn) {
   EXPECT_EQ(workers->take(), "worker.before_run 0\nworker.after_run 0\nworker.end\n");
 }
 
-TEST_F(ChiefAndWorkerTest, AWorkerThatWaitsForTheNextSessionHearsThatThereIsNone) {
+TEST_F(ChiefAndWorkerTest, AWorkerThatWaitsForTheNextSessionIsToldThatThereIsNone) {
   auto chief = start_chief({.max_attempts = 0});
   std::string seen;
   std::promise<void> is_there;
@@ -323,7 +323,7 @@ TEST_F(ChiefAndWorkerTest, AWorkerThatWaitsForTheNextSessionHearsThatThereIsNone
   EXPECT_EQ(seen, "Cancelled: the chief of this worker ended by an error: Aborted: lost for good");
 }
 
-TEST_F(ChiefAndWorkerTest, AWorkerThatWaitsForItsChiefHearsThatItFailed) {
+TEST_F(ChiefAndWorkerTest, AWorkerThatWaitsForItsChiefIsToldThatItFailed) {
   std::string seen;
   std::thread thread([&] { seen = what_of([&] { (void)start_worker(); }); });
   while (clock.waiters() == 0) std::this_thread::yield();
@@ -345,7 +345,7 @@ TEST_F(ChiefAndWorkerTest, TheNextChiefOfTheSameMasterHasWorkersOfItsOwn) {
   EXPECT_TRUE(worker->errors().empty());
 }
 
-TEST_F(ChiefAndWorkerTest, ALossOfTheChiefsSessionIsNoEndOfInput) {
+TEST_F(ChiefAndWorkerTest, ALossOfTheChiefsSessionIsNotAnEndOfInput) {
   const auto chief = start_chief();
   const auto worker = start_worker();
   script.throw_at(1, AbortedError("lost"));

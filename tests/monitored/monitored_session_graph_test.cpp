@@ -204,7 +204,7 @@ TEST_F(MonitoredSessionGraphTest, M062_GoesOnFromADirectoryOrAFile) {
   EXPECT_EQ(now(from_file), 2);
 }
 
-TEST_F(MonitoredSessionGraphTest, M063_InitializesAgainWhereThatWasAborted) {
+TEST_F(MonitoredSessionGraphTest, M063_InitializesAgainIfThatWasAborted) {
   int calls = 0;
   const auto scaffold = std::make_shared<Scaffold>(ScaffoldOptions{.init_fn = [&](const Scaffold&, SessionRef) {
     if (++calls == 1) throw AbortedError("lost while it was made");
@@ -298,7 +298,7 @@ TEST_F(MonitoredSessionGraphTest, M069_AnOrdinaryErrorGoesThroughRunAndEndsTheLo
   EXPECT_TRUE(session.should_stop());
 }
 
-TEST_F(MonitoredSessionGraphTest, M072_EndsCleanlyWhereNothingIsThrown) {
+TEST_F(MonitoredSessionGraphTest, M072_EndsCleanlyIfNothingIsThrown) {
   Session session(chief(), options({StopAtStepHook({.last_step = 2})}));
   std::vector<std::int64_t> steps;
   run_until_stop(session, [&] { steps.push_back(advance(session)); });

@@ -101,7 +101,7 @@ TEST_F(MonitoredSessionTest, GivesEachHookItsOwnSliceOfOneMergedRun) {
   EXPECT_EQ(b->last_results[0].scalar<float>(), 1.0F);
 }
 
-TEST_F(MonitoredSessionTest, RefusesTwoFeedsOfOneTensorWhoeverGivesThem) {
+TEST_F(MonitoredSessionTest, RefusesTwoFeedsOfOneTensorFromWhereverTheyCome) {
   const Output x = script.value("x", [] { return 1.0F; });
   {
     Session session(creator(), options({hook("a", {.args = {.feed_dict = {{x, 1.0F}}}}),
@@ -244,7 +244,7 @@ TEST_F(MonitoredSessionTest, TwoSessionsDoNotBackOffAlike) {
   EXPECT_NE(waits[0], waits[1]);
 }
 
-TEST_F(MonitoredSessionTest, S43_RefusesToRecoverWithoutACheckpointWhereThePolicySaysSo) {
+TEST_F(MonitoredSessionTest, S43_RefusesToRecoverWithoutACheckpointIfThePolicySaysSo) {
   script.throw_at(1, AbortedError("gone"));
   Session session(creator(), options({}, {.require_checkpoint = true}));
   EXPECT_THROW(session.run(script.train()), AbortedError);
@@ -357,7 +357,7 @@ TEST_F(MonitoredSessionTest, TheDestructorAbortsWhileAnErrorUnwinds) {
   EXPECT_TRUE(trace->lines().ends_with("a.abort Internal: kernel broke\n"));
 }
 
-TEST_F(MonitoredSessionTest, TheDestructorAbortsWithNullWhereTheErrorIsNotItsOwn) {
+TEST_F(MonitoredSessionTest, TheDestructorAbortsWithNullIfTheErrorIsNotItsOwn) {
   EXPECT_THROW(
       {
         const Session session(creator(), options({hook("a")}));
@@ -378,7 +378,7 @@ TEST_F(MonitoredSessionTest, TheDestructorClosesWhileTheEndOfInputUnwinds) {
   EXPECT_TRUE(trace->lines().ends_with("a.end\n"));
 }
 
-TEST_F(MonitoredSessionTest, X02_S1_S42_AHookWhoseBeginThrowsAndThoseThatBeganHearAbort) {
+TEST_F(MonitoredSessionTest, X02_S1_S42_AHookWhoseBeginThrowsAndThoseThatBeganGetAbort) {
   const auto b = hook("b");
   b->act["begin"] = throwing("b cannot begin");
   EXPECT_THROW(Session(creator(), options({hook("a"), b, hook("c")})), std::runtime_error);
@@ -402,7 +402,7 @@ TEST_F(MonitoredSessionTest, SeveralStopsAtAStepAreSaidOnce) {
   EXPECT_EQ(log, "there are several StopAtStepHooks: the loop ends at the smallest of their last steps\n");
 }
 
-TEST_F(MonitoredSessionTest, M075_S34_CloseOpensTheGraphAgainWhereItWasOpen) {
+TEST_F(MonitoredSessionTest, M075_S34_CloseOpensTheGraphAgainIfItWasOpen) {
   Session session(creator(), options({}));
   EXPECT_TRUE(script.graph().is_finalized());
   session.close();
@@ -597,7 +597,7 @@ TEST_F(MonitoredSessionTest, S42_TheStepThatHooksReadIsThereBeforeAnyBegins) {
   EXPECT_EQ(reads_at_begin, 1U);
 }
 
-TEST_F(MonitoredSessionTest, S12_ShouldStopNeverThrowsThoughTheSessionCannotBeMadeAnew) {
+TEST_F(MonitoredSessionTest, S12_ShouldStopNeverThrowsEvenIfTheSessionCannotBeRecreated) {
   const auto a = hook("a");
   Session session(creator(), options({a}));
   a->act["after_create_session"] = throwing("a cannot start");
@@ -756,7 +756,7 @@ TEST_F(MonitoredSessionTest, S40_EventWritersBelongToTheSessionAndCloseWithIt) {
   std::size_t events = 0;
   for (const std::string& name : disk.list_directory("logs"))
     events += read_events(disk, join_path("logs", name)).events.size();
-  EXPECT_GE(events, 2U);  // the version and the value, with nobody else to flush them
+  EXPECT_GE(events, 2U);  // the version and the value, with nothing else to flush them
 }
 
 }  // namespace

@@ -311,7 +311,7 @@ TEST_F(RankStatesTest, AreTakenAgainAfterASaveThatFailed) {
   EXPECT_EQ(saved_step(), 7);
 }
 
-TEST_F(RankStatesTest, AVetoOfTheChiefHoldsNobodyUp) {
+TEST_F(RankStatesTest, AVetoOfTheChiefHoldsNoRankUp) {
   const std::vector<Trace> traces = train(2, 6, [&](Program& program, Options& options) {
     options.save_checkpoint_steps = 2;
     class Objects final : public SessionRunHook {

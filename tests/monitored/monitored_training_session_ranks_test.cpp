@@ -45,7 +45,7 @@ struct Seen {
   std::int64_t first_step = 0;  // the global step when its session was there
   int steps = 0;                // runs that succeeded
   float weight = 0;
-  std::string ended;  // how its hooks heard of the end
+  std::string ended;  // how its hooks were told of the end
   std::string error;  // that left its program
   std::string why;
 };

@@ -201,7 +201,7 @@ TEST_F(RanksVetoTest, OfTheFirstRankIsNamed) {
   expect_left_out_at(2, 1);
 }
 
-TEST_F(RanksVetoTest, OfTheChiefAsksNobody) {
+TEST_F(RanksVetoTest, OfTheChiefAsksNoOtherRank) {
   EXPECT_EQ(train(2, 4, objecting(0, {2})), (Steps{0, 3, 4}));
   EXPECT_EQ(log.count("the model of step 2 is not saved: not now"), 1U);
 }

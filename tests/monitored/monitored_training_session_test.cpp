@@ -471,7 +471,7 @@ class LoadingHook final : public SessionRunHook {
   bool fails_;
 };
 
-TEST_F(MonitoredTrainingSessionTest, AHookThatCannotTakeItsStateBackEndsTheCreationAndAllHooksHearOfIt) {
+TEST_F(MonitoredTrainingSessionTest, AHookThatCannotTakeItsStateBackEndsTheCreationAndAllHooksAreToldOfIt) {
   const auto train_with = [this](std::size_t failing) {
     std::string trace;
     Program program(disk, clock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Which parts of checkpoints ranks hand over, and who hears of it.
+/// Which parts of checkpoints ranks hand over, and who is told of it.
 #include <trainhook/monitored/rank_shards.hpp>
 
 #include <exception>
@@ -61,7 +61,7 @@ TEST_F(RankShardsTest, BringWhatWasWrittenToWhomItIsFor) {
   EXPECT_EQ(disk.files(), (Strings{"1.data-00000-of-00002", "1.data-00001-of-00002", "1.index"}));
 }
 
-TEST_F(RankShardsTest, DropWhatNobodyWaitsForAnyMore) {
+TEST_F(RankShardsTest, DropWhatNoRankWaitsForAnyMore) {
   begin("1").reset();
   const auto second = begin("2");
   hand_over();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RecoverableSession: what counts as a loss, how often a session is made anew, and what is run again.
+/// RecoverableSession: what counts as a loss, how often a session is recreated, and what is run again.
 #include <trainhook/monitored/recoverable_session.hpp>
 
 #include <atomic>
@@ -86,7 +86,7 @@ class CountingCreator final : public SessionCreator {
   Graph* graph_;
 };
 
-/// A thread of the first session reports `error` once `runs` runs are done; after_run returns only when it has. Where
+/// A thread of the first session reports `error` once `runs` runs are done; after_run returns only when it has. If
 /// `then` is given, after_run throws that afterwards.
 class Stopper final : public SessionRunHook {
  public:
@@ -156,7 +156,7 @@ TEST_F(RecoverableSessionTest, M030_M040_Runs) {
   EXPECT_EQ(run(session, 51), 51);
 }
 
-TEST_F(RecoverableSessionTest, SaysSoWhereTheGraphHasNoGlobalStep) {
+TEST_F(RecoverableSessionTest, SaysSoIfTheGraphHasNoGlobalStep) {
   const Session session(counting, options({}));
   try {
     (void)session.global_step();
@@ -184,7 +184,7 @@ TEST_F(RecoverableSessionTest, S43_NeedsNoCheckpointBeforeThereWasASession) {
   EXPECT_EQ(log.find("initial values"), std::string::npos) << "nothing is lost";
 }
 
-TEST_F(RecoverableSessionTest, M027_AsksAnewEachTimeWhetherToStop) {
+TEST_F(RecoverableSessionTest, M027_AsksAgainEachTimeWhetherToStop) {
   struct Holding final : SessionRunHook {
     void after_create_session(SessionRef, Coordinator& of_session) override { coordinator = &of_session; }
     Coordinator* coordinator = nullptr;
@@ -386,7 +386,7 @@ class LastStepTest : public ::testing::Test {
     bool lost = false, ended = false, aborted = false;
   };
 
-  /// The saver comes first, so that at step 3 the other hook never hears of the run.
+  /// The saver comes first, so that at step 3 the other hook is never told of the run.
   Scripted start() {
     saving = std::make_shared<Saving>(script);
     return Scripted(std::make_shared<testing::ScriptedSessionCreator>(script),
@@ -457,7 +457,7 @@ TEST_F(LastStepTest, S16_TheLoopFunctionEndsWithoutAFurtherStepWhateverTheRunGiv
   }
 }
 
-TEST_F(LastStepTest, S16_WhereAResultWasToBeGivenTheRunEndsAsAtTheEndOfInput) {
+TEST_F(LastStepTest, S16_IfAResultWasToBeGivenTheRunEndsAsAtTheEndOfInput) {
   Scripted session = start();
   session.run(script.train());
   session.run(script.train());
@@ -570,7 +570,7 @@ TEST_F(RecoverableSessionTest, AskingWhetherToStopTakesNoLock) {
   EXPECT_TRUE(asked);
 }
 
-TEST_F(RecoverableSessionTest, ALossThatNobodyAskedAboutNoLongerMattersAtTheEnd) {
+TEST_F(RecoverableSessionTest, ALossThatNoOneAskedAboutNoLongerMattersAtTheEnd) {
   const auto stopper = std::make_shared<Stopper>(1, std::make_exception_ptr(AbortedError("lost")));
   Session session(counting, options({stopper}));
   EXPECT_EQ(run(session, 1), 1);

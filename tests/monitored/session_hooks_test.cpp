@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionHooks: which hooks hear of an end, and what is left of them in the graph.
+/// SessionHooks: which hooks are told of an end, and what is left of them in the graph.
 #include <trainhook/monitored/session_hooks.hpp>
 
 #include <cstddef>

@@ -170,7 +170,7 @@ constexpr const char* kBroken = "InvalidArgument: broken";
 struct StepScenario {
   std::string from;  // "before_run", "after_run", "engine", or nothing goes wrong
   std::function<void(Case&, const std::string& from)> arrange;
-  std::string error{};  // what hooks hear
+  std::string error{};  // what hooks receive
 };
 
 std::map<std::string, std::vector<StepScenario>> step_scenarios() {
@@ -304,7 +304,7 @@ TEST(HowARunEnds, AHookWhoseStateCannotBeSavedFailsTheStepThatSavesOrTheEnd) {
 
 // How a session ends.
 
-/// What the caller got, "that error" of the row, and the one that hooks are to hear. The trace has only the lines of
+/// What the caller got, "that error" of the row, and the one that hooks are to receive. The trace has only the lines of
 /// the end.
 struct Ending {
   std::string seen;

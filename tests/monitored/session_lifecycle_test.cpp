@@ -34,15 +34,15 @@ using Session = MonitoredSession<ScriptedSession>;
 /// Which of the hooks a, b, c misbehaves, and in which phase all three are.
 using Place = std::tuple<std::size_t, HookPhase>;
 
-class SessionLifeTest : public ::testing::TestWithParam<Place> {
+class SessionLifecycleTest : public ::testing::TestWithParam<Place> {
  protected:
-  SessionLifeTest() {
+  SessionLifecycleTest() {
     for (const char* name : {"a", "b", "c"}) {
       hooks.push_back(std::make_shared<RecordingHook>(
           trace, RecordingHook::Options{.name = name, .phase = std::get<HookPhase>(GetParam())}));
     }
   }
-  ~SessionLifeTest() override { set_log_sink(previous_sink); }
+  ~SessionLifecycleTest() override { set_log_sink(previous_sink); }
 
   [[nodiscard]] std::size_t position() const { return std::get<std::size_t>(GetParam()); }
   RecordingHook& bad() { return *hooks[position()]; }
@@ -107,18 +107,18 @@ std::string name_of(const ::testing::TestParamInfo<Place>& place) {
   return std::string(kPositions[std::get<std::size_t>(place.param)]) +
          kPhases[static_cast<int>(std::get<HookPhase>(place.param))];
 }
-INSTANTIATE_TEST_SUITE_P(EveryPlace, SessionLifeTest, kEveryPlace, name_of);
+INSTANTIATE_TEST_SUITE_P(EveryPlace, SessionLifecycleTest, kEveryPlace, name_of);
 
 // How a step can end.
 
-TEST_P(SessionLifeTest, X01_ANormalStepCallsAllHooksInOrder) {
+TEST_P(SessionLifecycleTest, X01_ANormalStepCallsAllHooksInOrder) {
   const auto session = start();
   session->run(script.train());
   session->close();
   EXPECT_EQ(trace->lines(), beginning() + whole_run("0") + each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, X10_AStopRequestedInBeforeRunLetsTheWholeStepRun) {
+TEST_P(SessionLifecycleTest, X10_AStopRequestedInBeforeRunLetsTheWholeStepRun) {
   bad().act["before_run 0"] = [](SessionRunContext* context) { context->request_stop(); };
   const auto session = start();
   session->run(script.train());
@@ -128,7 +128,7 @@ TEST_P(SessionLifeTest, X10_AStopRequestedInBeforeRunLetsTheWholeStepRun) {
   EXPECT_EQ(script.runs, 1);
 }
 
-TEST_P(SessionLifeTest, X14_AStopRequestedInAfterRunLetsTheOthersHearOfTheStep) {
+TEST_P(SessionLifecycleTest, X14_AStopRequestedInAfterRunLetsTheOtherHooksSeeTheStep) {
   bad().act["after_run 0"] = [](SessionRunContext* context) { context->request_stop(); };
   const auto session = start();
   session->run(script.train());
@@ -137,7 +137,7 @@ TEST_P(SessionLifeTest, X14_AStopRequestedInAfterRunLetsTheOthersHearOfTheStep) 
   EXPECT_EQ(trace->lines(), beginning() + whole_run("0") + each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, S5_AStopRequestSurvivesAnErrorOfTheEngine) {
+TEST_P(SessionLifecycleTest, S5_AStopRequestSurvivesAnErrorOfTheEngine) {
   script.throw_at(1, InternalError("kernel broke"));
   bad().act["before_run 0"] = [](SessionRunContext* context) { context->request_stop(); };
   const auto session = start();
@@ -148,7 +148,7 @@ TEST_P(SessionLifeTest, S5_AStopRequestSurvivesAnErrorOfTheEngine) {
                                 each("abc", "on_run_failed 0: Internal: kernel broke") + each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, X05_AnErrorInBeforeRunSkipsTheRunAndIsToldToThoseBeforeIt) {
+TEST_P(SessionLifecycleTest, X05_AnErrorInBeforeRunSkipsTheRunAndIsToldToThoseBeforeIt) {
   throw_once("before_run 0", std::runtime_error("broken"));
   const auto session = start();
   EXPECT_EQ(what_of([&] { session->run(script.train()); }), "broken");
@@ -159,7 +159,7 @@ TEST_P(SessionLifeTest, X05_AnErrorInBeforeRunSkipsTheRunAndIsToldToThoseBeforeI
   EXPECT_EQ(script.runs, 1);
 }
 
-TEST_P(SessionLifeTest, X05_AnErrorOfTheEngineIsToldToAll) {
+TEST_P(SessionLifecycleTest, X05_AnErrorOfTheEngineIsToldToAll) {
   script.throw_at(1, InternalError("kernel broke"));
   const auto session = start();
   EXPECT_EQ(what_of([&] { session->run(script.train()); }), "Internal: kernel broke");
@@ -171,7 +171,7 @@ TEST_P(SessionLifeTest, X05_AnErrorOfTheEngineIsToldToAll) {
                                 each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, X05_AnErrorInAfterRunSkipsThoseBehindItAndIsToldToAll) {
+TEST_P(SessionLifecycleTest, X05_AnErrorInAfterRunSkipsThoseBehindItAndIsToldToAll) {
   throw_once("after_run 0", std::runtime_error("broken"));
   const auto session = start();
   EXPECT_EQ(what_of([&] { session->run(script.train()); }), "broken");
@@ -183,7 +183,7 @@ TEST_P(SessionLifeTest, X05_AnErrorInAfterRunSkipsThoseBehindItAndIsToldToAll) {
                                 each("abc", "on_run_failed 0: broken") + whole_run("1") + each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, AnErrorInOnRunFailedIsLoggedAndTheOthersHearOfTheRunAllTheSame) {
+TEST_P(SessionLifecycleTest, AnErrorInOnRunFailedIsLoggedAndTheOthersAreToldOfTheRunAllTheSame) {
   script.throw_at(1, InternalError("kernel broke"));
   bad().act["on_run_failed 0"] = throwing(std::runtime_error("broken"));
   const auto session = start();
@@ -193,7 +193,7 @@ TEST_P(SessionLifeTest, AnErrorInOnRunFailedIsLoggedAndTheOthersHearOfTheRunAllT
   EXPECT_NE(log.find("a hook's on_run_failed failed in turn: broken"), std::string::npos);
 }
 
-TEST_P(SessionLifeTest, ALossInBeforeRunMakesTheSessionAnewAndRepeatsTheStep) {
+TEST_P(SessionLifecycleTest, ALossInBeforeRunRecreatesTheSessionAndRepeatsTheStep) {
   throw_once("before_run 0", AbortedError("lost"));
   const auto session = start();
   session->run(script.train());
@@ -212,7 +212,7 @@ TEST_P(SessionLifeTest, ALossInBeforeRunMakesTheSessionAnewAndRepeatsTheStep) {
                                 anew + after + each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, X07_ALossInAfterRunIsToldToItAndThoseBehindItAndRepeatsTheStep) {
+TEST_P(SessionLifecycleTest, X07_ALossInAfterRunIsToldToItAndThoseBehindItAndRepeatsTheStep) {
   throw_once("after_run 0", UnavailableError("lost"));
   const auto session = start();
   session->run(script.train());
@@ -225,7 +225,7 @@ TEST_P(SessionLifeTest, X07_ALossInAfterRunIsToldToItAndThoseBehindItAndRepeatsT
                                 each("abc", "after_create_session") + whole_run("1") + each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, ALossInTheEngineMakesTheSessionAnewAndRepeatsTheStep) {
+TEST_P(SessionLifecycleTest, ALossInTheEngineRecreatesTheSessionAndRepeatsTheStep) {
   script.throw_at(1, AbortedError("lost"));
   const auto session = start();
   session->run(script.train());
@@ -234,7 +234,7 @@ TEST_P(SessionLifeTest, ALossInTheEngineMakesTheSessionAnewAndRepeatsTheStep) {
                                 each("abc", "after_create_session") + whole_run("1") + each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, X04_ALossInAfterCreateSessionAtTheStartCreatesAgain) {
+TEST_P(SessionLifecycleTest, X04_ALossInAfterCreateSessionAtTheStartCreatesAgain) {
   throw_once("after_create_session", AbortedError("lost"));
   const auto session = start();
   EXPECT_EQ(script.sessions, 2);
@@ -243,7 +243,7 @@ TEST_P(SessionLifeTest, X04_ALossInAfterCreateSessionAtTheStartCreatesAgain) {
             each("abc", "begin") + each(up_to(), "after_create_session") + each("abc", "after_create_session"));
 }
 
-TEST_P(SessionLifeTest, AnErrorInAfterCreateSessionDuringARecoveryLeavesRunAndEndsByAbort) {
+TEST_P(SessionLifecycleTest, AnErrorInAfterCreateSessionDuringARecoveryLeavesRunAndEndsByAbort) {
   script.throw_at(1, AbortedError("lost"));
   const auto session = start();
   bad().act["after_create_session"] = throwing(std::runtime_error("broken"));
@@ -257,7 +257,7 @@ TEST_P(SessionLifeTest, AnErrorInAfterCreateSessionDuringARecoveryLeavesRunAndEn
 
 // How a session can end.
 
-TEST_P(SessionLifeTest, X02_S1_S42_AnErrorInBeginIsToldToItAndThoseThatBeganLastFirst) {
+TEST_P(SessionLifecycleTest, X02_S1_S42_AnErrorInBeginIsToldToItAndThoseThatBeganLastFirst) {
   bad().act["begin"] = throwing(std::runtime_error("broken"));
   EXPECT_EQ(what_of([&] { (void)start(); }), "broken");
   const std::string begun = up_to();
@@ -266,7 +266,7 @@ TEST_P(SessionLifeTest, X02_S1_S42_AnErrorInBeginIsToldToItAndThoseThatBeganLast
   EXPECT_FALSE(script.graph().is_finalized());
 }
 
-TEST_P(SessionLifeTest, S1_AnErrorInAfterCreateSessionAtTheStartClosesWhatWasMade) {
+TEST_P(SessionLifecycleTest, S1_AnErrorInAfterCreateSessionAtTheStartClosesWhatWasMade) {
   bad().act["after_create_session"] = throwing(std::runtime_error("broken"));
   EXPECT_EQ(what_of([&] { (void)start(); }), "broken");
   EXPECT_EQ(trace->lines(), each("abc", "begin") + each(up_to(), "after_create_session") + each("cba", "abort broken"));
@@ -274,7 +274,7 @@ TEST_P(SessionLifeTest, S1_AnErrorInAfterCreateSessionAtTheStartClosesWhatWasMad
   EXPECT_FALSE(script.graph().is_finalized());
 }
 
-TEST_P(SessionLifeTest, X08_AnErrorInEndLetsTheOthersEnd) {
+TEST_P(SessionLifecycleTest, X08_AnErrorInEndLetsTheOthersEnd) {
   bad().act["end"] = throwing(std::runtime_error("broken"));
   const auto session = start();
   EXPECT_EQ(what_of([&] { session->close(); }), "broken");
@@ -284,7 +284,7 @@ TEST_P(SessionLifeTest, X08_AnErrorInEndLetsTheOthersEnd) {
   EXPECT_EQ(script.closes, 1);
 }
 
-TEST_P(SessionLifeTest, TheEndOfInputOfAHookOrTheEngineEndsTheLoopFunctionNormally) {
+TEST_P(SessionLifecycleTest, TheEndOfInputOfAHookOrTheEngineEndsTheLoopFunctionNormally) {
   for (const std::string at : {"before_run 0", "after_run 0", "engine"}) {
     if (at == "engine") {
       script.throw_at(script.runs + 1, OutOfRangeError("End of sequence"));
@@ -309,7 +309,7 @@ TEST_P(SessionLifeTest, TheEndOfInputOfAHookOrTheEngineEndsTheLoopFunctionNormal
   }
 }
 
-TEST_P(SessionLifeTest, X09_S7_AnotherErrorOfARunAbortsAllHooksLastFirst) {
+TEST_P(SessionLifecycleTest, X09_S7_AnotherErrorOfARunAbortsAllHooksLastFirst) {
   throw_once("after_run 0", InvalidArgumentError("broken"));
   const auto session = start();
   EXPECT_EQ(what_of([&] { run_until_stop(*session, [&] { session->run(script.train()); }); }),
@@ -319,28 +319,28 @@ TEST_P(SessionLifeTest, X09_S7_AnotherErrorOfARunAbortsAllHooksLastFirst) {
                                 each("cba", "abort InvalidArgument: broken"));
 }
 
-TEST_P(SessionLifeTest, TheDestructorEndsAllHooksAndLogsWhatTheyThrow) {
+TEST_P(SessionLifecycleTest, TheDestructorEndsAllHooksAndLogsWhatTheyThrow) {
   bad().act["end"] = throwing(std::runtime_error("broken"));
   start().reset();
   EXPECT_EQ(trace->lines(), beginning() + each("abc", "end"));
   EXPECT_NE(log.find("while the session was closed: broken"), std::string::npos);
 }
 
-TEST_P(SessionLifeTest, TheDestructorWhileTheEndOfInputUnwindsEndsAllHooks) {
+TEST_P(SessionLifecycleTest, TheDestructorWhileTheEndOfInputUnwindsEndsAllHooks) {
   script.throw_at(1, OutOfRangeError("End of sequence"));
   EXPECT_EQ(what_of([&] { start()->run(script.train()); }), "OutOfRange: End of sequence");
   EXPECT_EQ(trace->lines(), beginning() + each("abc", "before_run 0") +
                                 each("abc", "on_run_failed 0: OutOfRange: End of sequence") + each("abc", "end"));
 }
 
-TEST_P(SessionLifeTest, TheDestructorWhileAnotherErrorUnwindsAbortsAllHooksLastFirst) {
+TEST_P(SessionLifecycleTest, TheDestructorWhileAnotherErrorUnwindsAbortsAllHooksLastFirst) {
   throw_once("before_run 0", std::runtime_error("broken"));
   EXPECT_EQ(what_of([&] { start()->run(script.train()); }), "broken");
   EXPECT_EQ(trace->lines(), beginning() + each(up_to(), "before_run 0") + each(before(), "on_run_failed 0: broken") +
                                 each("cba", "abort broken"));
 }
 
-TEST_P(SessionLifeTest, TheDestructorWhileAnErrorOfNobodysUnwindsAbortsWithoutOne) {
+TEST_P(SessionLifecycleTest, TheDestructorWhileAForeignErrorUnwindsAbortsWithoutOne) {
   EXPECT_EQ(what_of([&] {
               const auto session = start();
               throw std::logic_error("outside");

@@ -109,7 +109,7 @@ void prepares_with_init_op(SessionManagerOptions options, Model& model, Probe pr
 
 Output one_two_three(Graph& graph) { return constant(graph, Tensor::of<float>({1, 2, 3}), "v/initial"); }
 
-TEST_F(SessionManagerGraphTest, SM01_SM23_RunsTheInitOpWhereNothingIsRestored) {
+TEST_F(SessionManagerGraphTest, SM01_SM23_RunsTheInitOpIfNothingIsRestored) {
   for (const Probe probe : {Probe::Names, Probe::Assertion}) {
     Model model(one_two_three);
     prepares_with_init_op(with_clock({}), model, probe);

@@ -82,7 +82,7 @@ TEST_F(SessionManagerTest, S30_StepsBackOverDamagedCheckpointsAndSaysWhy) {
   EXPECT_NE(log.find("checkpoint run/model.ckpt-3 is skipped: "), std::string::npos);
 }
 
-TEST_F(SessionManagerTest, S30_StepsBackWhereTheNewestIsGone) {
+TEST_F(SessionManagerTest, S30_StepsBackIfTheNewestIsGone) {
   disk.remove_file("run/model.ckpt-3.index");
   EXPECT_EQ(step_of(prepare("run")), 2);
 }

@@ -120,7 +120,7 @@ TEST(MpiBackgroundSum, MayBeDestroyedWhileMpiWritesToItsMemory) {
   constexpr std::size_t kCount = std::size_t{4} << 20U;  // so many that the reduction takes its time
   start(*sum, random_values(kCount, 0));
   sum.reset();
-  Tensor other = Tensor::uninitialized(DType::UInt8, {kCount * sizeof(float)});  // where freed memory is used again
+  Tensor other = Tensor::uninitialized(DType::UInt8, {kCount * sizeof(float)});  // if freed memory is used again
   std::ranges::fill(other.overwrite_bytes(), std::byte{7});
   for (int i = 0; i < 100; ++i) MPI_Barrier(world().native());  // lets MPI move what was started
   EXPECT_EQ(std::ranges::count(other.bytes(), std::byte{7}), static_cast<std::ptrdiff_t>(kCount * sizeof(float)));

@@ -184,7 +184,7 @@ inline void tell(Job& job, std::size_t bytes) {
   broadcast(job, bytes);
 }
 
-/// Seconds of a start that restores: each rank checks what it has of its own, which lies in one file; the chief, which
+/// Seconds of a start that restores: each rank checks what it has of its own, which is in one file; the chief, which
 /// has looked at all files, reads all and gives the others its variables; each of them reads its own once more.
 inline double restore(const Machine& machine, int ranks, double bytes) {
   Job job(machine, ranks);

@@ -83,7 +83,7 @@ TEST(ShardGlobally, APositionThatOtherRanksSavedIsGoneOnFrom) {
   EXPECT_EQ(joined(text_of(part)), text_of(batch));
 }
 
-TEST(ShardGlobally, WhatIsNoBatchIsAnError) {
+TEST(ShardGlobally, WhatIsNotABatchIsAnError) {
   EXPECT_THROW(static_cast<void>(shard_globally(Dataset::range(10), world())), InvalidArgumentError);
   if (world().size() == 1) return;
   Iterator mine(shard_globally(Dataset::range(10).batch(1), world()));

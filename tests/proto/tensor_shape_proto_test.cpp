@@ -25,7 +25,7 @@ TEST(TensorShapeProto, LeavesOutASizeOfZero) {
   EXPECT_EQ(dims_of(parse_message<TensorShapeMessage>(text, "shape")), (Dims{3, 0, 300}));
 }
 
-TEST(TensorShapeProto, GivesNegativeSizesAsTheyStandAndPassesOverNamesAndTheUnknownRank) {
+TEST(TensorShapeProto, GivesNegativeSizesAsTheyAreAndPassesOverNamesAndTheUnknownRank) {
   const std::string text = bytes("1801  120e 08ffffffffffffffffff01 1201 78");
   EXPECT_EQ(dims_of(parse_message<TensorShapeMessage>(text, "shape")), Dims{-1});
 }

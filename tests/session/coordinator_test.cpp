@@ -52,7 +52,7 @@ TEST(Coordinator, C01_IsAskedToStopOnce) {
   EXPECT_EQ(coordinator.error(), nullptr);
 }
 
-TEST(Coordinator, C02_WakesWhoeverWaitsForAStop) {
+TEST(Coordinator, C02_WakesAllThatWaitForAStop) {
   ManualClock clock;
   clock.auto_advance(true);
   Coordinator coordinator(clock);
@@ -107,7 +107,7 @@ TEST(Coordinator, AThreadThatThrowsStopsTheOthersAndJoinThrowsItsError) {
   EXPECT_EQ(message_of(coordinator.error()), "First");
 }
 
-TEST(Coordinator, AThreadsErrorIsRecordedBeforeItsStopIsHeard) {
+TEST(Coordinator, AThreadsErrorIsRecordedBeforeItsStopIsSeen) {
   Coordinator coordinator;
   std::promise<std::stop_token> token;
   std::promise<std::string> seen;
@@ -293,7 +293,7 @@ TEST(Coordinator, S39_JoinWaitsWithoutLookingAtTheClockUntilAThreadEnds) {
   const int reads = clock.reads();
   for (int i = 0; i < 3; ++i) coordinator.start_thread([](std::stop_token) {});
   coordinator.join(1h);
-  EXPECT_LE(clock.reads(), reads + 1);  // the deadline of the grace period, which nobody needs any more
+  EXPECT_LE(clock.reads(), reads + 1);  // the deadline of the grace period, which is no longer needed
 }
 
 TEST(Coordinator, S39_AThreadThatWatchesItsTokenCostsNoneOfTheGracePeriod) {
@@ -324,7 +324,7 @@ TEST(Coordinator, JoinWaitsForAStopRequestWhileThreadsRun) {
     coordinator.join(1s);
     joined = true;
   });
-  EXPECT_FALSE(joined);  // nobody asked to stop and the thread runs
+  EXPECT_FALSE(joined);  // no stop was requested and the thread runs
   let_go.set_value();
   joiner.join();
   EXPECT_TRUE(joined);

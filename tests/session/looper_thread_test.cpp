@@ -87,7 +87,7 @@ TEST(LooperThread, KeepsToMultiplesOfTheIntervalHoweverLongACallTakes) {
 }
 
 TEST(LooperThread, S39_IsWokenByAStopRequestInsteadOfSleepingItOut) {
-  ManualClock clock;  // nobody advances it
+  ManualClock clock;  // it is never advanced
   Coordinator coordinator(clock);
   std::promise<void> called;
   LooperThread::loop(coordinator, 24h, [&] { called.set_value(); });

@@ -130,7 +130,7 @@ TEST(QueueRunner, TheQueueIsClosedAfterTheErrorIsRecorded) {
   EXPECT_EQ(error_at_cancel, "DataLoss: the file is torn");
 }
 
-TEST(QueueRunner, AnErrorThatIsNoCancellationCountsAfterTheStopToo) {
+TEST(QueueRunner, AnErrorThatIsNotACancellationCountsAfterTheStopToo) {
   QueueEngine engine;
   engine.capacity = 0;
   const QueueRunner runner({.enqueue_ops = {engine.enqueue}});

@@ -39,7 +39,7 @@ TEST_F(RunContextTest, ReadsTheGlobalStepOnceBeforeAndOnceAfterTheRun) {
   EXPECT_EQ(engine.take(), "run global_step/read:\n");
 }
 
-TEST_F(RunContextTest, ReadsNothingWhereNobodyAsks) {
+TEST_F(RunContextTest, ReadsNothingIfNotAsked) {
   SessionRunContext context(engine, request, clock, &step);
   context.mark_run_done();
   EXPECT_EQ(engine.take(), "");

@@ -31,7 +31,7 @@ struct Damage {
   }
 };
 
-/// The numbers below `count`; where these are more than `most`, the first ones and others spread over the rest.
+/// The numbers below `count`; if these are more than `most`, the first ones and others spread over the rest.
 [[nodiscard]] inline std::vector<std::size_t> places(std::size_t count, std::size_t most) {
   std::vector<std::size_t> result;
   const std::size_t first = count <= most ? count : most / 2;
@@ -69,7 +69,7 @@ void expect_refused_or_same(const std::string& contents, std::string_view file, 
       most);
 }
 
-/// The same where no checksum covers the file: an Error that names it, or whatever the bytes say.
+/// The same if no checksum covers the file: an Error that names it, or whatever the bytes say.
 template <class Read>
 void expect_refused_or_read(const std::string& contents, std::string_view file, const Read& read,
                             std::size_t most = 40'000) {

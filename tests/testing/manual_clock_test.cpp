@@ -56,7 +56,7 @@ TEST(ManualClock, StandsStillUntilItIsAdvanced) {
   EXPECT_EQ(clock.wall_seconds(), 101.5 + std::chrono::duration<double>(start).count());
 }
 
-TEST(ManualClock, WallTimeJumpsWhereMonotonicTimeGoesOn) {
+TEST(ManualClock, WallTimeJumpsWhileMonotonicTimeGoesOn) {
   ManualClock clock(100);
   const Duration start = clock.monotonic_now();
   for (const double seconds : {5'000.0, 20.0}) {
@@ -76,7 +76,7 @@ TEST(ManualClock, CountsHowOftenItIsAsked) {
   EXPECT_EQ(clock.reads(), 2);
 }
 
-TEST(ManualClock, WakesWhoeverWaitsForTheTimeThatHasCome) {
+TEST(ManualClock, WakesThreadsWhoseTimeHasCome) {
   ManualClock clock;
   Waiter first(clock, 1s);
   Waiter second(clock, 3s);
@@ -117,7 +117,7 @@ TEST(ManualClock, LetsAWaiterGoWhenItIsReady) {
   EXPECT_TRUE(was_ready);
 }
 
-TEST(ManualClock, JumpsToTheDeadlineWhereItIsToldTo) {
+TEST(ManualClock, JumpsToTheDeadlineIfToldTo) {
   ManualClock clock;
   clock.auto_advance(true);
   const Duration start = clock.monotonic_now();

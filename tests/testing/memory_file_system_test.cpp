@@ -99,7 +99,7 @@ TEST(MemoryFileSystem, ACrashUndoesNothingThatWasSynced) {
   EXPECT_EQ(disk.contents("f"), "safe");
 }
 
-TEST(MemoryFileSystem, ACrashLeavesAnEmptyFileWhereOnlyTheNameWasSynced) {
+TEST(MemoryFileSystem, ACrashLeavesAnEmptyFileIfOnlyTheNameWasSynced) {
   MemoryFileSystem disk;
   disk.create_writable("f", WriteMode::Exclusive)->append("lost");
   disk.sync_directory(".");

@@ -86,7 +86,7 @@ TEST(RunSteps, FetchesWhatTheScriptGives) {
   EXPECT_EQ(diary.seen, (std::vector<float>{0, 10, 20}));
 }
 
-TEST(RunSteps, EndsEarlyWhereTheHookAsksForIt) {
+TEST(RunSteps, EndsEarlyIfTheHookAsksForIt) {
   const Trace trace = run_steps(StopAtStepHook({.last_step = 2}), {.steps = 5});
   EXPECT_EQ(trace.lines(), "begin\nafter_create_session\nbefore_run 0\nafter_run 0\nbefore_run 1\nafter_run 1\nend\n");
 }
@@ -111,7 +111,7 @@ TEST(RunSteps, ShowsARecovery) {
             "before_run 1\non_run_failed 1: Unavailable: gone\nafter_create_session\nbefore_run 2\nafter_run 2\nend\n");
 }
 
-TEST(RunSteps, DoesNotRecoverWhereThePolicyForbidsIt) {
+TEST(RunSteps, DoesNotRecoverIfThePolicyForbidsIt) {
   Script script;
   script.throw_at(1, UnavailableError("gone"));
   Diary diary;

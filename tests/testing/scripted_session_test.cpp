@@ -149,7 +149,7 @@ TEST(ScriptedSession, CallsBackBeforeEachRun) {
   session.run(loss);
 }
 
-TEST(ScriptedSession, WritesNothingDownWhereToldNotTo) {
+TEST(ScriptedSession, WritesNothingDownIfToldNotTo) {
   Script script;
   script.keeps_requests = false;
   ScriptedSession session(script);
@@ -157,7 +157,7 @@ TEST(ScriptedSession, WritesNothingDownWhereToldNotTo) {
   EXPECT_EQ(script.take_requests(), "");
 }
 
-TEST(ScriptedSession, TheStepMayStandInAScope) {
+TEST(ScriptedSession, TheStepMayBeInAScope) {
   Script script("foo");
   ScriptedSession session(script);
   session.run(script.train());

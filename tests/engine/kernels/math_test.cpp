@@ -116,7 +116,7 @@ TEST(MathKernels, ApplyFunctionsToFloatsAsTheStandardLibraryDoes) {
   expect_near("Reciprocal", [](double v) { return 1 / v; });
 }
 
-TEST(MathKernels, GiveRootsNoGradientWhereNoneComes) {
+TEST(MathKernels, GiveRootsNoGradientIfNoneComes) {
   const Tensor gradient = Tensor::of<float>({0, 0, -0.0F, 0, 2, 2, NAN});
   const Tensor root = Tensor::of<float>({0, INFINITY, NAN, 3, 4, 0, 4});
   const auto expect = [&](const std::string& type, float slope, float at_zero) {

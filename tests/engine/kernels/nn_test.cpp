@@ -55,7 +55,7 @@ TEST(NnKernels, Activate) {
   expect_near(run("Softplus", {x}), {0.1269280F, 0.6931472F, 3.0485874F, 8.0003354F}, 2e-6F);
 }
 
-TEST(NnKernels, PassGradientsOnThatAreNanOrInfiniteAlsoWhereNoneFlows) {
+TEST(NnKernels, PassGradientsOnThatAreNanOrInfiniteEvenWhereNoneFlows) {
   const Tensor gradient = Tensor::of<float>({NAN, NAN, INFINITY, INFINITY, 1});
   const Tensor x = Tensor::of<float>({-1, 3, 3, -1, NAN});
   for (const std::string type : {"ReluGrad", "Relu6Grad"}) {
@@ -158,7 +158,7 @@ TEST(NnKernels, MeasureSparseCrossEntropy) {
   }
 }
 
-TEST(NnKernels, NameALabelThatIsNoClass) {
+TEST(NnKernels, NameALabelThatIsNotAClass) {
   try {
     test::run_op(kernels::nn(), "SparseSoftmaxCrossEntropyWithLogits",
                  {Tensor(DType::Float, Shape{1, 3}), Tensor::of<std::int64_t>({3})},

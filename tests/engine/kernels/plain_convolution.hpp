@@ -62,7 +62,7 @@ class PlainConvolution {
         [&](Index row, Index column, Index pixel) { windows_.block(row, column, 1, image_[3]) = pixels.row(pixel); });
   }
 
-  /// Calls `visit(row and first column in the windows, pixel)` for each place of each window that lies on an image.
+  /// Calls `visit(row and first column in the windows, pixel)` for each place of each window that is on an image.
   template <class Visit>
   void for_each_place(const Visit& visit) const {
     const auto before = [&](Index extent, Index size, Index steps) {

@@ -102,7 +102,7 @@ TEST(PoolKernels, TakeMeansOfNanAndInfinity) {
   }
 }
 
-/// A tensor with so many channels where `one` has one: the second has twice its values, and so on.
+/// A tensor with so many channels, made of `one`, which has one: the second has twice its values, and so on.
 Tensor in_channels(const Tensor& one, std::int64_t channels) {
   const Shape& shape = one.shape();
   Tensor result(DType::Float, {shape[0], shape[1], shape[2], channels});

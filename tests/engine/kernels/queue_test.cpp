@@ -168,7 +168,7 @@ TEST_F(QueueKernels, EnqueuesThatWaitWhenTheQueueIsClosedStillCome) {
   EXPECT_EQ(producer.error(), "no error");
 }
 
-TEST_F(QueueKernels, EnqueuesThatWaitAreCancelledWhereClosingSaysSo) {
+TEST_F(QueueKernels, EnqueuesThatWaitAreCancelledIfClosingSaysSo) {
   Background producer([&] { session.run(enqueue_rows, {{rows_in, Tensor::of<std::int64_t>({1, 2, 3})}}); });
   EXPECT_EQ(take(), 1);
   session.run(cancel);
@@ -177,7 +177,7 @@ TEST_F(QueueKernels, EnqueuesThatWaitAreCancelledWhereClosingSaysSo) {
             "was closed");
 }
 
-TEST_F(QueueKernels, ClosingTheSessionWakesWhoeverWaits) {
+TEST_F(QueueKernels, ClosingTheSessionWakesAllThatWait) {
   put(1);
   Background consumer([&] { session.run(dequeue_three); });
   put(2);  // done when the consumer is in its run

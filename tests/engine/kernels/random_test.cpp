@@ -72,7 +72,7 @@ TEST_F(RandomKernelsTest, GiveNewNumbersEachRunAndTheSameInEachSession) {
   EXPECT_EQ(two.run(uniform), first);
 }
 
-TEST_F(RandomKernelsTest, TakeTheSessionsSeedWhereTheyHaveNone) {
+TEST_F(RandomKernelsTest, TakeTheSessionsSeedIfTheyHaveNone) {
   const Output uniform = draw("RandomUniform", 0);
   GraphSession seeded(graph_, {.kernels = {kernels::random()}, .seed = 7});
   GraphSession again(graph_, {.kernels = {kernels::random()}, .seed = 7});
@@ -189,7 +189,7 @@ TEST_F(CandidateSampler, RefusesWhatCannotBe) {
   const SampledCandidates small = sampler({.num_sampled = 2, .range_max = 5});
   GraphSession session(graph_, {.kernels = {kernels::random()}});
   EXPECT_THROW(session.run(many.sampled_candidates), InvalidArgumentError);
-  EXPECT_THROW(session.run(small.sampled_candidates), InvalidArgumentError) << "9 is no class of 5";
+  EXPECT_THROW(session.run(small.sampled_candidates), InvalidArgumentError) << "9 is not one of 5 classes";
 }
 
 }  // namespace

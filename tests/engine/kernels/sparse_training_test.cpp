@@ -27,7 +27,7 @@ struct Step {
 
   void add(const Tensor& value) { variables.push_back(make_variable("v", constant(graph, value))); }
 
-  /// The variables after the step; `others` are the inputs of the op that are no variables.
+  /// The variables after the step; `others` are the inputs of the op that are not variables.
   std::vector<Tensor> run(std::string_view type, const std::vector<Tensor>& others) {
     std::vector<Output> inputs;
     for (const Variable& variable : variables) inputs.push_back(variable.ref());

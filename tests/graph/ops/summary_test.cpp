@@ -46,7 +46,7 @@ TEST_F(Summary, ATagThatANodeHasGetsANumber) {
   const Variable w = make_variable("w", zeros(graph, {2}));
   constant(graph, Tensor(1.0F), "LOSS");
   EXPECT_EQ(tag_of(summary::histogram("w", w)), "w_1");
-  EXPECT_EQ(tag_of(summary::scalar("loss", in(Shape{}))), "loss_1") << "letter case is no difference";
+  EXPECT_EQ(tag_of(summary::scalar("loss", in(Shape{}))), "loss_1") << "letter case makes no difference";
   EXPECT_EQ(tag_of(summary::scalar("loss", in(Shape{}))), "loss_2");
   EXPECT_EQ(tag_of(summary::scalar("my loss", in(Shape{}))), "my_loss");
   const Output image = summary::image("w", in({1, 2, 2, 1}));
