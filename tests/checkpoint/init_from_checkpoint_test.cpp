@@ -109,8 +109,9 @@ TEST_F(InitFromCheckpoint, WhatDoesNotFitIsNamed) {
                                                     "checkpoint pretrained/model-7"));
   EXPECT_THAT(error_of({{"global_step", "new/deep/b"}}),
               HasSubstr("variable 'new/deep/b' is float32[], and tensor 'global_step' is int64[]"));
-  EXPECT_THAT(error_of({{"old/w", "new/v"}}), HasSubstr("'new/v' is no variable, and a scope cannot begin with tensor "
-                                                        "'old/w'"));
+  EXPECT_THAT(error_of({{"old/w", "new/v"}}),
+              HasSubstr("'new/v' is not a variable, and a scope cannot begin with tensor "
+                        "'old/w'"));
   EXPECT_EQ(error_of({{"old/", "nowhere/"}}), "none");
   EXPECT_EQ(log_.take(), std::vector<std::string>{"W init_from_checkpoint: no variable is in the scope 'nowhere/'"});
 }

@@ -60,7 +60,7 @@ TEST(ImageBatch, NamesTheSummaryWithSizesThatDoNotFit) {
     return message_of([&] { return image_batch_summary("digits", pixels, batch); });
   };
   EXPECT_EQ(message({.height = 28, .width = 28}),
-            "image summary 'digits': 100 elements are no whole number of images of 28 x 28 pixels with 1 channels");
+            "image summary 'digits': 100 elements are not a whole number of images of 28 x 28 pixels with 1 channels");
   EXPECT_EQ(message({.height = 5, .width = 10, .channels = 2}),
             "image summary 'digits': an image has 1, 3 or 4 channels, not 2");
   EXPECT_EQ(message({.height = 10}), "image summary 'digits': height and width must be 1 to 1048576, not 10 and 0");
@@ -99,9 +99,9 @@ TEST(AudioBatch, NamesTheSummaryWithSizesThatDoNotFit) {
     return message_of([&] { return audio_batch_summary("tone", samples, batch); });
   };
   EXPECT_EQ(message({.sample_rate = 8000, .channels = 3}),
-            "audio summary 'tone': 10 samples are no whole frames of 3 channels");
+            "audio summary 'tone': 10 samples are not a whole number of frames of 3 channels");
   EXPECT_EQ(message({.sample_rate = 8000, .frames = 3}),
-            "audio summary 'tone': 10 samples are no whole number of pieces of 3 frames with 1 channels");
+            "audio summary 'tone': 10 samples are not a whole number of pieces of 3 frames with 1 channels");
   EXPECT_EQ(message({}), "audio summary 'tone': a WAV file cannot have 0 frames a second of 1 channels");
   EXPECT_EQ(message({.sample_rate = 8000, .channels = 0}),
             "audio summary 'tone': audio has 1 to 32767 channels, not 0");

@@ -14,8 +14,8 @@
 namespace trainhook {
 
 /// Removes a checkpoint, durably: its index first, after which it does not exist, then its data and `.meta`. What is
-/// not there is no error. If it throws, or the process dies, the removal can be repeated; `finish_interrupted_saves`
-/// does that.
+/// not there is not an error. If it throws, or the process dies, the removal can be repeated;
+/// `finish_interrupted_saves` does that.
 TRAINHOOK_DECL void remove_checkpoint(FileSystem& file_system, const std::string& prefix);
 
 /// What `finish_interrupted_saves` found. All strings are prefixes.
@@ -32,7 +32,7 @@ TRAINHOOK_DECL InterruptedSaves finish_interrupted_saves(FileSystem& file_system
 
 namespace detail {
 
-/// Removes a file; one that is not there is no error.
+/// Removes a file, if it is there.
 TRAINHOOK_DECL void remove_if_there(FileSystem& file_system, const std::string& path);
 
 /// The first two steps of a removal. Returns the files that remain as its record, to be removed after the directory is

@@ -94,7 +94,7 @@ struct BundleIndex {
   std::string suffix{};  ///< of a replacement that was interrupted: its files may still have temporary names
 };
 
-/// The index that makes a checkpoint exist, also after an interrupted replacement; nothing if there is no checkpoint.
+/// The index that makes a checkpoint exist, even after an interrupted replacement; nothing if there is no checkpoint.
 TRAINHOOK_DECL std::optional<BundleIndex> find_bundle_index(FileSystem& file_system, const std::string& prefix);
 
 /// Step 2 of a replacement. If it throws, nothing has changed.

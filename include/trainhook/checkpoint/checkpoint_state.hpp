@@ -95,7 +95,7 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
 
 /// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that
 /// it lists or that are on disk, by falling step. A listed one whose name is in the directory means the directory's
-/// own, also if the directory was copied or moved and the file gives the old path. A damaged state file costs a
+/// own, even if the directory was copied or moved and the file gives the old path. A damaged state file costs a
 /// warning, not the checkpoints. Unlisted ones count only if their basename is `basename`, or, without it, that of a
 /// listed one; if none is listed, all count. A listed one may be missing on disk: reading it will tell.
 /// @throws what reading the state file throws: another checkpoint than the one that it names is not taken for it.

@@ -20,7 +20,7 @@ struct RestoreCondition {
   /// restore: nothing is skipped because of a file that merely cannot be read.
   std::function<std::optional<std::string>(const std::string& prefix)> why_not{};
 
-  /// Whether it is no checkpoint of a model at all, though it lies beside them, and so is no candidate. May be empty.
+  /// True for a checkpoint beside the model's that is not one of a model, and so not a candidate. May be empty.
   std::function<bool(const std::string& prefix)> is_other{};
 };
 

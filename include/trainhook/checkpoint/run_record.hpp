@@ -15,7 +15,7 @@ class FileSystem;
 class Graph;
 
 /// What tells runs of a program apart. A session that saves writes it to `run.pbtxt` in its directory when it starts,
-/// and compares when it resumes. It is no part of a checkpoint, whose bytes do not depend on who wrote it.
+/// and compares when it resumes. It is not part of a checkpoint, whose bytes do not depend on who wrote it.
 struct RunRecord {
   std::string command_line{};      ///< program and arguments; empty if the system does not tell
   std::uint32_t graph_digest = 0;  ///< CRC-32C of the GraphDef

@@ -62,7 +62,7 @@ struct SaverOptions {
   bool pad_step_number = false;                   ///< `model.ckpt-00000100`
   bool save_relative_paths =
       true;                        ///< in the state file, so that the directory can be moved; false: absolute ones stay
-  bool allow_empty = false;        ///< a session without state is no error
+  bool allow_empty = false;        ///< a session without state is not an error
   bool refuse_non_finite = false;  ///< a state with NaN or infinity is not written, but an error
   FileSystem* file_system = nullptr;  ///< null: what `use` sets, or the disk
   Clock* clock = nullptr;

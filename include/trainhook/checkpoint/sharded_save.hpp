@@ -49,7 +49,7 @@ struct ShardedSave {
   }
 };
 
-/// As bytes, and back. @throws DataLossError for bytes that are no such order, or lack a name.
+/// As bytes, and back. @throws DataLossError for bytes that are not such a message, or lack a name.
 [[nodiscard]] TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save);
 [[nodiscard]] TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes);
 

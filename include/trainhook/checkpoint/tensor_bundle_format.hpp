@@ -6,7 +6,7 @@
 ///     prefix.data-SSSSS-of-NNNNN    the tensors' bytes, back to back
 ///     prefix.meta                   side file: MetaGraphDef, optional
 ///
-/// A tensor of fixed-size elements is stored as it lies in memory: row-major, little-endian. A string tensor is stored
+/// A tensor of fixed-size elements is stored as it is in memory: row-major, little-endian. A string tensor is stored
 /// as `length:varint64* masked_crc32c(lengths):u32 characters*`; the checksum covers each length as four bytes
 /// (eight beyond 32 bits). An entry's checksum covers what is stored; for strings it begins with the lengths as above
 /// instead of as varints. The entry of a partitioned variable names its slices; each of them has an entry of its own,
@@ -42,8 +42,7 @@ struct BundleEntry {
 
 namespace detail {
 
-static_assert(std::endian::native == std::endian::little,
-              "bundles are written as memory lies, which must be little-endian");
+static_assert(std::endian::native == std::endian::little, "bundles are copies of memory, which must be little-endian");
 
 inline constexpr std::size_t kBundleChunk =
     1024 * 1024;  // read or written at once: stays in the cache between checksum and disk

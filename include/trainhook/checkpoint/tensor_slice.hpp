@@ -94,7 +94,7 @@ namespace detail {
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::pair<std::size_t, std::size_t>> find_overlap(
     std::span<const TensorSlice> regions);
 
-/// Copies the elements that two regions of one tensor share from one to the other. Both lie row-major in memory, an
+/// Copies the elements that two regions of one tensor share from one to the other. Both are row-major in memory, an
 /// element in `units` items.
 template <class Item>
 void copy_shared(std::span<const Item> from, const TensorSlice& from_region, std::span<Item> to,
@@ -104,8 +104,7 @@ void copy_shared(std::span<const Item> from, const TensorSlice& from_region, std
   const auto length = [](const TensorSlice& region, std::size_t axis) {
     return static_cast<std::size_t>(region[axis].length);
   };
-  std::size_t outer =
-      shared->rank();  // the dimensions before this one are walked; what lies behind is one piece in both
+  std::size_t outer = shared->rank();  // the dimensions before this one are walked; the rest is one piece in both
   std::size_t run = units;
   while (outer > 0) {
     run *= length(*shared, --outer);

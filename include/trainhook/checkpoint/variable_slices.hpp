@@ -35,7 +35,7 @@ class VariableSlices {
   /// Of the global variables.
   TRAINHOOK_DECL explicit VariableSlices(const Graph& graph);
 
-  /// The region that the variable `name` is; null if it is no part of a partitioned one.
+  /// The region that the variable `name` is; null if it is not a part of a partitioned one.
   [[nodiscard]] TRAINHOOK_DECL const SaveSliceInfo* find(std::string_view name) const noexcept;
 
   /// Stores a tensor as what its name says: a slice, or a tensor of its own.

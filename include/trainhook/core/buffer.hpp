@@ -16,7 +16,7 @@ namespace trainhook::detail {
 
 inline constexpr std::size_t kBufferAlignment = 64;
 
-/// Lies before the elements of a buffer, in a cache line of its own. The count is changed by the compiler's atomic
+/// Placed before the elements of a buffer, in a cache line of its own. The count is changed by the compiler's atomic
 /// operations: `<atomic>` would be a tenth of what including a Tensor costs.
 struct alignas(kBufferAlignment) BufferHeader {
   std::uint32_t count = 1;

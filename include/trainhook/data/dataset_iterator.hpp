@@ -40,7 +40,7 @@ class DatasetIterator {
   /// Skips up to `count` elements, without computing them if the stages allow it. Returns how many there were.
   TRAINHOOK_DECL std::int64_t skip(std::int64_t count);
 
-  /// The state as bytes. @throws FailedPreconditionError naming each stage whose state lies outside, unless `policy`
+  /// The state as bytes. @throws FailedPreconditionError naming each stage whose state is outside, unless `policy`
   /// allows it.
   [[nodiscard]] TRAINHOOK_DECL std::string save(ExternalStatePolicy policy = ExternalStatePolicy::Fail);
 

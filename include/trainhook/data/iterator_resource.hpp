@@ -30,7 +30,7 @@ struct IteratorResource {
 
 [[nodiscard]] TRAINHOOK_DECL std::vector<IteratorResource> iterators(const Graph& graph);
 
-/// The collection that may hold an ExternalStatePolicy: what saving a session does about pipelines whose state lies
+/// The collection that may hold an ExternalStatePolicy: what saving a session does about pipelines whose state is
 /// partly outside of them.
 inline constexpr std::string_view kExternalStatePolicies = "external_state_policies";
 

@@ -50,8 +50,8 @@ class EvaluationGraph {
   FetchRefs final_ops_;
 };
 
-/// Logs the metrics and writes them as scalars of the step that they have. What is no number is left out, with a line
-/// in the log. @param checkpoint_path is written as a text; empty: none
+/// Logs the metrics and writes them as scalars of the step that they have. Those that are not numbers are left out,
+/// with a line in the log. @param checkpoint_path is written as a text; empty: none
 TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path);
 
 /// Makes the metrics that are numbers known to hooks, as `<name>/<metric>`. @param name empty: `eval`

@@ -65,7 +65,7 @@ struct EvalSpec {
 };
 
 /// Trains, and evaluates each checkpoint as it is saved, but those of step 0 and those within `throttle_secs` of the
-/// last evaluation; the last checkpoint always. Without throttle each checkpoint is evaluated, also if a kill comes in
+/// last evaluation; the last checkpoint always. Without throttle each checkpoint is evaluated, even if a kill comes in
 /// between; with one, the clock decides. Training waits meanwhile. Returns the metrics of the last evaluation;
 /// nothing if training was over already. Hooks of the training, such as an EarlyStoppingHook, see the metrics of each
 /// evaluation as `eval/loss` and so on, or `<name>/loss`. Source: TensorFlow's `train_and_evaluate` on one machine.

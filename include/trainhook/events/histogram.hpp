@@ -44,7 +44,7 @@ template <HistogramElement T>
 }
 
 /// Counts the elements of a tensor.
-/// @throws InvalidArgumentError, naming `tag`, if they are no real numbers, or one is NaN or infinite.
+/// @throws InvalidArgumentError, naming `tag`, if they are not real numbers, or one is NaN or infinite.
 [[nodiscard]] TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const Tensor& tensor);
 
 /// Checks the values without counting them. @throws as `histogram_of`.

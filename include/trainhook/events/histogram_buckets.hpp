@@ -16,7 +16,7 @@ namespace trainhook::detail {
 /// The limits of all buckets, and a way from a value to its bucket without a search.
 ///
 /// The positive limits grow by a tenth each. A slice of the positive doubles that share exponent and first four bits of
-/// the mantissa spans a factor of at most 17/16, so that it holds at most one limit: a table tells how many limits lie
+/// the mantissa spans a factor of at most 17/16, so that it holds at most one limit: a table tells how many limits are
 /// below the slice, one comparison does the rest.
 class BucketTable {
  public:

@@ -35,7 +35,7 @@ template <HistogramElement T>
           }};
 }
 
-/// The elements of a tensor. @throws InvalidArgumentError, naming `tag`, if they are no real numbers.
+/// The elements of a tensor. @throws InvalidArgumentError, naming `tag`, if they are not real numbers.
 [[nodiscard]] TRAINHOOK_DECL HistogramSource histogram_source(std::string_view tag, const Tensor& tensor);
 
 /// The first element of a tensor of real numbers. @throws as `histogram_source`.

@@ -24,7 +24,7 @@ namespace trainhook {
 /// Adds what computes an initial value to a graph, under the name scope it finds. Any callable of this form will do.
 using Initializer = std::function<Output(Graph&, const Shape&, DType)>;
 
-/// Source: `tf.zeros_initializer` and its kin, of which they bear the names.
+/// Source: `tf.zeros_initializer` and the like, whose names they have.
 TRAINHOOK_DECL Initializer zeros_initializer();
 TRAINHOOK_DECL Initializer ones_initializer();
 TRAINHOOK_DECL Initializer constant_initializer(double value);

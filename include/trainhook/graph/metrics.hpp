@@ -17,7 +17,7 @@ inline constexpr std::string_view kMetricVariables = "metric_variables";  // Var
 
 }  // namespace graph_keys
 
-/// A figure over many batches. What it has seen lies in local variables, so it starts from nothing in each session.
+/// A figure over many batches. Its state is kept in local variables, so it starts from nothing in each session.
 struct StreamingMetric {
   Output value{};   ///< the figure over all batches taken so far; 0 before the first
   Output update{};  ///< takes one more batch, then gives the figure
@@ -66,7 +66,7 @@ struct AucOptions {
   Curve curve = Curve::Roc;
 };
 
-/// The area under the curve, by trapezoids between the thresholds. Predictions lie in [0, 1].
+/// The area under the curve, by trapezoids between the thresholds. Predictions are in [0, 1].
 TRAINHOOK_DECL StreamingMetric auc(Output labels, Output predictions, Output weights = {},
                                    const AucOptions& options = {}, std::string_view name = "auc");
 

@@ -31,10 +31,9 @@ using GradientRule = std::vector<Output> (*)(const GradientContext& context);
 struct OpDef {
   std::string_view type{};
 
-  /// `inputs -> outputs`, for example `T T -> T`. A word is a dtype (`int32`, `string`, ...), an attribute that holds
-  /// one
-  /// (`T`) or a list of them (`output_types`), either of these repeated (`N*T`), `any` dtype, or `resource`, the handle
-  /// of a state.
+  /// `inputs -> outputs`, for example `T T -> T`. A word is a dtype (`int32`, `string`, ...), an attribute that
+  /// holds one (`T`) or a list of them (`output_types`), either of these repeated (`N*T`), `any` dtype, or `resource`,
+  /// the handle of a state.
   std::string_view signature{};
 
   /// The attributes, `name:kind` or `name:kind=default`, separated by spaces; those that only the signature names may

@@ -41,7 +41,7 @@ struct Variable {
   Output initial_value{};   ///< without value in the same case
   Output read{};            ///< the value as an Identity
   bool trainable = false;
-  std::shared_ptr<const SaveSliceInfo> save_slice_info{};  ///< null: it is no part of a partitioned variable
+  std::shared_ptr<const SaveSliceInfo> save_slice_info{};  ///< null: not a part of a partitioned variable
 
   operator Output() const noexcept { return read; }
   [[nodiscard]] const std::string& name() const { return handle.name(); }

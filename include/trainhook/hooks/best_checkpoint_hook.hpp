@@ -26,7 +26,7 @@ class BestCheckpoints;
 /// and removes the checkpoint whose value is no longer one of them. They are whole checkpoints, with hook state and,
 /// beside a CheckpointInputPipelineHook, the input's position; `latest_checkpoint(directory)`, here and in TensorFlow,
 /// is the best one. Each holds its value, so the folder is the list: it outlives restarts, and kills at any moment,
-/// also if the model itself goes back to an earlier checkpoint. Of equal values the earlier step is the better one; NaN
+/// even if the model itself goes back to an earlier checkpoint. Of equal values the earlier step is the better one; NaN
 /// is never saved. Remove the folder to start over. Saves on the loop's thread. In a job of several ranks they have no
 /// state of ranks other than the chief, whose hooks alone can veto them.
 ///

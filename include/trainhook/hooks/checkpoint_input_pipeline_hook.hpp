@@ -49,7 +49,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   };
 
   CheckpointInputPipelineHook() : CheckpointInputPipelineHook(Options{}) {}
-  /// @throws InvalidArgumentError for names that are no file names, or a period that is not positive.
+  /// @throws InvalidArgumentError for names that are not file names, or a period that is not positive.
   TRAINHOOK_DECL explicit CheckpointInputPipelineHook(Options options);
   /// Goes with the checkpoints of an Estimator, or of another program that says what it saves. If several tasks train,
   /// each has files of its own, `input_<task type>_<task id>.ckpt-<step>`.

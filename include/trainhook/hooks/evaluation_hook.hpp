@@ -64,7 +64,7 @@ class EvaluationHook final : public SessionRunHook {
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_feeds(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_data(SessionRef session) const;
 
-  // The values of one run, by name. @throws InvalidArgumentError for what is no number.
+  // The values of one run, by name. @throws InvalidArgumentError for what is not a number.
   [[nodiscard]] TRAINHOOK_DECL Metrics figures(const std::vector<Tensor>& results) const;
 
   Options options_;

@@ -30,8 +30,8 @@ class ProcessSignals {
     friend bool operator==(const Options&, const Options&) = default;
   };
 
-  /// The process's own; made if there is none. @throws InvalidArgumentError for a number that is no signal which can be
-  /// handled, FailedPreconditionError if somebody else in the process has other options.
+  /// The process's own; made if there is none. @throws InvalidArgumentError for a number that is not a signal, or a
+  /// signal that cannot be handled, FailedPreconditionError if somebody else in the process has other options.
   [[nodiscard]] TRAINHOOK_DECL static std::shared_ptr<ProcessSignals> share(const Options& options, Clock& clock);
 
   /// For `share`, which makes sure that there is only one.

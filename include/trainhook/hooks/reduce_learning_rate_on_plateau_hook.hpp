@@ -52,7 +52,7 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
-  /// @throws NotFoundError if the session has no such variable, InvalidArgumentError if it is no float or double.
+  /// @throws NotFoundError if the session has no such variable, InvalidArgumentError if it is not float or double.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 

@@ -21,7 +21,7 @@
 namespace trainhook::detail {
 
 /// Computes the values of nodes, each at most once in a run. Leaves are read by functions; summaries, and the op that
-/// reads the global step, are computed from them. This is no engine: maths belongs in the loop.
+/// reads the global step, are computed from them. This is not an engine: maths belongs in the loop.
 class NodeValues {
   enum class Rule : std::uint8_t {
     None,

@@ -64,7 +64,7 @@ struct StateBinding {
 /// The text that `write` writes, in the classic locale.
 [[nodiscard]] TRAINHOOK_DECL Tensor written_text(FunctionRef<void(std::ostream&)> write);
 
-/// @throws DataLossError unless `read` takes the whole text, also if it throws another standard exception.
+/// @throws DataLossError unless `read` takes the whole text, even if it throws another standard exception.
 TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read);
 
 template <StreamedState T>
@@ -111,7 +111,7 @@ struct EngineText {
   constexpr void push_back(const EngineNumbers& some) { numbers.at(size++) = some; }
 };
 
-/// Appends the numbers that the text of a `T` consists of; none if it is no engine of the standard library.
+/// Appends the numbers that the text of a `T` consists of; none if it is not an engine of the standard library.
 template <class T>
 constexpr void append_engine_numbers(EngineText& numbers) {
   if constexpr (LinearCongruentialEngine<T>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Summaries of several images or pieces of audio that lie one after the other in memory, as TensorFlow's ops write
+/// Summaries of several images or pieces of audio that follow one another in memory, as TensorFlow's ops write
 /// them.
 #pragma once
 
@@ -21,7 +21,7 @@ struct ImageBatch {
   std::int64_t width{};
   std::int64_t channels = 1;                              ///< 1 (gray), 3 (RGB) or 4 (RGBA)
   std::int64_t max_outputs = 3;                           ///< only so many are shown, the first
-  std::array<std::uint8_t, 4> bad_color{255, 0, 0, 255};  ///< of pixels with a value that is no finite number
+  std::array<std::uint8_t, 4> bad_color{255, 0, 0, 255};  ///< of pixels with a value that is not finite
 };
 
 /// Audio in memory: [number, frames, channels] in row-major order, samples in [-1, 1].
@@ -35,7 +35,8 @@ struct AudioBatch {
 /// A summary of images, with the tags `<tag>/image/0`, `<tag>/image/1`, ..., or `<tag>/image` if `max_outputs` is 1.
 /// Bytes are shown as they are. Floats become bytes image by image: [0, largest] is spread over 0 to 255, or, if some
 /// are negative, [-largest, largest] around 128. Source: `tf.compat.v1.summary.image`.
-/// @throws InvalidArgumentError, naming `tag`, for sizes that are no image's, or memory that ends inside an image.
+/// @throws InvalidArgumentError, naming `tag`, for sizes that an image cannot have, or memory that ends inside an
+/// image.
 [[nodiscard]] TRAINHOOK_DECL std::string image_batch_summary(std::string_view tag, std::span<const std::uint8_t> pixels,
                                                              const ImageBatch& batch);
 [[nodiscard]] TRAINHOOK_DECL std::string image_batch_summary(std::string_view tag, std::span<const float> pixels,

@@ -52,8 +52,8 @@ class GzipReader {
 };
 
 /// Everything that the gzip file `path` holds.
-/// @throws DataLossError for a file that is no gzip file, truncated or damaged; ResourceExhaustedError if it holds more
-/// than `max_size` bytes.
+/// @throws DataLossError for a file that is not a gzip file, truncated or damaged; ResourceExhaustedError if it holds
+/// more than `max_size` bytes.
 [[nodiscard]] TRAINHOOK_DECL std::string read_gzip_file(FileSystem& file_system, const std::string& path,
                                                         std::size_t max_size);
 

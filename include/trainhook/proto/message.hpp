@@ -8,9 +8,9 @@
 ///       std::vector<std::int32_t> bad_consumers{};
 ///     };
 ///     template <>
-///     inline constexpr auto kFields<VersionMessage> = std::tuple(field(1, "producer", &VersionMessage::producer),
-///                                                                field(3, "bad_consumers",
-///                                                                &VersionMessage::bad_consumers));
+///     inline constexpr auto kFields<VersionMessage> =
+///         std::tuple(field(1, "producer", &VersionMessage::producer),
+///                    field(3, "bad_consumers", &VersionMessage::bad_consumers));
 ///
 /// The type of a member says how its field is written:
 ///

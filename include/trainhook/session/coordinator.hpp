@@ -35,7 +35,7 @@ class Coordinator {
   TRAINHOOK_DECL void start_thread(std::function<void(std::stop_token)> body);
 
   /// Asks all threads to stop. The first error given is what `join` throws; later ones are logged and kept behind it. A
-  /// clean stop is no error. @throws the error itself if the coordinator was joined already.
+  /// clean stop is not an error. @throws the error itself if the coordinator was joined already.
   TRAINHOOK_DECL void request_stop(const std::exception_ptr& error = nullptr);
 
   /// True once a stop was requested; `error()` is set by then. Takes no lock, so that a loop may ask at every step.

@@ -79,7 +79,7 @@ enum class HookPhase {
 /// | destructor, unwinding otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
 ///
 /// `close()` in a callback or in the step takes effect when the run is over; the run still returns its value. An error
-/// that left `run()` and was handled by its caller is no error of the session: if another exception unwinds later,
+/// that left `run()` and was handled by its caller is not an error of the session: if another exception unwinds later,
 /// `abort` gets null.
 // clang-format on
 class SessionRunHook {

@@ -44,7 +44,7 @@ TEST_F(SplitOps, SplitGivesPartsOfSizes) {
   EXPECT_EQ(split(in({-1, 6}), {1, -1})[1].shape(), PartialShape({-1, 6}));
   expect_error({"[1,2]", "dimension 0 of 'x"}, [&] { split(in({4, 6}), {1, 2}); });
   expect_error({"[?,?]"}, [&] { split(in({4, 6}), {-1, -1}); });
-  expect_error({"-2 is no size"}, [&] { split(in({4, 6}), {-2, 6}); });
+  expect_error({"-2 cannot be the size"}, [&] { split(in({4, 6}), {-2, 6}); });
 }
 
 TEST_F(SplitOps, APartOfASizeCostsTheSameHoweverManyThereAre) {

@@ -133,7 +133,7 @@ TRAINHOOK_DECL void BundleReader::add_entry(std::string_view key, std::string_vi
   BundleEntry entry = detail::decode_bundle_entry(value, is_slice ? "(slice)" : key, num_shards_, index_path_);
   std::uint64_t end = 0;
   if (__builtin_add_overflow(entry.offset, entry.size, &end)) {
-    throw DataLossError("checkpoint {} is damaged: tensor {} lies beyond any file", index_path_, key);
+    throw DataLossError("checkpoint {} is damaged: tensor {} is beyond the end of any file", index_path_, key);
   }
   std::uint64_t& needed = needed_sizes_[entry.shard_id];
   needed = (std::max)(needed, end);
@@ -164,7 +164,7 @@ TRAINHOOK_DECL void BundleReader::check_slices(std::string_view name, const Bund
   }
   std::ranges::sort(bytes);
   const auto share = [](const auto& one, const auto& next) { return one[0] == next[0] && one[2] > next[1]; };
-  if (std::ranges::adjacent_find(bytes, share) != bytes.end()) throw damaged("has slices that lie in the same bytes");
+  if (std::ranges::adjacent_find(bytes, share) != bytes.end()) throw damaged("has slices that share bytes");
 }
 
 TRAINHOOK_DECL const BundleEntry& BundleReader::readable_entry(std::string_view name) const {

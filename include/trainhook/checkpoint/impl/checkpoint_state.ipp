@@ -63,7 +63,7 @@ TRAINHOOK_DECL std::string plain_path(std::string_view path) {
   return plain;
 }
 
-/// `path` as seen from `directory`: relative if possible, with `..` if it lies outside, otherwise
+/// `path` as seen from `directory`: relative if possible, with `..` if it is outside, otherwise
 /// absolute.
 TRAINHOOK_DECL std::string path_from(std::string_view directory, std::string_view path) {
   const std::string from = plain_path(directory);

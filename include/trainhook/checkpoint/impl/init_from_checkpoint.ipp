@@ -63,7 +63,7 @@ class InitialTensors {
   void assign_scope(const std::string& tensor_scope, const std::string& target) {
     if (!tensor_scope.ends_with('/')) {
       throw InvalidArgumentError(
-          "init_from_checkpoint: '{}' is no variable, and a scope cannot begin with tensor '{}': the map should be "
+          "init_from_checkpoint: '{}' is not a variable, and a scope cannot begin with tensor '{}': the map should be "
           "'scope/' to 'other_scope/', or name a variable; {}",
           target, tensor_scope, suggest_keys(variables_, target));
     }

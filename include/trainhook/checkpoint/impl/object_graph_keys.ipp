@@ -25,7 +25,7 @@ TRAINHOOK_DECL ObjectGraphKeys::ObjectGraphKeys(const BundleReader& reader) : pr
   const std::string what = fmt::format("the object graph of checkpoint {}", prefix_);
   for (const detail::ObjectMessage& node : detail::parse_message<detail::ObjectGraphMessage>(bytes, what).nodes) {
     for (const detail::ObjectAttributeMessage& attribute : node.attributes) {
-      if (attribute.full_name.empty() || attribute.checkpoint_key.empty()) continue;  // state that is no variable
+      if (attribute.full_name.empty() || attribute.checkpoint_key.empty()) continue;  // state that is not a variable
       const auto [place, is_new] = keys_.try_emplace(std::string(attribute.full_name), attribute.checkpoint_key);
       if (!is_new && place->second != attribute.checkpoint_key)
         others_.emplace(attribute.full_name, attribute.checkpoint_key);

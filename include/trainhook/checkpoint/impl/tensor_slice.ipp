@@ -41,7 +41,7 @@ TRAINHOOK_DECL TensorSlice TensorSlice::parse(std::string_view text) {
     const std::optional<Extent> extent = parse_extent(rest.substr(0, colon));
     if (!extent || extents.size() == kMaxRank) {
       throw InvalidArgumentError(
-          "\"{}\" is no slice of a tensor; for each dimension write start,length or -, as in 3,2:-", text);
+          "\"{}\" is not a slice of a tensor; for each dimension write start,length or -, as in 3,2:-", text);
     }
     extents.push_back(*extent);
     if (colon == std::string_view::npos) break;

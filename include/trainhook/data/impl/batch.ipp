@@ -58,7 +58,7 @@ class BatchStream : public ElementStream {
     std::size_t count = 0;
     for (; count < size; ++count) {
       if (count == items_.size())
-        items_.emplace_back();  // grows with the data: the batch size alone is no reason to take memory
+        items_.emplace_back();  // grows with the data: a large batch size alone takes no memory
       if (!input_->next(items_[count])) break;
     }
     if (count == 0 || (count < size && batch_.drop_remainder)) return false;

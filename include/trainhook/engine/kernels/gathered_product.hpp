@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix products whose first factor is never written down: its elements are gathered from where they lie.
+/// Matrix products whose first factor is never written down: its elements are gathered from where they are.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct GatheredProduct {
   std::int64_t b_stride;             // from one k to the next; this or the other is 1
   std::int64_t b_column_stride = 1;  // from one column to the next
   std::int64_t columns;
-  T* result;  // its columns lie side by side
+  T* result;  // its columns are contiguous
   Lattice result_rows;
   bool adds = false;  // to what is in the result
   T* packing;         // memory for kPackingSize<T> elements
@@ -101,7 +101,7 @@ template <std::size_t Size, std::size_t Vectors, std::size_t Width = Size>
 struct WideTile {
   static constexpr std::int64_t kColumns = (Vectors - 1) * Size + Width;
 
-  /// True if columns do not lie side by side, or if rows are so far apart that a cache does not hold many and it pays.
+  /// True if columns are not contiguous, or if rows are so far apart that a cache does not hold many and it pays.
   template <class T>
   static bool has_to_pack(const GatheredProduct<T>& product) {
     return product.b_column_stride != 1 || (product.b_stride > 256 && product.rows.size() >= 48);
@@ -140,7 +140,7 @@ struct WideTile {
   }
 };
 
-/// One column, `Size` of its products at a time, if k lie side by side in the first factor.
+/// One column, `Size` of its products at a time, if k are contiguous in the first factor.
 template <std::size_t Size>
 struct DotTile {
   static constexpr std::int64_t kColumns = 1;
@@ -175,7 +175,7 @@ struct DotTile {
   }
 };
 
-/// Copies the next columns of the second factor, so that they lie side by side, one k behind the other.
+/// Copies the next columns of the second factor, so that they are contiguous, one k after the other.
 template <std::size_t Columns, class T>
 void pack_columns(GatheredProduct<T>& product) {
   constexpr std::int64_t kColumns = Columns;

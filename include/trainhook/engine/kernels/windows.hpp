@@ -89,7 +89,7 @@ struct Sweep {
 
   [[nodiscard]] std::int64_t start(std::int64_t step) const noexcept { return step * stride - before; }
 
-  /// The places of the window at position `step` that lie on the image: [first, last).
+  /// The places of the window at position `step` that are on the image: [first, last).
   [[nodiscard]] std::int64_t first(std::int64_t step) const noexcept { return places_before(-start(step)); }
   [[nodiscard]] std::int64_t last(std::int64_t step) const noexcept {
     return (std::min)(size, places_before(extent - start(step)));

@@ -247,7 +247,7 @@ TRAINHOOK_DECL Predictions Estimator::predict(const InputFn& input_fn, const Pre
     run->fetches.emplace_back(each.output);
   }
   if (run->names.size() < options.predict_keys.size() || run->names.empty())
-    throw InvalidArgumentError("Estimator::predict: some of predict_keys are no predictions of the model");
+    throw InvalidArgumentError("Estimator::predict: some of predict_keys are not predictions of the model");
   run->yield_single_examples = options.yield_single_examples;
   HookList hooks = options.hooks;
   hooks.insert(hooks.end(), spec.prediction_hooks.begin(), spec.prediction_hooks.end());

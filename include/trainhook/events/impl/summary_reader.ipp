@@ -58,7 +58,7 @@ TRAINHOOK_DECL Histogram histogram_of_rows(std::span<const double> rows) {
   return histogram;
 }
 
-/// Width, height, then images; none if the first two are no numbers.
+/// Width, height, then images; none if the first two are not numbers.
 TRAINHOOK_DECL std::vector<SummaryImage> images_of_strings(std::span<const std::string_view> strings) {
   std::vector<SummaryImage> images;
   if (strings.size() < 2) return images;

@@ -57,7 +57,7 @@ TRAINHOOK_DECL Variable create_global_step(Graph& graph) {
   const Output zero = constant(graph, Tensor(std::int64_t{0}), "global_step/Initializer/zeros");
   const Operation reserved = graph.find_operation("global_step");
   if (reserved.has_value())
-    throw InvalidArgumentError("a node that is no global step is called 'global_step'; give it another name");
+    throw InvalidArgumentError("a node that is not a global step is called 'global_step'; give it another name");
   Variable step = make_variable("global_step", zero, {.trainable = false});
   graph.add_to_collection(graph_keys::kGlobalStep, step);
   return step;

@@ -40,7 +40,7 @@ namespace trainhook {
 TRAINHOOK_DECL ExponentialMovingAverage::ExponentialMovingAverage(MovingAverageOptions options)
     : options_(std::move(options)) {
   if (!(options_.decay >= 0 && options_.decay < 1)) {
-    throw InvalidArgumentError("{}: decay {} must lie in [0, 1)", options_.name, options_.decay);
+    throw InvalidArgumentError("{}: decay {} must be in [0, 1)", options_.name, options_.decay);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that describe and rearrange a tensor: shape, reshape, transpose, squeeze, cast and their kin.
+/// Ops that describe and rearrange a tensor: shape, reshape, transpose, squeeze, cast and the like.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ TRAINHOOK_DECL Output truncated_normal(Graph& graph, const Shape& shape, const R
 
 /// `x` with each element dropped with probability `rate`, the others scaled by 1 / (1 - rate). The rate may be a scalar
 /// of the graph, such as a placeholder that is fed 0 to drop nothing. Source: `tf.nn.dropout`.
-/// @throws InvalidArgumentError for a number outside [0, 1), or a tensor that is no scalar of the dtype of `x`.
+/// @throws InvalidArgumentError for a number outside [0, 1), or a tensor that is not a scalar of `x`'s dtype.
 TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed = std::nullopt,
                               std::string_view name = "dropout");
 

@@ -74,7 +74,7 @@ TRAINHOOK_DECL void BestCheckpointHook::after_run(SessionRunContext& context, co
 }
 
 TRAINHOOK_DECL void BestCheckpointHook::end(SessionRef session) {
-  const std::shared_ptr<void> unlock(nullptr, [this](void*) { folder_.reset(); });  // also if the save throws
+  const std::shared_ptr<void> unlock(nullptr, [this](void*) { folder_.reset(); });  // even if the save throws
   if (const PublishedMetric* metric = news()) consider(session, read_global_step(session, global_step_), *metric);
   if (!seen_) detail::warn_if_never_published("BestCheckpointHook", options_.metric, services());
 }

@@ -60,7 +60,7 @@ class PosixFileLock final : public FileLock {
     struct ::stat held = {};
     struct ::stat named = {};
     if (!descriptor_.is_open() || ::fstat(descriptor_.number(), &held) != 0) return false;
-    if (::stat(path_.c_str(), &named) != 0) return errno != ENOENT;  // what cannot be seen is no reason to give up
+    if (::stat(path_.c_str(), &named) != 0) return errno != ENOENT;  // do not give up for a file that cannot be seen
     return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
   }
 

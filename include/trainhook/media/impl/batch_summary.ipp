@@ -59,19 +59,19 @@ TRAINHOOK_DECL std::size_t elements_of_one(const AudioBatch& batch, std::size_t 
 TRAINHOOK_DECL void check_batch_size(std::string_view tag, const ImageBatch& batch, std::size_t elements) {
   if (elements % elements_of_one(batch) != 0) {
     throw InvalidArgumentError(
-        "image summary '{}': {} elements are no whole number of images of {} x {} pixels with {} channels", tag,
+        "image summary '{}': {} elements are not a whole number of images of {} x {} pixels with {} channels", tag,
         elements, batch.height, batch.width, batch.channels);
   }
 }
 
 TRAINHOOK_DECL void check_batch_size(std::string_view tag, const AudioBatch& batch, std::size_t elements) {
   if (elements % static_cast<std::size_t>(batch.channels) != 0) {
-    throw InvalidArgumentError("audio summary '{}': {} samples are no whole frames of {} channels", tag, elements,
-                               batch.channels);
+    throw InvalidArgumentError("audio summary '{}': {} samples are not a whole number of frames of {} channels", tag,
+                               elements, batch.channels);
   }
   if (elements != 0 && elements % elements_of_one(batch, elements) != 0) {
     throw InvalidArgumentError(
-        "audio summary '{}': {} samples are no whole number of pieces of {} frames with {} channels", tag, elements,
+        "audio summary '{}': {} samples are not a whole number of pieces of {} frames with {} channels", tag, elements,
         batch.frames, batch.channels);
   }
 }

@@ -44,7 +44,7 @@ TRAINHOOK_DECL void GzipReader::inflate_some() {
   } else if (result == Z_MEM_ERROR) {
     throw ResourceExhaustedError("no memory to decompress {}", file_.path());
   } else if (result != Z_OK && result != Z_BUF_ERROR) {
-    throw DataLossError("{} is no gzip file or damaged near byte {}: {} (get a new copy of it)", file_.path(),
+    throw DataLossError("{} is not a gzip file, or is damaged near byte {}: {} (get a new copy of it)", file_.path(),
                         position(), stream_.msg != nullptr ? stream_.msg : "inflate failed");
   } else if (no_input && stream_.avail_out != 0) {
     throw DataLossError("{} is truncated: it ends at byte {} inside the compressed data (get a new copy of it)",

@@ -35,7 +35,7 @@ TRAINHOOK_DECL std::string value_bytes(const Tensor& value) {
   return bytes;
 }
 
-// @throws InvalidArgumentError for bytes that are no value of that variable.
+// @throws InvalidArgumentError for bytes that are not a value of that variable.
 TRAINHOOK_DECL Tensor value_in(std::string_view bytes, const StateSpec& variable) {
   const std::string_view all = bytes;
   const auto take = [&] {

@@ -57,13 +57,13 @@ struct Border {
   std::int64_t extent;
   std::int64_t padded;
 
-  /// What the windows need that lie partly outside.
+  /// For the windows that are partly outside.
   static Border of_image(const Sweep& sweep) {
     return {sweep.before, sweep.extent,
             (std::max)(sweep.before + sweep.extent, (sweep.steps - 1) * sweep.stride + sweep.reach())};
   }
 
-  /// What the pixels need that lie in fewer windows than others.
+  /// For the pixels that are in fewer windows than others.
   static Border of_gradient(const Sweep& sweep) {
     const std::int64_t before = (sweep.size - 1) / sweep.stride;
     return {before, sweep.steps,
@@ -71,7 +71,7 @@ struct Border {
   }
 };
 
-/// One image after the other, with its border: in memory of the caller's, or where it lies if it needs no border.
+/// One image after the other, with its border: in memory of the caller's, or where it is if it needs no border.
 template <class T>
 class BorderedImage {
  public:
@@ -117,7 +117,7 @@ BorderedImage<T> bordered_image(const ConvShape& shape) {
   return {Border::of_image(shape.height), Border::of_image(shape.width), shape.in};
 }
 
-/// Calls `code(window)` for the parts of the windows whose places lie side by side: the whole window, or each of its
+/// Calls `code(window)` for the parts of the windows whose places are contiguous: the whole window, or each of its
 /// places if the windows are dilated.
 struct WindowPart {
   std::int64_t height;
@@ -260,7 +260,7 @@ void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T*
   }
 }
 
-/// The gradient of a pixel is a product, too: the windows it lies in, times the filter turned round. If windows move
+/// The gradient of a pixel is a product, too: the windows it is in, times the filter turned round. If windows move
 /// by more than one pixel, each phase is a product of its own.
 template <class T>
 void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {

@@ -39,7 +39,7 @@ struct DepthwiseShape {
       throw InvalidArgumentError("the gradient has shape {}, the result {}", gradient, result());
   }
 
-  /// Calls `code(place of the result, place of the image, place of the filter)` for each place of each window that lies
+  /// Calls `code(place of the result, place of the image, place of the filter)` for each place of each window that is
   /// on an image; places are counted in pixels.
   template <class Code>
   void for_each_place(const Code& code) const {

@@ -48,7 +48,7 @@ void invert_permutation(KernelContext& context) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto at = static_cast<std::size_t>(order[i]);
     if (order[i] < 0 || at >= order.size() || inverse[at] != -1)
-      throw InvalidArgumentError("the input is no permutation of 0 to {} less 1", order.size());
+      throw InvalidArgumentError("the input is not a permutation of 0 to {} less 1", order.size());
     inverse[at] = static_cast<T>(i);
   }
 }

@@ -35,7 +35,7 @@ struct Pooling {
 
   [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, channels}; }
 
-  /// Whether each pixel lies in one window.
+  /// Whether each pixel is in exactly one window.
   [[nodiscard]] bool is_partition() const noexcept {
     const auto holds = [](const Sweep& sweep) {
       return sweep.stride == sweep.size && sweep.steps * sweep.size >= sweep.extent;

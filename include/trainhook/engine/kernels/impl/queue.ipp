@@ -206,8 +206,8 @@ inline std::unique_ptr<NodeState> make_queue_state(const Node& node, std::uint64
   return std::make_unique<FIFOQueueState>(node);
 }
 
-/// The queue that a node uses. @throws InvalidArgumentError if its first input is no queue, UnimplementedError for a
-/// timeout.
+/// The queue that a node uses. @throws InvalidArgumentError if its first input is not a queue, UnimplementedError for
+/// a timeout.
 inline const Node& queue_node(const Node& node) {
   expect_resource(node, "FIFOQueueV2");
   if (node.has_attr("timeout_ms") && node.attr<std::int64_t>("timeout_ms") != -1) {

@@ -45,7 +45,7 @@ struct Blocks {
       Ints dims(batched.dims());
       dims[0] = image[0];
       Ints strides = image_strides;
-      for (std::size_t i = 0; i < size.size(); ++i) {  // blocks whose element lies in the image
+      for (std::size_t i = 0; i < size.size(); ++i) {  // blocks whose element is in the image
         const std::int64_t missing = (std::max)(before[i] - at[i], std::int64_t{0});
         const std::int64_t first = (missing + size[i] - 1) / size[i];
         const std::int64_t end = (image[i + 1] + before[i] - at[i] + size[i] - 1) / size[i];

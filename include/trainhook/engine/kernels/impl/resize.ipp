@@ -19,7 +19,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// How the pixels along one dimension of the result lie among those of the image; in float32, as in TensorFlow.
+/// Where the pixels along one dimension of the result are among those of the image; in float32, as in TensorFlow.
 struct Scale {
   std::int64_t extent;  // of the image
   float factor;

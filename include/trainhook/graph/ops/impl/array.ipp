@@ -31,7 +31,7 @@ TRAINHOOK_DECL PartialShape vector_of_rank(const NodeSpec& node, std::size_t ind
 
 TRAINHOOK_DECL std::int64_t integers_in_range(std::int64_t start, std::int64_t limit, std::int64_t delta) {
   if (delta == 0 || (delta > 0 ? start > limit : start < limit)) return kUnknownDim;
-  const auto from = static_cast<std::uint64_t>(start);  // the distance of two numbers may be no int64
+  const auto from = static_cast<std::uint64_t>(start);  // the distance of two numbers may not fit an int64
   const auto to = static_cast<std::uint64_t>(limit);
   const std::uint64_t way = delta > 0 ? to - from : from - to;
   const std::uint64_t step = delta > 0 ? static_cast<std::uint64_t>(delta) : 0 - static_cast<std::uint64_t>(delta);

@@ -186,7 +186,7 @@ TRAINHOOK_DECL Grads avg_pool_grad(const GradientContext& context) {
 
 inline constexpr OpDef kAvgPoolOp{"AvgPool", "T -> T", kAvgPoolAttrs, pool_shape, avg_pool_grad};
 inline constexpr OpDef kConv2DOp{"Conv2D", "T T -> T", kConv2DAttrs, conv2d_shape, conv2d_grad};
-/// What a transposed convolution is trained by.
+/// The gradients of a transposed convolution.
 TRAINHOOK_DECL Grads conv2d_backprop_input_grad(const GradientContext& context) {
   const Output filter = context.input(1);
   const Output x = context.input(2);

@@ -106,7 +106,7 @@ TRAINHOOK_DECL Grads sin_grad(const GradientContext& c) { return {multiply(c.gra
 TRAINHOOK_DECL Grads square_grad(const GradientContext& c) { return {multiply(c.grad(), multiply(c.input(0), 2))}; }
 
 // The gradients of roots are ops of their own, which take the result and its gradient. If that gradient is zero, so is
-// theirs, also where the root has no finite slope: `where(x > 0, sqrt(x), 0)` can be trained through.
+// theirs, even where the root has no finite slope: `where(x > 0, sqrt(x), 0)` can be trained through.
 
 TRAINHOOK_DECL Grads reciprocal_grad_grad(const GradientContext& c);
 TRAINHOOK_DECL Grads rsqrt_grad_grad(const GradientContext& c);

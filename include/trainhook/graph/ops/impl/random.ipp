@@ -131,7 +131,7 @@ TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::
   detail::require_floating("dropout", x);
   if (rate.is_number()) {
     if (!(rate.number() >= 0 && rate.number() < 1))
-      throw InvalidArgumentError("dropout {}: rate {} must lie in [0, 1)", name, rate.number());
+      throw InvalidArgumentError("dropout {}: rate {} must be in [0, 1)", name, rate.number());
     if (rate.number() == 0) return x;
   } else {
     detail::graph_of("dropout", rate.output());

@@ -25,7 +25,7 @@
 
 namespace trainhook::detail {
 
-/// The dimension that a scalar constant names; nothing if it is no constant or the rank is unknown.
+/// The dimension that a scalar constant names; nothing if it is not a constant or the rank is unknown.
 TRAINHOOK_DECL std::optional<std::size_t> split_axis(const NodeSpec& node, const Output& x, const Output& axis) {
   require_rank(label(node), axis, 0);
   const auto values = constant_integers(axis);
@@ -64,7 +64,7 @@ TRAINHOOK_DECL std::int64_t size_left(const NodeSpec& node, std::size_t axis) {
   std::int64_t sum = 0;
   for (const std::int64_t size : *sizes) {
     if (size < -1 || (size > 0 && __builtin_add_overflow(sum, size, &sum)))
-      throw InvalidArgumentError("{}: {} is no size of a part", label(node), size);
+      throw InvalidArgumentError("{}: {} cannot be the size of a part", label(node), size);
   }
   const std::int64_t dim = x.shape()[axis];
   const auto open = std::ranges::count(*sizes, -1);

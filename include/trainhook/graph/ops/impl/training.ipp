@@ -51,7 +51,8 @@ PartialShape applied_to_rows(const NodeSpec& node, std::size_t) {
   for (std::size_t i = 1; fits && rows.has_rank() && whole.has_rank() && i < rows.rank(); ++i)
     fits = may_equal(rows[i], whole[i]);
   if (!fits)
-    throw InvalidArgumentError("{}: {} is no gradient of the rows {} of {}", label(node), gradient, indices, variable);
+    throw InvalidArgumentError("{}: {} is not a gradient of the rows {} of {}", label(node), gradient, indices,
+                               variable);
   return whole;
 }
 
