@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <span>
 
+#include <trainhook/graph/ops/batch_matmul.hpp>
+
 namespace shape_cases {
 namespace {
 
@@ -57,15 +59,23 @@ void add_restore(Cases& cases) {
   const In whole = constant(th::Tensor(DType::String, th::Shape{2}));
   cases.push_back({"RestoreV2",
                    {constant(th::Tensor("model")), names, whole},
-                   {{"dtypes", std::vector<DType>{DType::Float, DType::Int64}}}});
+                   {{"dtypes", std::vector<DType>{DType::Float, DType::Int64}}},
+                   [](const Inputs& i) {
+                     const th::RestoredTensor a{.name = "a", .output = {DType::Float, {}}};
+                     const th::RestoredTensor b{.name = "b", .output = {DType::Int64, {}}};
+                     return th::restore_v2(i[0].graph(), "model", {a, b})[0];
+                   }});
 }
 
 void add_products(Cases& cases) {
   for (const In& a : {in({2, 3, 4}), in({-1, 3, 4}), in({3, 4}), in({5, 1, 3, -1}), any(), in({4})}) {
     for (const In& b : {in({2, 4, 5}), in({4, 5}), in({3, 4, 5}), in({2, 3, 5}), any(), in({2, 4, 5}, DType::Double)}) {
-      cases.push_back({"BatchMatMulV2", {a, b}});
-      cases.push_back({"BatchMatMulV2", {a, b}, {{"adj_x", true}}});
-      cases.push_back({"BatchMatMulV2", {a, b}, {{"adj_y", true}}});
+      for (const auto& [x, y] : {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
+        const auto build = [adj_x = x, adj_y = y](const Inputs& i) {
+          return th::detail::batch_matmul(i[0], i[1], adj_x, adj_y, {});
+        };
+        cases.push_back({"BatchMatMulV2", {a, b}, {{"adj_x", x}, {"adj_y", y}}, build});
+      }
     }
   }
 }
@@ -115,7 +125,11 @@ void add_normalization(Cases& cases) {
   for (const In& x : {in({2, 4, 5, 3}), in({-1, 4, 5, -1}), any(), in({2, 3})}) {
     for (const In& scale : {in({3}), in({4}), in({-1}), in({3, 1}), any()}) {
       for (const bool is_training : {true, false}) {
-        cases.push_back({"FusedBatchNormV3", {x, scale, in({3}), in({3}), in({3})}, {{"is_training", is_training}}});
+        const auto build = [=](const Inputs& i) {
+          return th::fused_batch_norm(i[0], i[1], i[2], i[3], i[4], {.is_training = is_training}).y;
+        };
+        const th::Attrs attrs{{"epsilon", 0.001F}, {"is_training", is_training}};
+        cases.push_back({"FusedBatchNormV3", {x, scale, in({3}), in({3}), in({3})}, attrs, build});
         cases.push_back({"FusedBatchNormGradV3",
                          {x, in({2, 4, 5, 3}), scale, in({3}), in({3}), any()},
                          {{"is_training", is_training}}});
@@ -149,6 +163,8 @@ void add_indexing(Cases& cases) {
     for (const In& targets :
          {in({3}, DType::Int32), in({7}, DType::Int64), in({-1}, DType::Int32), any(DType::Int32), in({3})}) {
       cases.push_back({"InTopKV2", {x, targets, in(Dims{}, DType::Int32)}});
+      cases.push_back(
+          {"InTopKV2", {x, targets, number(2)}, {}, [](const Inputs& i) { return th::in_top_k(i[0], i[1], 2); }});
       cases.push_back({"SegmentSum", {x, targets}, {}, [](const Inputs& i) { return th::segment_sum(i[0], i[1]); }});
     }
   }

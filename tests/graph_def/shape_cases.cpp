@@ -6,6 +6,8 @@
 #include <array>
 #include <initializer_list>
 
+#include <trainhook/graph/ops/training.hpp>
+
 namespace shape_cases {
 namespace {
 
@@ -254,7 +256,10 @@ void add_array(Cases& cases) {
                              {"range_max", std::int64_t{10}}};
   for (const In& classes :
        {in({4, 2}, DType::Int64), in({-1, 2}, DType::Int64), any(DType::Int64), in({2}, DType::Int64)})
-    cases.push_back({"LogUniformCandidateSampler", {classes}, candidates});
+    cases.push_back({"LogUniformCandidateSampler", {classes}, candidates, [](const Inputs& i) {
+                       return th::log_uniform_candidate_sampler(i[0], {.num_sampled = 6, .range_max = 10, .seed = 1})
+                           .sampled_candidates;
+                     }});
   cases.push_back({"BroadcastGradientArgs", {ints({2, 1}), ints({3})}});
   cases.push_back({"StridedSliceGrad", {ints({3, 4}), ints({0, 0}), ints({1, 1}), ints({1, 1}), in({1, 1})}});
   for (const In& other : {ints({2, 5}), ints({2}), in({-1}, DType::Int32)})
@@ -304,6 +309,12 @@ void add_conv(Cases& cases) {
   cases.push_back({"AvgPoolGrad", {ints({2, 7, 8, 3}), x}, pool});
 }
 
+th::Variable variable_of(const Output& ref) {
+  th::Variable variable;
+  variable.handle = ref.operation();
+  return variable;
+}
+
 void add_state(Cases& cases) {
   cases.push_back({"Const", {}, {{"dtype", DType::Float}, {"value", th::Tensor(th::DType::Float, th::Shape{2, 3})}}});
   cases.push_back({"Const", {}, {{"dtype", DType::Float}, {"value", th::Tensor(std::int32_t{1})}}});
@@ -312,17 +323,35 @@ void add_state(Cases& cases) {
   cases.push_back({"VariableV2", {}, {{"dtype", DType::Float}, {"shape", th::PartialShape{2, 3}}}});
   const In v = variable({2, 3});
   for (const In& value : {in({2, 3}), in({-1, 3}), any(), in({3, 2}), in({2, 3}, DType::Double)}) {
-    for (const char* op : {"Assign", "AssignAdd", "AssignSub"}) cases.push_back({op, {v, value}});
+    const th::Attrs unlocked{{"use_locking", false}};
+    cases.push_back(
+        {"Assign", {v, value}, unlocked, [](const Inputs& i) { return th::assign(variable_of(i[0]), i[1]); }});
+    cases.push_back(
+        {"AssignAdd", {v, value}, {}, [](const Inputs& i) { return th::assign_add(variable_of(i[0]), i[1]); }});
+    cases.push_back(
+        {"AssignSub", {v, value}, {}, [](const Inputs& i) { return th::assign_sub(variable_of(i[0]), i[1]); }});
     const In rate = in(Dims{});
-    cases.push_back({"ApplyGradientDescent", {v, rate, value}});
-    cases.push_back({"ApplyMomentum", {v, v, rate, value, rate}});
-    cases.push_back({"ApplyAdagrad", {v, v, rate, value}});
-    cases.push_back({"ApplyAdam", {v, v, v, rate, rate, rate, rate, rate, rate, value}});
-    cases.push_back({"ApplyRMSProp", {v, v, v, rate, rate, rate, rate, value}});
-    cases.push_back({"ApplyCenteredRMSProp", {v, v, v, v, rate, rate, rate, rate, value}});
-    cases.push_back({"ApplyGradientDescent", {v, value, in({2, 3})}});
+    const auto add_update = [&](const char* op, std::size_t slots, std::vector<In> numbers, auto update) {
+      std::vector<In> inputs(1 + slots, v);
+      inputs.insert(inputs.end(), numbers.begin(), numbers.end());
+      cases.push_back({op, inputs});
+      if (value.attrs == in({2, 3}, DType::Double).attrs) return;  // the builder casts it
+      cases.back().build = [=](const Inputs& i) {
+        const auto first_number = i.begin() + 1 + static_cast<std::ptrdiff_t>(slots);
+        return update(variable_of(i[0]), Inputs(i.begin() + 1, first_number), Inputs(first_number, i.end()), {});
+      };
+    };
+    add_update("ApplyGradientDescent", 0, {rate, value}, th::detail::apply_gradient_descent);
+    add_update("ApplyMomentum", 1, {rate, value, rate}, th::detail::apply_momentum);
+    add_update("ApplyAdagrad", 1, {rate, value}, th::detail::apply_adagrad);
+    add_update("ApplyAdam", 2, {rate, rate, rate, rate, rate, rate, value}, th::detail::apply_adam);
+    add_update("ApplyRMSProp", 2, {rate, rate, rate, rate, value}, th::detail::apply_rms_prop);
+    add_update("ApplyCenteredRMSProp", 3, {rate, rate, rate, rate, value}, th::detail::apply_centered_rms_prop);
+    add_update("ApplyGradientDescent", 0, {value, in({2, 3})}, th::detail::apply_gradient_descent);
   }
-  cases.push_back({"IsVariableInitialized", {v}});
+  cases.push_back({"IsVariableInitialized", {v}, {}, [](const Inputs& i) {
+                     return th::is_variable_initialized(variable_of(i[0]));
+                   }});
   for (const char* op : {"ScatterAdd", "ScatterSub", "ScatterUpdate"}) {
     for (const In& updates : {in({4, 3}), in({4, 2}), in(Dims{}), any(), in({3})})
       cases.push_back({op, {v, in({4}, DType::Int32), updates}});
@@ -332,13 +361,20 @@ void add_state(Cases& cases) {
   const In queue{"FIFOQueueV2", components};
   const th::Attrs types{{"component_types", std::vector<DType>{DType::Float}}};
   cases.push_back({"FIFOQueueV2", {}, components});
-  cases.push_back({"QueueCloseV2", {queue}});
-  cases.push_back({"QueueSizeV2", {queue}});
-  cases.push_back({"QueueDequeueV2", {queue}, types});
+  const auto queue_beside = [](const Inputs& i) { return th::FIFOQueue(i[0].graph(), -1, {DType::Float}, {{2}}); };
+  cases.push_back({"QueueCloseV2", {queue}, {}, [=](const Inputs& i) { return queue_beside(i).close(); }});
+  cases.push_back({"QueueSizeV2", {queue}, {}, [=](const Inputs& i) { return queue_beside(i).size(); }});
+  cases.push_back({"QueueDequeueV2", {queue}, types, [=](const Inputs& i) { return queue_beside(i).dequeue()[0]; }});
   for (const In& count : {number(3), in(Dims{}, DType::Int32), ints({3}), in(Dims{})})
-    cases.push_back({"QueueDequeueManyV2", {queue, count}, types});
-  for (const char* op : {"QueueEnqueueV2", "QueueEnqueueManyV2"})
-    cases.push_back({op, {queue, in({4, 2})}, {{"Tcomponents", std::vector<DType>{DType::Float}}}});
+    cases.push_back({"QueueDequeueManyV2", {queue, count}, types, [=](const Inputs& i) {
+                       return queue_beside(i).dequeue_many(i[1])[0];
+                     }});
+  const th::Attrs given{{"Tcomponents", std::vector<DType>{DType::Float}}};
+  cases.push_back(
+      {"QueueEnqueueV2", {queue, in({2})}, given, [=](const Inputs& i) { return queue_beside(i).enqueue({i[1]}); }});
+  cases.push_back({"QueueEnqueueManyV2", {queue, in({4, 2})}, given, [=](const Inputs& i) {
+                     return queue_beside(i).enqueue_many({i[1]});
+                   }});
   const std::vector<th::PartialShape> shapes{th::PartialShape{-1, 2}};
   const th::Attrs iterator{{"output_types", std::vector<DType>{DType::Float}}, {"output_shapes", shapes}};
   th::Attrs named = iterator;
@@ -347,11 +383,14 @@ void add_state(Cases& cases) {
   cases.push_back({"IteratorGetNext", {In{"IteratorV2", named}}, iterator});
   const In tag = constant(th::Tensor("tag"));
   for (const In& value : {in(Dims{}), in({2}, DType::String)}) {
-    cases.push_back({"ScalarSummary", {tag, value}});
-    cases.push_back({"HistogramSummary", {tag, value}});
+    cases.push_back(
+        {"ScalarSummary", {tag, value}, {}, [](const Inputs& i) { return th::summary::scalar("tag", i[1]); }});
+    cases.push_back(
+        {"HistogramSummary", {tag, value}, {}, [](const Inputs& i) { return th::summary::histogram("tag", i[1]); }});
   }
   for (const In& image : {in({2, 7, 8, 3}), in({2, 7, 8, 3}, DType::Int32)})
-    cases.push_back({"ImageSummary", {tag, image}});
+    cases.push_back(
+        {"ImageSummary", {tag, image}, {}, [](const Inputs& i) { return th::summary::image("tag", i[1]); }});
   cases.push_back({"TensorSummaryV2", {tag, in({2}, DType::String), tag}});
   cases.push_back({"MergeSummary", {tag, tag}, {}, [](const Inputs& i) { return th::summary::merge(i); }});
 }

@@ -58,7 +58,7 @@ struct ShapeCase {
   std::string op{};
   std::vector<In> inputs{};
   th::Attrs attrs{};
-  std::function<th::Output(const Inputs&)> build{};
+  std::function<th::Operation(const Inputs&)> build{};
 };
 
 /// The shapes of a node's outputs, for example `[2,?] <unknown>`, or the error.
