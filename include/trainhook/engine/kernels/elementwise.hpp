@@ -8,8 +8,8 @@
 #include <string>
 #include <type_traits>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 
 namespace trainhook::detail {
 

@@ -11,7 +11,7 @@
 
 #include <Eigen/Core>
 
-#include <trainhook/engine/kernels/arrays.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>

@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
 #include <trainhook/graph/ops/array.hpp>
 

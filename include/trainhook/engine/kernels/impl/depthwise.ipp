@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <trainhook/engine/kernels/arrays.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/windows.hpp>
 
 namespace trainhook::kernels {

@@ -12,8 +12,8 @@
 #include <map>
 #include <string>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
 #include <trainhook/graph/ops/einsum.hpp>
 

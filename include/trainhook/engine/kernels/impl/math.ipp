@@ -12,8 +12,8 @@
 #include <string>
 #include <type_traits>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
 
 namespace trainhook::kernels {

@@ -13,9 +13,9 @@
 
 #include <Eigen/Core>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/gathered_product.hpp>
 
 namespace trainhook::kernels {

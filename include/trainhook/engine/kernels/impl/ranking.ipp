@@ -12,8 +12,8 @@
 #include <numeric>
 #include <span>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

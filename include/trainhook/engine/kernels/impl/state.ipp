@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <span>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
 
 namespace trainhook::kernels {

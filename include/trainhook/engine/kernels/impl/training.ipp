@@ -13,8 +13,8 @@
 
 #include <Eigen/Core>
 
-#include <trainhook/engine/kernels/arrays.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/pieces.hpp>
 
 namespace trainhook::kernels {
