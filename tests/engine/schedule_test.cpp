@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 
 namespace trainhook {
@@ -60,7 +61,7 @@ class SchedulerTest : public ::testing::Test {
     const std::array<KernelGroup, 2> groups{kPlain, kernels::state()};
     const KernelTable kernels(groups);
     std::string order;
-    const Scheduler scheduler(kernels, fetches, fed);
+    const detail::Scheduler scheduler(kernels, fetches, fed);
     for (const Node* node : scheduler.order()) order += (order.empty() ? "" : " ") + node->name();
     return order;
   }
@@ -119,7 +120,7 @@ TEST_F(SchedulerTest, KnowsWhoReadsAVariableThatWasWrittenBefore) {
   const std::array<KernelGroup, 2> groups{kPlain, kernels::state()};
   const KernelTable kernels(groups);
   const std::vector<Fetch> fetches{late};
-  const Scheduler scheduler(kernels, fetches, {});
+  const detail::Scheduler scheduler(kernels, fetches, {});
   EXPECT_EQ(scheduler.variable_read_late(v.read, late.node()), &v.handle.node());
   EXPECT_EQ(scheduler.variable_read_late(v.ref(), late.node()), &v.handle.node());
   EXPECT_EQ(scheduler.variable_read_late(once, late.node()), nullptr) << "keeps what it has read";

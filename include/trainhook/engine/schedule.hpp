@@ -16,7 +16,8 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/session/run_args.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
+
 /// Puts the nodes behind a request in order: inputs and control inputs first; readers of a variable before those that
 /// write it, unless dependencies say otherwise; a writer as soon as it may, which ends the life of gradients early, and
 /// likewise what starts something that goes on by itself; else as created.
@@ -39,7 +40,7 @@ class Scheduler {
   /// True if a node in order is a Switch.
   [[nodiscard]] bool has_branches() const noexcept { return has_branches_; }
 
-  [[nodiscard]] detail::InitialValues& initial_values() noexcept { return initial_values_; }
+  [[nodiscard]] InitialValues& initial_values() noexcept { return initial_values_; }
 
   /// The variable whose value `input` gives on, if `reader` must run after a node that writes it; null otherwise. As in
   /// TensorFlow, where a value that is read of a reference variable is the variable's memory, such a reader takes the
@@ -102,7 +103,7 @@ class Scheduler {
 
   const KernelTable& kernels_;
   std::span<const Output> fed_;
-  detail::InitialValues initial_values_;
+  InitialValues initial_values_;
   std::vector<std::uint32_t> places_;  // by node id
   std::vector<Place> nodes_;           // as created
   std::vector<Node*> order_;
@@ -110,7 +111,7 @@ class Scheduler {
   std::set<std::pair<const Node*, const Node*>> late_reads_;  // variable and reader
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/engine/impl/schedule.ipp>

@@ -36,10 +36,6 @@ TRAINHOOK_DECL void expect_ports(const Node& node, const KernelDef* def) {
   }
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 TRAINHOOK_DECL Scheduler::Scheduler(const KernelTable& kernels, std::span<const Fetch> fetches,
                                     std::span<const Output> fed)
     : kernels_(kernels), fed_(fed), initial_values_(kernels, fed) {
@@ -62,8 +58,8 @@ TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
   for (const Fetch& fetch : fetches) {
     const bool fed = std::ranges::any_of(fed_, [&](Output key) { return &key.node() == &fetch.node(); });
     const bool given = fetch.is_operation()
-                           ? fed && detail::is_placeholder(fetch.node())
-                           : detail::is_fed(fed_, Output(&fetch.node(), static_cast<std::size_t>(fetch.index())));
+                           ? fed && is_placeholder(fetch.node())
+                           : is_fed(fed_, Output(&fetch.node(), static_cast<std::size_t>(fetch.index())));
     if (!given) want(fetch.node());
   }
   while (!open.empty()) {
@@ -74,7 +70,7 @@ TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
       want(node.inputs()[0].node());
     } else {
       for (const Output& input : node.inputs()) {
-        if (!detail::is_fed(fed_, input)) want(input.node());
+        if (!is_fed(fed_, input)) want(input.node());
       }
     }
     for (const Operation& input : node.control_inputs()) want(input.node());
@@ -83,9 +79,9 @@ TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
   for (std::uint32_t& place : places_) {  // by id, so as created
     if (place == kAbsent) continue;
     Node* const node = found[std::exchange(place, static_cast<std::uint32_t>(nodes_.size()))];
-    const KernelDef* const def = detail::needs_no_kernel(*node) ? nullptr : &kernels_.at(*node);
-    detail::expect_ports(*node, def);
-    has_branches_ = has_branches_ || (def == nullptr && detail::is_switch(*node));
+    const KernelDef* const def = needs_no_kernel(*node) ? nullptr : &kernels_.at(*node);
+    expect_ports(*node, def);
+    has_branches_ = has_branches_ || (def == nullptr && is_switch(*node));
     nodes_.push_back({.node = node, .def = def, .initializes = initial_values_.concerns(*node)});
   }
 }
@@ -97,7 +93,7 @@ TRAINHOOK_DECL void Scheduler::connect() {
     const std::size_t variables = nodes_[i].def == nullptr ? 0 : nodes_[i].def->variables;
     for (std::size_t k = 0; k < node.inputs().size(); ++k) {
       const Output& input = node.inputs()[k];
-      if (!detail::is_fed(fed_, input) && (!is_initializer || k == 0)) link(input.node(), {i, k >= variables});
+      if (!is_fed(fed_, input) && (!is_initializer || k == 0)) link(input.node(), {i, k >= variables});
     }
     if (is_initializer) {
       for (const Node* needed : initial_values_.expression(node).needed) link(*needed, {i, true});
@@ -119,7 +115,7 @@ TRAINHOOK_DECL void Scheduler::protect_reads() {
     if (!nodes_[writer].writes()) continue;
     const Node& node = *nodes_[writer].node;
     for (std::size_t i = 0; i < nodes_[writer].def->variables; ++i) {
-      const Node* variable = detail::variable_named_by(kernels_, fed_, node.inputs()[i]);
+      const Node* variable = variable_named_by(kernels_, fed_, node.inputs()[i]);
       if (variable == nullptr) continue;
       readers.clear();
       read.clear();
@@ -141,18 +137,17 @@ TRAINHOOK_DECL void Scheduler::protect_reads() {
 
 TRAINHOOK_DECL const KernelDef* Scheduler::kernel_of(const Node& node) const {
   if (has(node)) return nodes_[place_of(node)].def;
-  return detail::needs_no_kernel(node) ? nullptr : &kernels_.at(node);
+  return needs_no_kernel(node) ? nullptr : &kernels_.at(node);
 }
 
 TRAINHOOK_DECL const Node* Scheduler::variable_read_late(Output input, const Node& reader) const {
   if (late_reads_.empty()) return nullptr;
-  while (!detail::is_fed(fed_, input) && detail::forwards(input.node())) {
-    if (input.node().has_attr(detail::kReadsOnce)) return nullptr;
+  while (!is_fed(fed_, input) && forwards(input.node())) {
+    if (input.node().has_attr(kReadsOnce)) return nullptr;
     input = input.node().inputs()[0];
   }
   const Node& variable = input.node();
-  const bool is_late =
-      detail::is_variable(variable) && !detail::is_fed(fed_, input) && late_reads_.contains({&variable, &reader});
+  const bool is_late = is_variable(variable) && !is_fed(fed_, input) && late_reads_.contains({&variable, &reader});
   return is_late ? &variable : nullptr;
 }
 
@@ -182,7 +177,7 @@ TRAINHOOK_DECL void Scheduler::add_readers(std::uint32_t variable, Marks& marks,
 }
 
 TRAINHOOK_DECL bool Scheduler::shares_buffer(const Place& place) {
-  return place.def == nullptr ? detail::forwards(*place.node) || detail::is_switch(*place.node) : place.def->alias;
+  return place.def == nullptr ? forwards(*place.node) || is_switch(*place.node) : place.def->alias;
 }
 
 TRAINHOOK_DECL void Scheduler::sort() {
@@ -226,4 +221,4 @@ TRAINHOOK_DECL void Scheduler::sort() {
   }
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail
