@@ -108,6 +108,9 @@ TEST(SelectionKernels, ChooseBetweenTwo) {
   EXPECT_EQ(run("SelectV2", {Tensor::of<bool>({true, false, true}), matrix(), Tensor(0.0F)}),
             Tensor::of<float>({1, 0, 3, 4, 0, 6}, {2, 3}));
   EXPECT_EQ(run("SelectV2", {Tensor(false), matrix(), matrix()}), matrix());
+  const Tensor mixed = Tensor::of<bool>({true, false, false, true, true, false}, {2, 3});
+  EXPECT_EQ(run("SelectV2", {mixed, matrix(), Tensor(0.0F)}), Tensor::of<float>({1, 0, 0, 4, 5, 0}, {2, 3}));
+  EXPECT_EQ(run("SelectV2", {Tensor(true), Tensor(7.0F), Tensor::of<float>({1, 2})}), Tensor::of<float>({7, 7}));
 }
 
 }  // namespace

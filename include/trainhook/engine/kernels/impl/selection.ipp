@@ -214,12 +214,23 @@ inline void select(KernelContext& context) {
   const Ints choice = broadcast_strides(context.shape(0), whole);
   const Ints yes = broadcast_strides(context.shape(1), whole);
   const Ints no = broadcast_strides(context.shape(2), whole);
+  std::array<std::int64_t, 3> steps{};
+  bool is_simple = true;  // each input has all elements, or one for all
+  for (std::size_t i = 0; i < 3; ++i) {
+    steps[i] = context.shape(i) == whole ? 1 : 0;
+    is_simple = is_simple && (steps[i] == 1 || context.shape(i).num_elements() == 1);
+  }
   const bool* condition = context.data<bool>(0).data();
   Tensor& out = context.output(0, context.input(1).dtype(), whole);
   visit_storage(out.dtype(), [&]<class T>() {
     T* to = stored_for_writing<T>(out);
     const T* if_true = stored<T>(context.input(1));
     const T* if_false = stored<T>(context.input(2));
+    if (is_simple) {
+      for (std::int64_t at = 0; at < whole.num_elements(); ++at)
+        to[at] = condition[at * steps[0]] ? if_true[at * steps[1]] : if_false[at * steps[2]];
+      return;
+    }
     std::array<std::int64_t, kMaxRank> index{};
     for (std::int64_t at = 0; at < whole.num_elements(); ++at) {
       std::int64_t c = 0;
