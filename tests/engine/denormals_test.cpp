@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/data/dataset.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/engine/kernels/math.hpp>

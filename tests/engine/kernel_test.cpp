@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/graph.hpp>
+
 namespace trainhook {
 namespace {
 

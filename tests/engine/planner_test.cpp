@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 

@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
+
 #include "as_defined.hpp"
 #include "expect_error.hpp"
 

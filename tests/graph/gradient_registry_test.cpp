@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/gradients.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
 
 #include "expect_error.hpp"
 

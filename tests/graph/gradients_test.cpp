@@ -9,6 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph/ops/nn.hpp>
+
 #include "expect_error.hpp"
 
 namespace trainhook {

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/initializers.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 
 #include "expect_error.hpp"
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/state.hpp>

@@ -9,6 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/nn.hpp>
 
 #include "expect_error.hpp"
 

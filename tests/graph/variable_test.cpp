@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 #include "expect_error.hpp"
 

@@ -9,7 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/proto/wire.hpp>
 

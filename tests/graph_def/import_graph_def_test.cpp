@@ -3,6 +3,7 @@
 /// GraphDefs back into graphs: the same bytes again, names, order, defaults, and errors that say what is wrong.
 #include <trainhook/graph_def/import_graph_def.hpp>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,9 +16,19 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/layers.hpp>
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/indexing.hpp>
+#include <trainhook/graph/ops/join.hpp>
+#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph/ops/nn.hpp>
 #include <trainhook/graph/ops/queue.hpp>
 #include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
+#include <trainhook/graph/ops/slice.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 #include <trainhook/io/posix_file_system.hpp>

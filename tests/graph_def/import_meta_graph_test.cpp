@@ -18,6 +18,9 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/layers.hpp>
 #include <trainhook/graph/moving_averages.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>

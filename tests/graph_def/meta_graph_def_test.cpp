@@ -12,6 +12,7 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/graph_def/saver_nodes.hpp>
 

@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/lock_lease.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 
 namespace trainhook {

@@ -11,7 +11,10 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/monitored/session_manager.hpp>
 

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/session/coordinator.hpp>

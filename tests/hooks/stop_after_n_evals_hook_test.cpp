@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/data/dataset.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/ops.hpp>
 #include <trainhook/monitored/evaluate_once.hpp>

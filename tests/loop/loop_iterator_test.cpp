@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/data/dataset.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/data/sources.hpp>
 
 namespace trainhook {

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>

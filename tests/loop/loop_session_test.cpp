@@ -17,6 +17,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/events/summary.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/summary.hpp>

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/testing/manual_clock.hpp>

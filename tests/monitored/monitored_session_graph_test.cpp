@@ -16,9 +16,12 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>

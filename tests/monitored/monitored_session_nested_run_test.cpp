@@ -22,6 +22,7 @@
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -18,11 +18,14 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_hook.hpp>

@@ -18,11 +18,16 @@
 
 #include <small_engine.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/events/event_reader.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/summary.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/monitored/local_master.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -23,6 +23,7 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>

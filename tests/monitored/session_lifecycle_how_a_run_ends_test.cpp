@@ -23,8 +23,10 @@
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_hook.hpp>

@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/log.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -15,6 +15,8 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/math.hpp>

@@ -13,6 +13,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>

@@ -19,6 +19,7 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

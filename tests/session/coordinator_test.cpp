@@ -19,6 +19,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 
 namespace trainhook {

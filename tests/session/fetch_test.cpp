@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook {
 namespace {

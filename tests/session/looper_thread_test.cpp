@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 
 namespace trainhook {

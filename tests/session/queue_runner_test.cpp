@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/session_like.hpp>
 
 namespace trainhook {

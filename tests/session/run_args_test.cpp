@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 #include "allocations.hpp"
 

@@ -13,6 +13,7 @@
 
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/graph/global_step.hpp>
 
 namespace trainhook::testing {
 namespace {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/data/dataset.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
 
 namespace trainhook {

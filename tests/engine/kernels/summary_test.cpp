@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/events/histogram.hpp>
+#include <trainhook/events/summary.hpp>
 #include <trainhook/media/png.hpp>
 
 #include "run_op.hpp"

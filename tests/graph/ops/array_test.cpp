@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/join.hpp>
+
 #include "expect_error.hpp"
 
 namespace trainhook {

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
+
 #include "expect_error.hpp"
 
 namespace trainhook {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
+
 #include "expect_error.hpp"
 
 namespace trainhook {

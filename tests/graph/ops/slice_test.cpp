@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+
 #include "expect_error.hpp"
 
 namespace trainhook {

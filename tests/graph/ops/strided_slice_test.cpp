@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
+
 #include "expect_error.hpp"
 
 namespace trainhook {

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 
 #include "expect_error.hpp"
