@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <string_view>
@@ -21,11 +20,11 @@
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/graph_def/collection_messages.hpp>
 #include <trainhook/graph_def/graph_def_reader.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/graph_def/queue_runners.hpp>
-#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
@@ -90,53 +89,14 @@ class MetaGraphImporter {
       if (collection.key == key) return true;
     }
     try {
-      const std::string name = read_names(collection.messages.front()).handle;
+      const std::string name = read_names(collection.messages.front()).variable_name;
       const Operation found = graph_.find_operation(prefix_ + name.substr(0, name.rfind(':')));
       return found.has_value() && found.type() == "VariableV2";
     } catch (const DataLossError&) { return false; }
   }
 
-  struct VariableNames {
-    std::string handle{};
-    std::string initializer{};
-    std::string snapshot{};
-    std::string initial_value{};
-    bool trainable = false;
-    std::shared_ptr<const SaveSliceInfo> slice{};
-  };
-
-  [[nodiscard]] VariableNames read_names(std::string_view message) const {
-    VariableNames names;
-    WireReader reader(message, def_.graph_def.source);
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 1: names.handle = reader.get_string(); break;
-        case 2: names.initializer = reader.get_string(); break;
-        case 3: names.snapshot = reader.get_string(); break;
-        case 4: names.slice = read_slice(reader.get_message()); break;
-        case 6: names.initial_value = reader.get_string(); break;
-        case 7: names.trainable = reader.get_bool(); break;
-        default: reader.skip();
-      }
-    }
-    return names;
-  }
-
-  [[nodiscard]] std::shared_ptr<const SaveSliceInfo> read_slice(WireReader reader) const {
-    SaveSliceInfo info;
-    const auto add_to = [&](std::vector<std::int64_t>& into) {
-      reader.for_each<std::int64_t>([&](std::int64_t value) { into.push_back(value); });
-    };
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 1: info.full_name = prefix_ + reader.get_string(); break;
-        case 2: add_to(info.full_shape); break;
-        case 3: add_to(info.var_offset); break;
-        case 4: add_to(info.var_shape); break;
-        default: reader.skip();
-      }
-    }
-    return std::make_shared<const SaveSliceInfo>(std::move(info));
+  [[nodiscard]] VariableMessage read_names(std::string_view message) const {
+    return parse_message<VariableMessage>(message, def_.graph_def.source);
   }
 
   [[nodiscard]] Operation operation(const CollectionDef& collection, const std::string& name) const {
@@ -152,18 +112,23 @@ class MetaGraphImporter {
   }
 
   [[nodiscard]] Variable variable(const CollectionDef& collection, std::string_view message) const {
-    const VariableNames names = read_names(message);
+    VariableMessage names = read_names(message);
     Variable result{.trainable = names.trainable};
-    result.handle = operation(collection, names.handle);
+    result.handle = operation(collection, names.variable_name);
     if (result.handle.type() != "VariableV2")
-      fail(collection, fmt::format("holds '{}', which is no VariableV2", names.handle));
-    if (names.slice != nullptr) {
-      names.slice->check(names.handle, result.shape());
-      result.save_slice_info = names.slice;
+      fail(collection, fmt::format("holds '{}', which is no VariableV2", names.variable_name));
+    if (names.save_slice_info_def) {
+      SaveSliceInfoMessage& slice = *names.save_slice_info_def;
+      const auto info = std::make_shared<const SaveSliceInfo>(SaveSliceInfo{.full_name = prefix_ + slice.full_name,
+                                                                            .full_shape = std::move(slice.full_shape),
+                                                                            .var_offset = std::move(slice.var_offset),
+                                                                            .var_shape = std::move(slice.var_shape)});
+      info->check(names.variable_name, result.shape());
+      result.save_slice_info = info;
     }
-    result.read = output(collection, names.snapshot);
-    if (!names.initial_value.empty()) result.initial_value = output(collection, names.initial_value);
-    result.initializer = operation(collection, names.initializer);
+    result.read = output(collection, names.snapshot_name);
+    if (!names.initial_value_name.empty()) result.initial_value = output(collection, names.initial_value_name);
+    result.initializer = operation(collection, names.initializer_name);
     return result;
   }
 

@@ -11,6 +11,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph_def/collection_messages.hpp>
 #include <trainhook/graph_def/graph_def_schema.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/node_def.hpp>
@@ -19,27 +20,18 @@
 
 namespace trainhook::detail {
 
-/// VariableDef: variable_name=1, initializer_name=2, snapshot_name=3, save_slice_info_def=4 {full_name=1, full_shape=2,
-/// var_offset=3, var_shape=4}, initial_value_name=6, trainable=7.
 TRAINHOOK_DECL std::string variable_message(const Variable& variable) {
   const std::string& name = variable.name();
-  std::string bytes;
-  WireWriter writer(bytes);
-  writer.add_bytes(1, variable.ref().name());
-  writer.add_bytes(2, variable.initializer.has_value() ? variable.initializer.name() : name + "/Assign");
-  writer.add_bytes(3, variable.read.has_value() ? variable.read.name() : name + "/read:0");
-  if (const SaveSliceInfo* slice = variable.save_slice_info.get()) {
-    add_wire_message(writer, 4, [&](WireWriter& info) {
-      info.add_bytes(1, slice->full_name);
-      info.add_packed_int64(2, slice->full_shape.begin(), slice->full_shape.end());
-      info.add_packed_int64(3, slice->var_offset.begin(), slice->var_offset.end());
-      info.add_packed_int64(4, slice->var_shape.begin(), slice->var_shape.end());
-    });
-  }
-  writer.add_bytes(6,
-                   variable.initial_value.has_value() ? variable.initial_value.name() : name + "/Initializer/zeros:0");
-  if (variable.trainable) writer.add_bool(7, true);
-  return bytes;
+  VariableMessage message{
+      .variable_name = variable.ref().name(),
+      .initializer_name = variable.initializer.has_value() ? variable.initializer.name() : name + "/Assign",
+      .snapshot_name = variable.read.has_value() ? variable.read.name() : name + "/read:0",
+      .initial_value_name =
+          variable.initial_value.has_value() ? variable.initial_value.name() : name + "/Initializer/zeros:0",
+      .trainable = variable.trainable};
+  if (const SaveSliceInfo* slice = variable.save_slice_info.get())
+    message.save_slice_info_def = {slice->full_name, slice->full_shape, slice->var_offset, slice->var_shape};
+  return message_bytes(message);
 }
 
 /// The nodes that TensorFlow expects of a variable and that one lacks whose memory is the user's: an initial value and

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of queue_runners.hpp. QueueRunnerDef: queue_name=1, enqueue_op_name=2, close_op_name=3, cancel_op_name=4,
-/// queue_closed_exception_types=5, which is left out: the end of input.
+/// The bodies of queue_runners.hpp.
 #pragma once
 
 #include <trainhook/graph_def/queue_runners.hpp>
@@ -15,31 +14,9 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/registry.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/graph_def/collection_messages.hpp>
 
 namespace trainhook::detail {
-
-struct QueueRunnerNames {
-  std::string queue{};
-  std::vector<std::string> enqueue_ops{};
-  std::string close_op{};
-  std::string cancel_op{};
-};
-
-TRAINHOOK_DECL QueueRunnerNames read_queue_runner(std::string_view message, std::string_view source) {
-  QueueRunnerNames names;
-  WireReader reader(message, source);
-  while (reader.next()) {
-    switch (reader.tag()) {
-      case 1: names.queue = reader.get_string(); break;
-      case 2: names.enqueue_ops.push_back(reader.get_string()); break;
-      case 3: names.close_op = reader.get_string(); break;
-      case 4: names.cancel_op = reader.get_string(); break;
-      default: reader.skip();
-    }
-  }
-  return names;
-}
 
 /// Of the nodes that `root` needs, one that cannot run; an empty handle if all can.
 TRAINHOOK_DECL Operation find_unknown(const Operation& root, std::span<const OpDef> op_defs) {
@@ -62,15 +39,15 @@ TRAINHOOK_DECL void import_queue_runners(Graph& graph, const std::vector<std::st
                                          const std::string& prefix, std::string_view source,
                                          std::span<const OpDef> op_defs) {
   for (const std::string& message : messages) {
-    const QueueRunnerNames names = read_queue_runner(message, source);
+    const auto names = parse_message<QueueRunnerMessage>(message, source);
     const auto find = [&](const std::string& name) {
       return name.empty() ? Operation() : graph.find_operation(prefix + name);
     };
-    QueueRunnerDef runner{.queue_name = prefix + names.queue};
-    runner.close_op = find(names.close_op);
-    runner.cancel_op = find(names.cancel_op);
-    std::string problem = names.enqueue_ops.empty() ? "it has no enqueue operation" : "";
-    for (const std::string& name : names.enqueue_ops) {
+    QueueRunnerDef runner{.queue_name = prefix + names.queue_name};
+    runner.close_op = find(names.close_op_name);
+    runner.cancel_op = find(names.cancel_op_name);
+    std::string problem = names.enqueue_op_name.empty() ? "it has no enqueue operation" : "";
+    for (const std::string& name : names.enqueue_op_name) {
       const Operation operation = find(name);
       const Operation unknown = operation.has_value() ? find_unknown(operation, op_defs) : Operation();
       if (!operation.has_value()) problem = fmt::format("'{}' is not in the graph", name);
@@ -102,13 +79,11 @@ TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation
 }
 
 TRAINHOOK_DECL std::string export_queue_runner(const QueueRunnerDef& runner) {
-  std::string bytes;
-  WireWriter writer(bytes);
-  writer.add_bytes(1, runner.queue_name);
-  for (const Operation& operation : runner.enqueue_ops) writer.add_bytes(2, operation.name());
-  if (runner.close_op.has_value()) writer.add_bytes(3, runner.close_op.name());
-  if (runner.cancel_op.has_value()) writer.add_bytes(4, runner.cancel_op.name());
-  return bytes;
+  QueueRunnerMessage names{.queue_name = runner.queue_name};
+  for (const Operation& operation : runner.enqueue_ops) names.enqueue_op_name.push_back(operation.name());
+  if (runner.close_op.has_value()) names.close_op_name = runner.close_op.name();
+  if (runner.cancel_op.has_value()) names.cancel_op_name = runner.cancel_op.name();
+  return message_bytes(names);
 }
 
 }  // namespace trainhook::detail
