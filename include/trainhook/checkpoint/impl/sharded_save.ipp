@@ -12,6 +12,7 @@
 #include <set>
 #include <span>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
@@ -23,44 +24,46 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/io/whole_file.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/proto/message.hpp>
 
 namespace trainhook::detail {
 
-// A message: prefix (1), suffix (2), flags (3, 4), and for each rank a message (5) of names (1).
+struct RankNamesMessage {
+  std::vector<std::string> name{};
+};
+template <>
+inline constexpr auto kFields<RankNamesMessage> = std::tuple(field(1, "name", &RankNamesMessage::name));
+
+// ShardedSave, as ranks send it.
+struct ShardedSaveMessage {
+  std::string prefix{};
+  std::string suffix{};
+  bool refuse_non_finite = false;
+  bool later = false;
+  std::vector<RankNamesMessage> rank{};
+};
+template <>
+inline constexpr auto kFields<ShardedSaveMessage> =
+    std::tuple(field(1, "prefix", &ShardedSaveMessage::prefix), field(2, "suffix", &ShardedSaveMessage::suffix),
+               field(3, "refuse_non_finite", &ShardedSaveMessage::refuse_non_finite),
+               field(4, "later", &ShardedSaveMessage::later), field(5, "rank", &ShardedSaveMessage::rank));
+
 TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save) {
-  std::string bytes;
-  WireWriter writer(bytes);
-  writer.add_string(1, save.prefix);
-  writer.add_string(2, save.suffix);
-  writer.add_bool(3, save.refuse_non_finite);
-  writer.add_bool(4, save.later);
-  for (const std::vector<std::string>& names : save.names) {
-    add_wire_message(writer, 5, [&](WireWriter& message) {
-      for (const std::string& name : names) message.add_string(1, name);
-    });
-  }
-  return bytes;
+  ShardedSaveMessage message{
+      .prefix = save.prefix, .suffix = save.suffix, .refuse_non_finite = save.refuse_non_finite, .later = save.later};
+  for (const std::vector<std::string>& names : save.names) message.rank.push_back({names});
+  return message_bytes(message);
 }
 
 TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes) {
-  ShardedSave save;
-  WireReader reader(bytes, "the chief's order to save");
-  while (reader.next()) {
-    switch (reader.tag()) {
-      case 1: save.prefix = reader.get_string(); break;
-      case 2: save.suffix = reader.get_string(); break;
-      case 3: save.refuse_non_finite = reader.get_bool(); break;
-      case 4: save.later = reader.get_bool(); break;
-      case 5: {
-        std::vector<std::string>& names = save.names.emplace_back();
-        reader.get_message().for_each_field(1, [&](WireReader& name) { names.push_back(name.get_string()); });
-        break;
-      }
-      default: reader.skip();
-    }
-  }
-  if (save.prefix.empty() || save.suffix.empty()) throw DataLossError("the chief's order to save names no checkpoint");
+  auto message = parse_message<ShardedSaveMessage>(bytes, "the chief's order to save");
+  if (message.prefix.empty() || message.suffix.empty())
+    throw DataLossError("the chief's order to save names no checkpoint");
+  ShardedSave save{.prefix = std::move(message.prefix),
+                   .suffix = std::move(message.suffix),
+                   .refuse_non_finite = message.refuse_non_finite,
+                   .later = message.later};
+  for (RankNamesMessage& rank : message.rank) save.names.push_back(std::move(rank.name));
   return save;
 }
 
