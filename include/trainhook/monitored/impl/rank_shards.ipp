@@ -7,14 +7,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/monitored/rank_failure.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/proto/message.hpp>
 
 namespace trainhook::detail {
 
@@ -28,27 +28,44 @@ TRAINHOOK_DECL void RankShards::begin(const ShardedSave& save, SessionRef sessio
   if (rank_ > 0 && part < save.num_parts()) mine = std::make_unique<ShardOfRank>(session, save, rank_, file_system);
 }
 
-// The order is the suffixes of what is dropped (1). Each part is a message (1): its suffix (1), its index (2) or why
-// there is none (3).
+// What the chief orders to be handed over: all but these.
+struct ShardOrderMessage {
+  std::vector<std::string> dropped_suffix{};
+};
+template <>
+inline constexpr auto kFields<ShardOrderMessage> =
+    std::tuple(field(1, "dropped_suffix", &ShardOrderMessage::dropped_suffix));
+
+// A rank's part of one checkpoint: its index, or why there is none.
+struct GivenPartMessage {
+  std::string suffix{};
+  std::string index{};
+  std::string failure{};
+};
+template <>
+inline constexpr auto kFields<GivenPartMessage> =
+    std::tuple(field(1, "suffix", &GivenPartMessage::suffix), field(2, "index", &GivenPartMessage::index),
+               field(3, "failure", &GivenPartMessage::failure));
+
+struct GivenPartsMessage {
+  std::vector<GivenPartMessage> part{};
+};
+template <>
+inline constexpr auto kFields<GivenPartsMessage> = std::tuple(field(1, "part", &GivenPartsMessage::part));
+
 TRAINHOOK_DECL std::string RankShards::give(std::string_view order) {
-  std::set<std::string, std::less<>> dropped;
-  WireReader(order, "the chief's order").for_each_field(1, [&](WireReader& suffix) {
-    dropped.insert(suffix.get_string());
-  });
-  std::string bytes;
-  WireWriter writer(bytes);
+  const auto dropped = parse_message<ShardOrderMessage>(order, "the chief's order").dropped_suffix;
+  GivenPartsMessage given;
   for (const auto& entry : shards_) {
     ShardOfRank* const shard = entry.second.get();
-    if (shard == nullptr || dropped.contains(entry.first)) continue;
-    add_wire_message(writer, 1, [&](WireWriter& part) {
-      part.add_string(1, entry.first);
-      try {
-        part.add_string(2, shard->take());
-      } catch (...) { part.add_string(3, failure_bytes(std::current_exception())); }
-    });
+    if (shard == nullptr || std::ranges::find(dropped, entry.first) != dropped.end()) continue;
+    GivenPartMessage& part = given.part.emplace_back(GivenPartMessage{.suffix = entry.first});
+    try {
+      part.index = shard->take();
+    } catch (...) { part.failure = failure_bytes(std::current_exception()); }
   }
   shards_.clear();
-  return bytes;
+  return message_bytes(given);
 }
 
 TRAINHOOK_DECL void RankShards::expect(const std::shared_ptr<PartsOfOthers>& parts) {
@@ -56,48 +73,24 @@ TRAINHOOK_DECL void RankShards::expect(const std::shared_ptr<PartsOfOthers>& par
 }
 
 TRAINHOOK_DECL std::string RankShards::order() {
-  std::string bytes;
-  WireWriter writer(bytes);
+  ShardOrderMessage order;
   ordered_.clear();
   for (const auto& [suffix, expected] : expected_) {
     if (std::shared_ptr<PartsOfOthers> parts = expected.lock()) {
       ordered_.push_back(std::move(parts));
     } else {
-      writer.add_string(1, suffix);
+      order.dropped_suffix.push_back(suffix);
     }
   }
   expected_.clear();
-  return bytes;
-}
-
-// What one rank has given, by suffix.
-struct GivenPart {
-  std::string suffix{};
-  std::string index{};
-  std::string failure{};
-};
-
-TRAINHOOK_DECL std::vector<GivenPart> parts_in(std::string_view bytes, std::size_t rank) {
-  std::vector<GivenPart> parts;
-  const std::string what = fmt::format("what rank {} has written", rank);
-  WireReader(bytes, what).for_each_field(1, [&](WireReader& all) {
-    GivenPart& part = parts.emplace_back();
-    WireReader reader = all.get_message();
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 1: part.suffix = reader.get_string(); break;
-        case 2: part.index = reader.get_string(); break;
-        case 3: part.failure = reader.get_string(); break;
-        default: reader.skip();
-      }
-    }
-  });
-  return parts;
+  return message_bytes(order);
 }
 
 // The index of that rank's part. @throws its error.
 TRAINHOOK_DECL std::string index_of(const ShardedSave& save, std::string_view given, std::size_t rank) {
-  for (GivenPart& part : parts_in(given, rank)) {
+  const std::string what = fmt::format("what rank {} has written", rank);
+  auto message = parse_message<GivenPartsMessage>(given, what);
+  for (GivenPartMessage& part : message.part) {
     if (part.suffix != save.suffix) continue;
     if (part.failure.empty()) return std::move(part.index);
     throw_error(failure_code(part.failure),
