@@ -6,6 +6,8 @@
 #include <trainhook/hooks/hparams_hook.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
@@ -14,73 +16,86 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/summary_message.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/proto/message.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook::detail {
 
-/// Fields of tensorboard/plugins/hparams/plugin_data.proto, whose version is 0.
-struct HParamsField {
-  static constexpr std::uint32_t kSessionStartInfo = 3;
-  static constexpr std::uint32_t kSessionEndInfo = 4;
+/// google.protobuf.Value, a oneof.
+struct HParamValueMessage {
+  std::optional<double> number_value{};
+  std::optional<std::string_view> string_value{};
+  std::optional<bool> bool_value{};
 };
+template <>
+inline constexpr auto kFields<HParamValueMessage> =
+    std::tuple(field(2, "number_value", &HParamValueMessage::number_value),
+               field(3, "string_value", &HParamValueMessage::string_value),
+               field(4, "bool_value", &HParamValueMessage::bool_value));
 
-struct SessionStartInfoField {
-  static constexpr std::uint32_t kHparams = 1;  // a map
-  static constexpr std::uint32_t kGroupName = 4;
-  static constexpr std::uint32_t kStartTimeSecs = 5;
+struct HParamEntryMessage {
+  std::string_view key{};
+  HParamValueMessage value{};
 };
+template <>
+inline constexpr auto kFields<HParamEntryMessage> =
+    std::tuple(field(1, "key", &HParamEntryMessage::key), field(2, "value", &HParamEntryMessage::value));
 
-struct SessionEndInfoField {
-  static constexpr std::uint32_t kStatus = 1;
-  static constexpr std::uint32_t kEndTimeSecs = 2;
-  static constexpr std::int32_t kSuccess = 1;
+struct SessionStartInfoMessage {
+  std::vector<HParamEntryMessage> hparams{};
+  std::string_view group_name{};
+  std::optional<double> start_time_secs{};
 };
+template <>
+inline constexpr auto kFields<SessionStartInfoMessage> =
+    std::tuple(field(1, "hparams", &SessionStartInfoMessage::hparams),
+               field(4, "group_name", &SessionStartInfoMessage::group_name),
+               field(5, "start_time_secs", &SessionStartInfoMessage::start_time_secs));
 
-/// Fields of google.protobuf.Value.
-struct ValueField {
-  static constexpr std::uint32_t kNumber = 2;
-  static constexpr std::uint32_t kString = 3;
-  static constexpr std::uint32_t kBool = 4;
+struct SessionEndInfoMessage {
+  enum class Status { Unknown, Success };
+  Status status = Status::Success;
+  std::optional<double> end_time_secs{};
 };
+template <>
+inline constexpr auto kFields<SessionEndInfoMessage> =
+    std::tuple(field(1, "status", &SessionEndInfoMessage::status),
+               field(2, "end_time_secs", &SessionEndInfoMessage::end_time_secs));
 
-TRAINHOOK_DECL void add_value(WireWriter& writer, const HParam& hparam) {
+/// HParamsPluginData of tensorboard/plugins/hparams/plugin_data.proto, whose version is 0.
+struct HParamsPluginDataMessage {
+  std::optional<SessionStartInfoMessage> session_start_info{};
+  std::optional<SessionEndInfoMessage> session_end_info{};
+};
+template <>
+inline constexpr auto kFields<HParamsPluginDataMessage> =
+    std::tuple(field(3, "session_start_info", &HParamsPluginDataMessage::session_start_info),
+               field(4, "session_end_info", &HParamsPluginDataMessage::session_end_info));
+
+TRAINHOOK_DECL HParamValueMessage value_message(const HParam& hparam) {
+  HParamValueMessage message;
   if (const double* number = std::get_if<double>(&hparam.value)) {
-    writer.add_double(ValueField::kNumber, *number);
+    message.number_value = *number;
   } else if (const bool* truth = std::get_if<bool>(&hparam.value)) {
-    writer.add_bool(ValueField::kBool, *truth);
+    message.bool_value = *truth;
   } else {
-    writer.add_string(ValueField::kString, std::get<std::string>(hparam.value));
+    message.string_value = std::get<std::string>(hparam.value);
   }
+  return message;
 }
 
 TRAINHOOK_DECL std::string session_start_info(const std::vector<HParam>& hparams, const std::string& group,
                                               double start_time_secs) {
-  std::string content;
-  WireWriter writer(content);
-  add_wire_message(writer, HParamsField::kSessionStartInfo, [&](WireWriter& info) {
-    for (const HParam& hparam : hparams) {
-      add_wire_message(info, SessionStartInfoField::kHparams, [&](WireWriter& entry) {
-        entry.add_string(1, hparam.name);
-        add_wire_message(entry, 2, [&](WireWriter& value) { add_value(value, hparam); });
-      });
-    }
-    if (!group.empty()) info.add_string(SessionStartInfoField::kGroupName, group);
-    info.add_double(SessionStartInfoField::kStartTimeSecs, start_time_secs);
-  });
-  return content;
+  SessionStartInfoMessage info{.group_name = group, .start_time_secs = start_time_secs};
+  for (const HParam& hparam : hparams) info.hparams.push_back({hparam.name, value_message(hparam)});
+  return message_bytes(HParamsPluginDataMessage{.session_start_info = std::move(info)});
 }
 
 TRAINHOOK_DECL std::string session_end_info(double end_time_secs) {
-  std::string content;
-  WireWriter writer(content);
-  add_wire_message(writer, HParamsField::kSessionEndInfo, [&](WireWriter& info) {
-    info.add_enum(SessionEndInfoField::kStatus, SessionEndInfoField::kSuccess);
-    info.add_double(SessionEndInfoField::kEndTimeSecs, end_time_secs);
-  });
-  return content;
+  return message_bytes(
+      HParamsPluginDataMessage{.session_end_info = SessionEndInfoMessage{.end_time_secs = end_time_secs}});
 }
 
 }  // namespace trainhook::detail
