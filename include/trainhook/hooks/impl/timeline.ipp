@@ -8,41 +8,61 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/proto/message.hpp>
 
 namespace trainhook::detail {
 
 inline constexpr std::string_view kTracedDevice = "/device:CPU:0";
 
-struct RunMetadataField {
-  static constexpr std::uint32_t kStepStats = 1;
+/// NodeExecStats; times in microseconds.
+struct NodeExecStatsMessage {
+  std::string_view node_name{};
+  std::optional<std::int64_t> all_start_micros{};
+  std::int64_t op_end_rel_micros = 0;
+  std::int64_t all_end_rel_micros = 0;
+  std::string timeline_label{};
+  std::optional<std::int64_t> scheduled_micros{};
+  std::uint32_t thread_id = 0;
 };
+template <>
+inline constexpr auto kFields<NodeExecStatsMessage> =
+    std::tuple(field(1, "node_name", &NodeExecStatsMessage::node_name),
+               field(2, "all_start_micros", &NodeExecStatsMessage::all_start_micros),
+               field(4, "op_end_rel_micros", &NodeExecStatsMessage::op_end_rel_micros),
+               field(5, "all_end_rel_micros", &NodeExecStatsMessage::all_end_rel_micros),
+               field(8, "timeline_label", &NodeExecStatsMessage::timeline_label),
+               field(9, "scheduled_micros", &NodeExecStatsMessage::scheduled_micros),
+               field(10, "thread_id", &NodeExecStatsMessage::thread_id));
 
-struct StepStatsField {
-  static constexpr std::uint32_t kDevStats = 1;
+struct DeviceStepStatsMessage {
+  std::string_view device{};
+  std::vector<NodeExecStatsMessage> node_stats{};
 };
+template <>
+inline constexpr auto kFields<DeviceStepStatsMessage> = std::tuple(
+    field(1, "device", &DeviceStepStatsMessage::device), field(2, "node_stats", &DeviceStepStatsMessage::node_stats));
 
-struct DeviceStepStatsField {
-  static constexpr std::uint32_t kDevice = 1;
-  static constexpr std::uint32_t kNodeStats = 2;
+struct StepStatsMessage {
+  std::vector<DeviceStepStatsMessage> dev_stats{};
 };
+template <>
+inline constexpr auto kFields<StepStatsMessage> = std::tuple(field(1, "dev_stats", &StepStatsMessage::dev_stats));
 
-struct NodeExecStatsField {
-  static constexpr std::uint32_t kNodeName = 1;
-  static constexpr std::uint32_t kAllStartMicros = 2;
-  static constexpr std::uint32_t kOpEndRelMicros = 4;
-  static constexpr std::uint32_t kAllEndRelMicros = 5;
-  static constexpr std::uint32_t kTimelineLabel = 8;
-  static constexpr std::uint32_t kScheduledMicros = 9;
-  static constexpr std::uint32_t kThreadId = 10;
+struct RunMetadataMessage {
+  StepStatsMessage step_stats{};
 };
+template <>
+inline constexpr auto kFields<RunMetadataMessage> = std::tuple(field(1, "step_stats", &RunMetadataMessage::step_stats));
 
 /// An executed node as both formats need it.
 struct TracedNode {
@@ -105,28 +125,19 @@ TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metad
 }
 
 TRAINHOOK_DECL std::string detail::as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
-  std::string bytes;
-  {  // a message is complete when its writer is gone
-    detail::WireWriter message(bytes);
-    detail::WireWriter step_stats(message, detail::RunMetadataField::kStepStats);
-    detail::WireWriter device(step_stats, detail::StepStatsField::kDevStats);
-    device.add_string(detail::DeviceStepStatsField::kDevice, detail::kTracedDevice.data(),
-                      detail::kTracedDevice.size());
-    for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
-      using Field = detail::NodeExecStatsField;
-      detail::WireWriter stats(device, detail::DeviceStepStatsField::kNodeStats);
-      stats.add_string(Field::kNodeName, node.stats->node_name);
-      stats.add_int64(Field::kAllStartMicros, node.stats->start_micros);
-      if (node.duration != 0) {
-        stats.add_int64(Field::kOpEndRelMicros, node.duration);
-        stats.add_int64(Field::kAllEndRelMicros, node.duration);
-      }
-      stats.add_string(Field::kTimelineLabel, detail::timeline_label(node));
-      stats.add_int64(Field::kScheduledMicros, node.stats->start_micros);
-      if (node.lane != 0) stats.add_uint32(Field::kThreadId, static_cast<std::uint32_t>(node.lane));
-    }
+  DeviceStepStatsMessage device{.device = kTracedDevice};
+  for (const TracedNode& node : traced_nodes(metadata, graph)) {
+    device.node_stats.push_back({.node_name = node.stats->node_name,
+                                 .all_start_micros = node.stats->start_micros,
+                                 .op_end_rel_micros = node.duration,
+                                 .all_end_rel_micros = node.duration,
+                                 .timeline_label = timeline_label(node),
+                                 .scheduled_micros = node.stats->start_micros,
+                                 .thread_id = static_cast<std::uint32_t>(node.lane)});
   }
-  return bytes;
+  RunMetadataMessage message;
+  message.step_stats.dev_stats.push_back(std::move(device));
+  return message_bytes(message);
 }
 
 }  // namespace trainhook
