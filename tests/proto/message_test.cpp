@@ -3,10 +3,13 @@
 /// Messages written, read and printed by their tables of fields.
 #include <trainhook/proto/message.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -49,6 +52,28 @@ inline constexpr auto kFields<Outer> =
                field(7, "always", &Outer::always), field(8, "inner", &Outer::inner), field(9, "member", &Outer::member),
                field(10, "numbers", &Outer::numbers), field(11, "reals", &Outer::reals),
                field(12, "texts", &Outer::texts), field(200, "inners", &Outer::inners));
+
+enum class Size : std::int32_t { Small = 0, Large = 2 };
+template <>
+struct ProtoNames<Size> {
+  static std::string_view name_of(Size size) {
+    return size == Size::Small ? "SMALL" : size == Size::Large ? "LARGE" : std::string_view();
+  }
+  static std::optional<Size> value_of(std::string_view name) {
+    return name == "SMALL" ? std::optional(Size::Small) : name == "LARGE" ? std::optional(Size::Large) : std::nullopt;
+  }
+};
+
+struct Choice {
+  std::variant<std::monostate, std::int64_t, std::string_view, Inner, std::string> one{};
+  std::vector<Size> sizes{};
+  std::vector<bool> flags{};
+};
+template <>
+inline constexpr auto kFields<Choice> =
+    std::tuple(alternative<1>(1, "number", &Choice::one), alternative<2>(2, "text", &Choice::one),
+               alternative<3>(3, "inner", &Choice::one), alternative<4>(4, "name", &Choice::one),
+               field(5, "sizes", &Choice::sizes), field(6, "flags", &Choice::flags));
 
 namespace {
 
@@ -106,6 +131,72 @@ TEST(Message, DamageIsDataLoss) {
   EXPECT_THROW((void)parse_message<Outer>(bytes("320561"), "x"), DataLossError);  // ends early
 }
 
+TEST(Message, AMemberOfAOneofIsWrittenEvenIfItIsZero) {
+  Choice message;
+  EXPECT_EQ(message_bytes(message), "");
+  message.one = std::int64_t{0};
+  EXPECT_EQ(message_bytes(message), bytes("0800"));
+  message.one.emplace<2>();
+  EXPECT_EQ(message_bytes(message), bytes("1200"));
+  message.one = Inner{1};
+  EXPECT_EQ(message_bytes(message), bytes("1a020801"));
+}
+
+TEST(Message, OfAOneofTheLastMemberCounts) {
+  const std::string written = bytes("0805 220161 1a020807");
+  const auto message = parse_message<Choice>(written, "x");
+  ASSERT_EQ(message.one.index(), 3U);
+  EXPECT_EQ(std::get<3>(message.one).size, 7);
+  EXPECT_EQ(parse_message<Choice>(bytes("1a020807 220161"), "x").one.index(), 4U);
+  EXPECT_EQ(parse_message<Choice>("", "x").one.index(), 0U);
+}
+
+TEST(Message, EnumsAndBooleansArePackedToo) {
+  const Choice message{.sizes = {Size::Large, Size::Small}, .flags = {true, false}};
+  EXPECT_EQ(message_bytes(message), bytes("2a020200 32020100"));
+  for (const char* written : {"2a020200 32020100", "2802 2800 3001 3000"}) {
+    const auto read = parse_message<Choice>(bytes(written), "x");
+    EXPECT_EQ(read.sizes, message.sizes) << written;
+    EXPECT_EQ(read.flags, message.flags) << written;
+  }
+}
+
+TEST(Message, CanBeReadFieldByField) {
+  const std::string written = bytes("2802 f80701 2800");
+  WireReader reader(written, "x");
+  std::vector<std::size_t> sizes;
+  while (reader.next()) {
+    Choice part;
+    read_one_field(reader, part);
+    sizes.push_back(part.sizes.size());
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 0, 1}));
+}
+
+TEST(MessageText, EnumsHaveNames) {
+  const Choice message{.sizes = {Size::Small, Size::Large, Size{5}}};
+  EXPECT_EQ(message_text(message), "sizes: SMALL\nsizes: LARGE\nsizes: 5\n");
+  EXPECT_EQ(bytes_from_text<Choice>("sizes: [SMALL, LARGE, 5]", "x"), message_bytes(message));
+  EXPECT_THROW((void)bytes_from_text<Choice>("sizes: HUGE", "x"), DataLossError);
+  EXPECT_THROW((void)bytes_from_text<Choice>("sizes: 'LARGE'", "x"), DataLossError);
+}
+
+TEST(MessageText, OfAOneofTheLastMemberCounts) {
+  EXPECT_EQ(bytes_from_text<Choice>("number: 1 text: 'a'", "x"), bytes("120161"));
+  EXPECT_EQ(message_text(parse_message<Choice>(bytes("0800"), "x")), "number: 0\n");
+}
+
+TEST(MessageText, RealNumbersAreReadAsTensorFlowReadsThem) {
+  const auto real = [](std::string_view text) {
+    return parse_message_text<Outer>("real: " + std::string(text), "x").real;
+  };
+  EXPECT_EQ(real("+1.5f"), 1.5);
+  EXPECT_EQ(real("-inf"), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(real("1e999"), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(real("-1e999"), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(real("1e-999"), 0);
+}
+
 TEST(MessageText, PrintsWhatIsWritten) {
   EXPECT_EQ(message_text(full_message()),
             "number: -1\nflag: true\ncolour: 1\nchecksum: 16909060\nreal: 0.5\ntext: \"a\"\nalways {\n  size: 300\n}\n"
@@ -122,6 +213,12 @@ TEST(MessageText, AValueOfAnotherKindIsDataLoss) {
   for (const char* text : {"number: \"1\"", "number: 1.5", "flag: 2", "real: one", "text: 1", "inner: 1"})
     EXPECT_THROW((void)parse_message_text<Outer>(text, "x"), DataLossError) << text;
   EXPECT_NO_THROW((void)parse_message_text<Outer>("other: \"1\"", "x"));
+  try {
+    (void)parse_message_text<Outer>("text: 5", "the file");
+    FAIL();
+  } catch (const DataLossError& error) {
+    EXPECT_STREQ(error.what(), "the file is damaged or of another format: 5 is no value for the field text");
+  }
 }
 
 }  // namespace

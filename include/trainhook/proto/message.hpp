@@ -22,6 +22,7 @@
 /// | a struct with a table                 | nested message; always written                                         |
 /// | `std::optional` of these              | written if it has a value, zero or not: members of a oneof             |
 /// | a container with `push_back` of these | repeated; numbers are packed                                           |
+/// | `std::variant` of these               | a oneof, with an `alternative<I>` for each field and monostate as first  |
 ///
 /// Fields are written in the order of the table, which is that of their numbers: so TensorFlow's bytes come out. A
 /// `std::string_view` that was read points into the bytes that were read.
@@ -37,6 +38,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <protozero/varint.hpp>
 
@@ -58,7 +60,20 @@ template <class M, class T>
   return {number, name, member};
 }
 
-/// The fields of message `M`, a tuple of `Field`. Specialised beside each struct.
+/// A field that is the alternative `I` of a oneof.
+template <class M, class V, std::size_t I>
+struct Alternative {
+  std::uint32_t number;
+  std::string_view name;
+  V M::*member;
+};
+
+template <std::size_t I, class M, class V>
+[[nodiscard]] constexpr Alternative<M, V, I> alternative(std::uint32_t number, std::string_view name, V M::*member) {
+  return {number, name, member};
+}
+
+/// The fields of message `M`, a tuple of `Field` and `Alternative`. Specialised beside each struct.
 template <class M>
 inline constexpr std::tuple<> kFields{};
 
@@ -82,14 +97,44 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
+/// An alternative of a variant in the manner of an optional.
+template <class V, std::size_t I>
+class AlternativeRef {
+ public:
+  explicit AlternativeRef(V& variant) : variant_(variant) {}
+  [[nodiscard]] explicit operator bool() const noexcept { return variant_.index() == I; }
+  [[nodiscard]] auto& operator*() const { return std::get<I>(variant_); }
+  [[nodiscard]] auto& emplace() const { return variant_.template emplace<I>(); }
+  void reset() const {
+    if (*this) variant_.template emplace<0>();
+  }
+
+ private:
+  V& variant_;
+};
+template <class V, std::size_t I>
+inline constexpr bool kIsOptional<AlternativeRef<V, I>> = true;
+
 template <ProtoRepeated T>
-using ProtoElement = std::remove_cvref_t<decltype(*std::declval<T&>().begin())>;
+using ProtoElement = std::remove_cvref_t<decltype(*std::declval<const T&>().begin())>;
+
+template <class M, class N, class T>
+[[nodiscard]] auto& member_of(M& message, const Field<N, T>& field) {
+  return message.*field.member;
+}
+template <class M, class N, class V, std::size_t I>
+[[nodiscard]] auto member_of(M& message, const Alternative<N, V, I>& field) {
+  return AlternativeRef<std::remove_reference_t<decltype(message.*field.member)>, I>(message.*field.member);
+}
 
 /// `action(member, number, name)` for each field of the message.
 template <class M, class Action>
 void for_each_member(M& message, const Action& action) {
-  std::apply([&](const auto&... fields) { (action(message.*fields.member, fields.number, fields.name), ...); },
-             kFields<std::remove_const_t<M>>);
+  const auto visit = [&](const auto& field) {
+    auto&& member = member_of(message, field);
+    action(member, field.number, field.name);
+  };
+  std::apply([&](const auto&... fields) { (visit(fields), ...); }, kFields<std::remove_const_t<M>>);
 }
 
 // --- Writing -------------------------------------------------------------------------------------------------------
@@ -242,8 +287,14 @@ template <ProtoMessage M>
 /// Sets what is left out if it is zero to zero, whatever the struct's own default is.
 template <ProtoMessage M>
 void clear_message(M& message) {
-  for_each_member(message,
-                  [](auto& value, std::uint32_t, std::string_view) { value = std::remove_cvref_t<decltype(value)>{}; });
+  for_each_member(message, [](auto& value, std::uint32_t, std::string_view) {
+    using T = std::remove_cvref_t<decltype(value)>;
+    if constexpr (kIsOptional<T>) {
+      value.reset();
+    } else {
+      value = T{};
+    }
+  });
 }
 
 template <ProtoMessage M>
@@ -258,6 +309,8 @@ void read_field(WireReader& reader, T& value) {
     using Element = ProtoElement<T>;
     if constexpr (std::is_arithmetic_v<Element>) {
       reader.for_each<Element>([&](Element element) { value.push_back(element); });
+    } else if constexpr (std::is_enum_v<Element>) {
+      reader.for_each<std::uint64_t>([&](std::uint64_t element) { value.push_back(static_cast<Element>(element)); });
     } else {
       Element element{};
       read_field(reader, element);
@@ -280,20 +333,26 @@ void read_field(WireReader& reader, T& value) {
   }
 }
 
+/// Reads the one field at which the reader is, or skips it if the table lacks it. For messages that are too large to
+/// have all of their fields at once.
+template <ProtoMessage M>
+void read_one_field(WireReader& reader, M& message) {
+  const auto read = [&](const auto& field) {
+    if (reader.tag() != field.number) return false;
+    auto&& member = member_of(message, field);
+    read_field(reader, member);
+    return true;
+  };
+  const bool is_known = std::apply([&](const auto&... fields) { return (read(fields) || ...); }, kFields<M>);
+  if (!is_known) reader.skip();
+}
+
 /// Reads the fields that the table has and skips all others. Of a field that comes twice the last one counts.
 /// @throws DataLossError for bytes that are no such message.
 template <ProtoMessage M>
 void read_message(WireReader reader, M& message) {
   clear_message(message);
-  const auto read = [&](const auto& field) {
-    if (reader.tag() != field.number) return false;
-    read_field(reader, message.*field.member);
-    return true;
-  };
-  while (reader.next()) {
-    const bool is_known = std::apply([&](const auto&... fields) { return (read(fields) || ...); }, kFields<M>);
-    if (!is_known) reader.skip();
-  }
+  while (reader.next()) read_one_field(reader, message);
 }
 
 /// The message that `bytes` hold; `what` names it in errors.

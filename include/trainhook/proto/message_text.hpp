@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,6 +19,17 @@
 #include <trainhook/proto/text_proto_printer.hpp>
 
 namespace trainhook::detail {
+
+/// The names of an enum's values, specialised beside the enum: static functions `name_of(E)`, which returns an empty
+/// name for a value without one, and `value_of(std::string_view)`, an optional E. The text form of others is their
+/// number.
+template <class E>
+struct ProtoNames {};
+template <class E>
+concept ProtoNamed = requires(E value, std::string_view name) {
+  ProtoNames<E>::name_of(value);
+  ProtoNames<E>::value_of(name);
+};
 
 template <class T>
 void print_field(TextProtoPrinter& printer, std::string_view name, const T& value);
@@ -45,7 +57,13 @@ void print_field(TextProtoPrinter& printer, std::string_view name, const T& valu
   } else if constexpr (std::is_same_v<T, Fixed32>) {
     printer.number(name, value.value);
   } else if constexpr (std::is_enum_v<T>) {
-    printer.number(name, static_cast<std::int64_t>(value));
+    std::string_view symbol;
+    if constexpr (ProtoNamed<T>) symbol = ProtoNames<T>::name_of(value);
+    if (symbol.empty()) {
+      printer.number(name, static_cast<std::int64_t>(value));
+    } else {
+      printer.enumerator(name, symbol);
+    }
   } else {
     printer.number(name, value);
   }
@@ -88,6 +106,10 @@ void read_text_field(const TextProtoField& field, std::string_view what, T& valu
     value = static_cast<T>(number_of_field(field, what));
   } else if constexpr (std::is_same_v<T, Fixed32>) {
     value.value = static_cast<std::uint32_t>(integer_of_field(field, what));
+  } else if constexpr (ProtoNamed<T>) {
+    const bool is_bare = field.kind == TextProtoField::Kind::Bare;
+    const std::optional<T> named = is_bare ? ProtoNames<T>::value_of(field.text) : std::nullopt;
+    value = named ? *named : static_cast<T>(integer_of_field(field, what));
   } else {
     value = static_cast<T>(integer_of_field(field, what));
   }
@@ -104,12 +126,22 @@ void read_text_fields(const std::vector<TextProtoField>& fields, std::string_vie
 }
 
 /// The message whose text form `text` is. Fields that the table does not have are passed over. `what` names it in
-/// errors. @throws DataLossError if `text` does not parse, or a field has a value of another kind.
+/// errors. Not for messages with a `std::string_view`, which would point to nothing. @throws DataLossError if `text`
+/// does not parse, or a field has a value of another kind.
 template <ProtoMessage M>
 [[nodiscard]] M parse_message_text(std::string_view text, std::string_view what) {
   M message;
   read_text_fields(parse_text_proto(text, what), what, message);
   return message;
+}
+
+/// The bytes of the message whose text form `text` is. @throws as `parse_message_text` does.
+template <ProtoMessage M>
+[[nodiscard]] std::string bytes_from_text(std::string_view text, std::string_view what) {
+  const std::vector<TextProtoField> fields = parse_text_proto(text, what);
+  M message;
+  read_text_fields(fields, what, message);
+  return message_bytes(message);
 }
 
 }  // namespace trainhook::detail
