@@ -15,7 +15,8 @@ text_of() {
   done
 }
 
-for script in .ci/run .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh tests/interop/run.sh tests/kill/run.sh tests/soak.sh; do
+for script in .ci/run .ci/tidy .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh tests/interop/run.sh tests/kill/run.sh \
+  tests/mpi/run.sh tests/soak.sh; do
   text=$(text_of "$script")
   # shellcheck disable=SC2046  # a list of words
   installed=$(.ci/packages --list $(sed -nE '/^ *#/d; s/.*\.ci\/packages"? ([a-z ]+[a-z]).*/\1/p' "$script"))
@@ -39,8 +40,11 @@ for script in .ci/run .github/screenshot.sh examples/quickstart.sh tests/run.sh 
   needs 'clang-format-16' clang-format-16
   needs 'clang.*-fsanitize' libclang-rt-14-dev
   needs 'chromium|chromedriver' chromium chromium-driver
-  # Tests are built unless an option says otherwise; they, the benchmarks and the quickstart read the data set.
+  needs 'mpirun|mpicxx' libopenmpi-dev openmpi-bin
+  needs 'mpich' libmpich-dev mpich
+  needs 'target docs' doxygen
+  # Tests are built unless an option says otherwise; they, but for those of mpi/, the benchmarks and the quickstart read the data set.
   if grep -E 'cmake .*-S' <<<"$text" | grep -v 'TRAINHOOK_BUILD_TESTS=OFF' >/dev/null; then needs cmake libgtest-dev libgmock-dev; fi
-  if ! grep -q -- '--data synthetic' <<<"$text"; then needs '[.]ci/ctest|_bench|quickstart' dataset-fashion-mnist; fi
+  if [ "$script" != tests/mpi/run.sh ] && ! grep -q -- '--data synthetic' <<<"$text"; then needs '[.]ci/ctest|_bench|quickstart' dataset-fashion-mnist; fi
 done
 exit $failures
