@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# consume.sh find_package|add_subdirectory <root of the source> <build folder> <compiler>
+# consume.sh find_package|add_subdirectory|FetchContent <root of the source> <build folder> <compiler>
 set -euo pipefail
 way=$1 root=$2 build=$3
 export CXX=$4
@@ -40,6 +40,9 @@ if [ "$way" = find_package ]; then
   if configure nonsense -DCOMPONENT=nonsense; then fail "a component called nonsense was found"; fi
   tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -F "no component 'nonsense'. The components are: engine, media, mpi." >/dev/null ||
     fail "nobody said which components there are: $(cat "$folder/configured.txt")"
+elif [ "$way" = FetchContent ]; then
+  cmake --build "$folder/build" --target header_only
+  "$folder/build/one/header_only" || fail "the header-only program failed"
 else
   # The whole compiled library was built as a package's; here only the one file of it that the program needs.
   cmake --build "$folder/build" --target header_only header_only_modules
