@@ -104,6 +104,20 @@ test_without_cmake() {
   done
 }
 
+# two_files <folder of Eigen>: with clang, too, two header-only files make one program.
+test_two_files() {
+  local file pids=""
+  for file in train_graph train_loop; do
+    clang++-14 -std=c++20 -I"$root/include" -isystem "$1" -c "$here/$file.cpp" -o "$work/$file.o" &
+    pids+=" $!"
+  done
+  for file in $pids; do wait "$file" || fail "a file cannot be compiled"; done
+  cd "$work"
+  clang++-14 -o program train_graph.o train_loop.o -lfmt -lpng -lz -pthread || fail "the files do not make a program"
+  ./program >printed || fail "the program failed"
+  grep -q '^loop: loss ' printed && grep -q '^graph: loss ' printed || fail "the program printed: $(cat printed)"
+}
+
 # What a user's file gets in header-only mode does not grow unnoticed: functions of the README's your_loop, g++ -O2.
 test_functions() {
   local most=1587 count
