@@ -8,11 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "plain_pooling.hpp"
 #include "run_op.hpp"
 
 namespace trainhook {
@@ -127,6 +130,55 @@ TEST(PoolKernels, TakeEachChannelByItself) {
     const auto sizes = [](std::int32_t last) { return Tensor::of<std::int32_t>({2, 3, 3, last}); };
     EXPECT_EQ(run("AvgPoolGrad", {sizes(static_cast<std::int32_t>(channels)), gradients}, "SAME"),
               in_channels(run("AvgPoolGrad", {sizes(1), gradient}, "SAME"), channels));
+  }
+}
+
+TEST(PoolKernels, GiveWhatPlainArraysOfEigenGive) {
+  struct Case {
+    std::int64_t height, width, channels, size, stride;
+  };
+  for (const Case& c : {Case{6, 8, 16, 2, 2}, Case{7, 5, 3, 2, 2}, Case{9, 8, 37, 3, 2}, Case{5, 7, 20, 3, 1},
+                        Case{8, 9, 1, 2, 3}, Case{4, 4, 17, 4, 4}}) {
+    for (const std::string padding : {"VALID", "SAME"}) {
+      SCOPED_TRACE(padding + " window " + std::to_string(c.size) + " by " + std::to_string(c.stride));
+      const auto random = [](const Shape& shape) {  // some are equal; all sums and means are exact
+        std::mt19937 bits(7);
+        Tensor tensor(DType::Float, shape);
+        for (float& value : tensor.mutable_data<float>()) value = 144 * (static_cast<float>(bits() % 16) - 8);
+        return tensor;
+      };
+      test::PlainPooling plain({2, c.height, c.width, c.channels}, c.size, c.stride, padding == "SAME");
+      const auto [batch, height, width, channels] = plain.result_shape();
+      const Shape small{batch, height, width, channels};
+      const auto tensor = [](const test::PlainPooling::Array& array, const Shape& shape) {
+        return Tensor::copy_of(std::span(array.data(), static_cast<std::size_t>(array.size())), shape);
+      };
+      const std::vector<std::int64_t> size{1, c.size, c.size, 1};
+      const std::vector<std::int64_t> strides{1, c.stride, c.stride, 1};
+      const auto ours = [&](const std::string& type, const std::vector<Tensor>& inputs) {
+        return test::run_op(kernels::pool(), type, inputs,
+                            {{"T", DType::Float},
+                             {"data_format", std::string("NHWC")},
+                             {"ksize", size},
+                             {"padding", padding},
+                             {"strides", strides}},
+                            DType::Float);
+      };
+      const Tensor image = random({2, c.height, c.width, c.channels});
+      const Tensor gradient = random(small);
+      const float* const pixels = image.data<float>().data();
+      const float* const gradients = gradient.data<float>().data();
+
+      const Tensor largest = tensor(plain.largest(pixels), small);
+      EXPECT_EQ(ours("MaxPool", {image}), largest);
+      EXPECT_EQ(ours("MaxPoolGrad", {image, largest, gradient}),
+                tensor(plain.largest_gradient(pixels, largest.data<float>().data(), gradients), image.shape()));
+      EXPECT_EQ(ours("AvgPool", {image}), tensor(plain.mean(pixels), small));
+      const Tensor shape =
+          Tensor::of<std::int32_t>({2, static_cast<std::int32_t>(c.height), static_cast<std::int32_t>(c.width),
+                                    static_cast<std::int32_t>(c.channels)});
+      EXPECT_EQ(ours("AvgPoolGrad", {shape, gradient}), tensor(plain.mean_gradient(gradients), image.shape()));
+    }
   }
 }
 
