@@ -163,8 +163,9 @@ void add_indexing(Cases& cases) {
     for (const In& targets :
          {in({3}, DType::Int32), in({7}, DType::Int64), in({-1}, DType::Int32), any(DType::Int32), in({3})}) {
       cases.push_back({"InTopKV2", {x, targets, in(Dims{}, DType::Int32)}});
-      cases.push_back(
-          {"InTopKV2", {x, targets, number(2)}, {}, [](const Inputs& i) { return th::in_top_k(i[0], i[1], 2); }});
+      const bool wide = std::get<DType>(targets.attrs.at("dtype")) == DType::Int64;
+      const In k = wide ? constant(th::Tensor(std::int64_t{2})) : number(2);  // the builder gives it the targets' type
+      cases.push_back({"InTopKV2", {x, targets, k}, {}, [](const Inputs& i) { return th::in_top_k(i[0], i[1], 2); }});
       cases.push_back({"SegmentSum", {x, targets}, {}, [](const Inputs& i) { return th::segment_sum(i[0], i[1]); }});
     }
   }

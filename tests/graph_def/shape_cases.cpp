@@ -250,12 +250,13 @@ void add_array(Cases& cases) {
     cases.push_back({"RandomUniformInt", {dims, number(0), number(9)}});
     cases.push_back({"RandomUniformInt", {dims, ints({0}), number(9)}});
   }
-  const th::Attrs candidates{{"num_true", std::int64_t{2}},
-                             {"num_sampled", std::int64_t{6}},
-                             {"unique", true},
-                             {"range_max", std::int64_t{10}}};
-  for (const In& classes :
-       {in({4, 2}, DType::Int64), in({-1, 2}, DType::Int64), any(DType::Int64), in({2}, DType::Int64)})
+  const th::Attrs candidates{
+      {"num_true", std::int64_t{2}},   {"num_sampled", std::int64_t{6}}, {"unique", true},
+      {"range_max", std::int64_t{10}}, {"seed", std::int64_t{87654321}},  // of a graph without a seed
+      {"seed2", std::int64_t{1}}};
+  // Only a graph that is read may leave the number of columns open.
+  cases.push_back({"LogUniformCandidateSampler", {any(DType::Int64)}, candidates});
+  for (const In& classes : {in({4, 2}, DType::Int64), in({-1, 2}, DType::Int64), in({2}, DType::Int64)})
     cases.push_back({"LogUniformCandidateSampler", {classes}, candidates, [](const Inputs& i) {
                        return th::log_uniform_candidate_sampler(i[0], {.num_sampled = 6, .range_max = 10, .seed = 1})
                            .sampled_candidates;
