@@ -80,7 +80,7 @@ def report(name, ours, peer, peer_name, unit, goal):
     ratio = ours / peer
     print(json.dumps({"name": name, "ours": float(f"{ours:.6g}"), "peer": float(f"{peer:.6g}"), "peer_name": peer_name,
                       "unit": unit, "ratio": float(f"{ratio:.6g}"), "goal": goal, "holds": ratio <= goal}), flush=True)
-    print(f"{name:<30}{ours:>10.4g}{peer:>10.4g} {unit:<12}{peer_name:<22}{ratio:>10.4g}  <= {goal:g}"
+    print(f"{name:<36}{ours:>10.4g}{peer:>10.4g} {unit:<12}{peer_name:<22}{ratio:>10.4g}  <= {goal:g}"
           f"{'' if ratio <= goal else '  MISSED'}", file=sys.stderr, flush=True)
 
 

@@ -198,7 +198,7 @@ int main() {
                        .peer = th::bench::median(hand_times),
                        .peer_name = "hand-written Eigen",
                        .unit = "us",
-                       .goal = 1.3});
+                       .goal = 1.0});
     tensorflow.report({.name = name + "_tensorflow", .ours = th::bench::median(our_times), .unit = "us", .goal = 1});
   }
   return std::isfinite(sink) ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -21,6 +21,13 @@
 
 namespace trainhook::bench {
 
+/// What ends the name of each row of a program that is compiled with other flags: "_o2".
+#ifdef TRAINHOOK_BENCH_VARIANT
+inline constexpr std::string_view kVariant = TRAINHOOK_BENCH_VARIANT;
+#else
+inline constexpr std::string_view kVariant;
+#endif
+
 /// `ratio` is ours / peer; `goal` is the most it may be. Where more is better (GB/s), set `more_is_better`: then the
 /// least. Where the goal is a plain figure, the peer is that budget, and the goal 1.
 struct Record {
@@ -42,10 +49,11 @@ inline void report(const Record& record) {
       R"({{"name": "{}", "ours": {:.6g}, "peer": {:.6g}, "peer_name": "{}", "unit": "{}", "ratio": {:.6g}, )"
       R"("goal": {:.6g}, "holds": {}}})"
       "\n";
-  fmt::print(kLine, record.name, record.ours, record.peer, record.peer_name, record.unit, ratio, record.goal, holds);
+  const std::string name = record.name + std::string(kVariant);
+  fmt::print(kLine, name, record.ours, record.peer, record.peer_name, record.unit, ratio, record.goal, holds);
   std::fflush(stdout);
-  fmt::print(stderr, "{:<30}{:>10.4g}{:>10.4g} {:<12}{:<22}{:>10.4g}  {} {:.4g}{}\n", record.name, record.ours,
-             record.peer, record.unit, record.peer_name, ratio, record.more_is_better ? ">=" : "<=", record.goal,
+  fmt::print(stderr, "{:<36}{:>10.4g}{:>10.4g} {:<12}{:<22}{:>10.4g}  {} {:.4g}{}\n", name, record.ours, record.peer,
+             record.unit, record.peer_name, ratio, record.more_is_better ? ">=" : "<=", record.goal,
              holds ? "" : "  MISSED");
 }
 
@@ -81,7 +89,7 @@ class TensorFlow {
     record.peer_name = "TensorFlow 2.15";
     record.peer = median(figures_);
     if (!figures_.empty()) return bench::report(record);
-    fmt::print(stderr, "{:<30}{:>10.4g}{:>10} {:<12}{}\n", record.name, record.ours, "missing", record.unit,
+    fmt::print(stderr, "{:<36}{:>10.4g}{:>10} {:<12}{}\n", record.name, record.ours, "missing", record.unit,
                record.peer_name);
   }
 

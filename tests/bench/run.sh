@@ -15,7 +15,7 @@ while [ $# -gt 0 ]; do
     *) echo "run.sh: unknown option $1; there are --json FILE and --only NAME" >&2; exit 2 ;;
   esac
 done
-programs=()
+programs=() variants=()
 for source in "$root"/tests/bench/*_bench.cpp; do
   name=$(basename "$source" _bench.cpp)
   if [ -z "$only" ] || [ "$only" = "$name" ]; then programs+=("$name"); fi
@@ -32,12 +32,18 @@ fi
 mkdir -p "$build"
 records=$build/records.jsonl
 : >"$records"
-table_head() { printf '%-30s%10s%10s %-12s%-22s%10s  %s\n' name ours peer unit "peer's name" ratio goal >&2; }
+table_head() { printf '%-36s%10s%10s %-12s%-22s%10s  %s\n' name ours peer unit "peer's name" ratio goal >&2; }
 
 if [ ${#programs[@]} != 0 ]; then
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRAINHOOK_COMPILE_OPTIONS=-march=native \
     -DTRAINHOOK_BUILD_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=OFF -DTRAINHOOK_BUILD_BENCHMARKS=ON >&2
-  cmake --build "$build" --target "${programs[@]/%/_bench}" >&2
+  for name in "${programs[@]}"; do
+    case $name in
+      mlp_step) variants+=(mlp_step_bench_o2 mlp_step_bench_o3) ;;
+      product) variants+=(product_bench_sse); ! grep -q avx2 /proc/cpuinfo || variants+=(product_bench_avx2) ;;
+    esac
+  done
+  cmake --build "$build" --target "${programs[@]/%/_bench}" "${variants[@]}" >&2
 
   # TensorFlow waits in a process of its own for what the benchmarks ask, through two named pipes.
   export TRAINHOOK_BENCH_DIR=${TRAINHOOK_BENCH_DIR:-$build}
@@ -70,6 +76,7 @@ if [ ${#programs[@]} != 0 ]; then
       "$program" >>"$records"
     fi
   done
+  for variant in "${variants[@]}"; do "$build/tests/bench/$variant" >>"$records"; done
   if [ -n "$tensorflow" ]; then
     echo quit >"$peers/questions"
     wait "$tensorflow" || true
