@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What programs name: loops, sessions, hooks, checkpoints, input, graphs. Engines (engine/), media/ and testing/ are
-/// included by name, and so is what only some programs need: session creators (monitored/), threads and queues
-/// (session/), graph/metrics.hpp, graph/moving_averages.hpp, graph_def/ (GraphDef in and out), io/,
+/// The headers that most programs need: loops, sessions, hooks, checkpoints, input, graphs. Include by name what only
+/// some programs need: engines (engine/), media/, testing/, session creators (monitored/), threads and queues
+/// (session/), graph/metrics.hpp, graph/moving_averages.hpp, graph_def/ (import and export of graphs), io/,
 /// events/event_reader.hpp.
 #pragma once
 

@@ -18,8 +18,8 @@
 
 namespace trainhook::detail {
 
-/// Runs one save at a time on its own thread; one more may wait. The thread starts with the first save. All calls
-/// belong on one thread.
+/// Runs one save at a time on a background thread; one more may wait. The first save starts the thread. Call all
+/// members on one thread.
 class BackgroundWriter {
  public:
   /// The result of one save.
@@ -36,13 +36,13 @@ class BackgroundWriter {
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
 
-  /// Waits for the saves that were submitted. Outcomes that were not taken are lost.
+  /// Waits for the submitted saves. Outcomes that were not taken are lost.
   TRAINHOOK_DECL ~BackgroundWriter();
 
-  /// True while a save is being written or waits.
+  /// True while a save is being written or is waiting.
   [[nodiscard]] TRAINHOOK_DECL bool is_busy();
 
-  /// Submits a save. If another one was waiting, it is replaced, and its step is returned.
+  /// Submits a save. If another one is waiting, replaces it and returns its step.
   TRAINHOOK_DECL std::optional<std::int64_t> submit(std::int64_t step, Commit commit);
 
   /// True if `take_outcome` has something to return. Takes no lock.
@@ -51,7 +51,7 @@ class BackgroundWriter {
   /// Takes the oldest outcome, if there is one.
   [[nodiscard]] TRAINHOOK_DECL std::optional<Outcome> take_outcome();
 
-  /// Waits until nothing is being written and nothing waits.
+  /// Waits until all submitted saves are done.
   TRAINHOOK_DECL void wait();
 
  private:

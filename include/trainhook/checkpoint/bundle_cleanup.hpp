@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Removing checkpoints, and finishing what a process that was killed had begun. The protocol is in
-/// bundle_protocol.hpp.
+/// Removes checkpoints, and finishes the interrupted saves of killed processes. bundle_protocol.hpp has the protocol.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +12,28 @@
 
 namespace trainhook {
 
-/// Removes a checkpoint, durably: its index first, after which it does not exist, then its data and `.meta`. What is
-/// not there is not an error. If it throws, or the process dies, the removal can be repeated;
-/// `finish_interrupted_saves` does that.
+/// Removes a checkpoint durably: first its index, after which the checkpoint does not exist, then data and `.meta`.
+/// Missing files are not an error. If it throws or the process dies, call it again; `finish_interrupted_saves` does so.
 TRAINHOOK_DECL void remove_checkpoint(FileSystem& file_system, const std::string& prefix);
 
-/// What `finish_interrupted_saves` found. All strings are prefixes.
+/// The result of `finish_interrupted_saves`. All strings are prefixes.
 struct InterruptedSaves {
-  std::vector<std::string> replaced{};    ///< their replacement was completed
-  std::vector<std::string> removed{};     ///< their removal was finished, or they were never committed
-  std::size_t temporaries = 0;            ///< temporary files that were removed, those of the above included
-  std::vector<std::string> incomplete{};  ///< data without an index that nothing says is ours: left alone
+  std::vector<std::string> replaced{};    ///< checkpoints whose replacement was completed
+  std::vector<std::string> removed{};     ///< checkpoints whose removal was finished, or that were never committed
+  std::size_t temporaries = 0;            ///< the number of removed temporary files, including those of the above
+  std::vector<std::string> incomplete{};  ///< data files without an index, which may not be this library's: left alone
 };
 
-/// Finishes what writers that died had begun in a directory, and removes their temporary files. Only for who knows that
-/// no other writer is at work in the directory (by its lock, say). What cannot be finished is logged and left.
+/// Finishes the saves and removals of dead writers in a directory and removes their temporary files. The caller must
+/// know, for example by the directory's lock, that no other writer is active. Logs what it cannot finish.
 TRAINHOOK_DECL InterruptedSaves finish_interrupted_saves(FileSystem& file_system, const std::string& directory);
 
 namespace detail {
 
-/// Removes a file, if it is there.
+/// Removes a file if it exists.
 TRAINHOOK_DECL void remove_if_there(FileSystem& file_system, const std::string& path);
 
-/// The first two steps of a removal. Returns the files that remain as its record, to be removed after the directory is
-/// synced.
+/// The first two steps of a removal. Returns the files that record it; remove them after syncing the directory.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> remove_checkpoint_files(FileSystem& file_system,
                                                                               const std::string& prefix);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// How the files of a checkpoint come, are replaced and go: their names, the order, what a crash leaves, who finishes.
+/// The protocol by which the files of a checkpoint are written, replaced and removed, and how a crash is repaired.
 ///
-/// `m-1` is a prefix, N a random number of the writer or removal. Every temporary name ends in `.tempstateN`, which is
-/// also TensorFlow's ending; no reader takes such a file for a part of a checkpoint (they look for `*.index`). "Sync"
-/// means the directory; each file is synced when it is written, before its name matters.
+/// `m-1` is a prefix, N a random number of the writer or the removal. Every temporary name ends in `.tempstateN`, as
+/// TensorFlow's do; readers look for `*.index` and so ignore such files. "Sync" means the directory; each file is
+/// synced when it is written, before it is renamed.
 ///
 ///     save, if there is no m-1.index
 ///       1  write m-1.data-*.tempstateN, m-1.meta.tempstateN, then m-1.index.tempstateN; sync
@@ -26,7 +26,7 @@
 ///       before the save: make m-1.index.unlisted.tempstateN
 ///       when the state file lists m-1: remove it
 ///
-/// What a crash leaves, and who does what with it:
+/// What a crash leaves behind, and how it is repaired:
 ///
 ///     m-1.index.replaced.tempstateN, no m-1.index     a replacement after its step 2. Readers take the new checkpoint
 ///                                                     from where its files are; the next start, or the next writer of
@@ -41,7 +41,7 @@
 ///                                                     it.
 ///     m-1.data-* that none of these names             not ours (a copy in progress, say): left alone, and said.
 ///
-/// "The next start" is `finish_interrupted_saves`, which a process calls that takes the directory's lock.
+/// "The next start" is `finish_interrupted_saves`, which a process calls after it has locked the directory.
 #pragma once
 
 #include <cstdint>
@@ -54,29 +54,28 @@
 
 namespace trainhook::detail {
 
-/// The ending of the names of one writer's or one removal's temporary files.
+/// A new random ending for the temporary files of one writer or removal.
 TRAINHOOK_DECL std::string bundle_temporary_suffix();
 
-/// Whether this library gave the name to a file that was to be renamed or removed: `*.tempstate<digits>` or `*.tmp<16
-/// hex digits>`.
+/// Whether it is the name of one of this library's temporary files: `*.tempstate<digits>` or `*.tmp<16 hex digits>`.
 TRAINHOOK_DECL bool is_temporary_name(std::string_view name);
 
 /// The checkpoint that a data file belongs to: `m-1` of `m-1.data-00000-of-00001`.
 TRAINHOOK_DECL std::optional<std::string_view> base_of_data(std::string_view name);
 
-/// A temporary name taken apart: the checkpoint, and the ending of the name.
+/// The parts of a temporary name: the checkpoint, and the ending of the name.
 struct TemporaryIndex {
   std::string base{};
   std::string suffix{};
 };
 
-/// Of `m-1.index.tempstateN`.
+/// The parts of `m-1.index.tempstateN`.
 TRAINHOOK_DECL std::optional<TemporaryIndex> temporary_index(std::string_view name);
 
-/// Of `m-1.index.replaced.tempstateN`.
+/// The parts of `m-1.index.replaced.tempstateN`.
 TRAINHOOK_DECL std::optional<TemporaryIndex> replaced_index(std::string_view name);
 
-/// Of `m-1.index.unlisted.tempstateN`.
+/// The parts of `m-1.index.unlisted.tempstateN`.
 TRAINHOOK_DECL std::optional<TemporaryIndex> unlisted_index(std::string_view name);
 
 /// The path of `m-1.index.unlisted.tempstateN`.
@@ -85,22 +84,23 @@ TRAINHOOK_DECL std::string unlisted_index_path(std::string_view prefix, std::str
 /// The path of `m-1.index.replaced.tempstateN`.
 TRAINHOOK_DECL std::string replaced_index_path(std::string_view prefix, std::string_view suffix);
 
-/// A shard before it is renamed. The final number of shards is unknown then; a temporary name does not need it.
+/// The path of a shard before it is renamed. The final number of shards is unknown then; a temporary name does not need
+/// it.
 TRAINHOOK_DECL std::string temporary_data_path(std::string_view prefix, std::uint32_t shard, std::string_view suffix);
 
-/// Where a checkpoint's index is.
+/// The location of a checkpoint's index.
 struct BundleIndex {
   std::string path{};
-  std::string suffix{};  ///< of a replacement that was interrupted: its files may still have temporary names
+  std::string suffix{};  ///< the ending of an interrupted replacement, whose files may still have temporary names
 };
 
-/// The index that makes a checkpoint exist, even after an interrupted replacement; nothing if there is no checkpoint.
+/// Finds a checkpoint's index, also after an interrupted replacement; nothing if there is no checkpoint.
 TRAINHOOK_DECL std::optional<BundleIndex> find_bundle_index(FileSystem& file_system, const std::string& prefix);
 
 /// Step 2 of a replacement. If it throws, nothing has changed.
 TRAINHOOK_DECL void begin_replacement(FileSystem& file_system, const std::string& prefix, const std::string& suffix);
 
-/// The steps after it that are not done yet. May be called again after it threw.
+/// Does the remaining steps of a replacement. May be called again after it threw.
 TRAINHOOK_DECL void complete_replacement(FileSystem& file_system, const std::string& prefix, const std::string& suffix);
 
 }  // namespace trainhook::detail

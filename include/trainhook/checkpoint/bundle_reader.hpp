@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BundleReader: reads checkpoints of this library and of TensorFlow, and verifies what it returns.
+/// BundleReader: reads checkpoints of this library and TensorFlow, and verifies them.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +28,17 @@ struct BundleReaderOptions {
   BundleFiles files = BundleFiles::Check;
 };
 
-/// An open checkpoint. The constructor checks everything but the tensors' own checksums: the index and its checksums,
-/// each entry, and that every shard is there and long enough. A shard is opened when a tensor of it is read for the
-/// first time, or at once if it is the only one, and stays open: what is open can be read even if the checkpoint is
-/// deleted meanwhile. Any number of threads may read at once. A read that fails is tried once more; if the
-/// device fails again, that is an UnknownError, because it does not mean that the checkpoint is damaged.
+/// An open checkpoint. The constructor checks everything except the tensors' checksums: the index and its checksums,
+/// each entry, and that every shard exists and is long enough. A single shard is opened at once, several are opened at
+/// their first use; open shards can be read even if the checkpoint is deleted meanwhile. Any number of threads may read
+/// at once. A failed read is tried once more; if it fails again, it throws UnknownError, because an error of the device
+/// does not mean that the checkpoint is damaged.
 class BundleReader {
  public:
   /// The tensors by name.
   using Entries = std::map<std::string, BundleEntry, std::less<>>;
 
-  /// `prefix` is the path without `.index`. A checkpoint whose replacement was interrupted is read from where its files
-  /// are.
+  /// `prefix` is the path without `.index`. Also reads a checkpoint whose replacement was interrupted.
   /// @throws NotFoundError if there is no such checkpoint, DataLossError, naming file and tensor, if it is
   /// damaged or incomplete.
   TRAINHOOK_DECL explicit BundleReader(std::string prefix, BundleReaderOptions options = {});
@@ -51,35 +50,36 @@ class BundleReader {
   /// The index entry of a tensor. @throws NotFoundError, which lists similar names.
   [[nodiscard]] TRAINHOOK_DECL const BundleEntry& entry(std::string_view name) const;
 
-  /// Reads and verifies a tensor; joins the slices of a partitioned variable.
-  /// @throws NotFoundError if it, or one of its slices, was not saved, DataLossError for a wrong checksum,
-  /// UnimplementedError for a type of tensor that this library does not hold.
+  /// Reads and verifies a tensor. The slices of a partitioned variable are joined.
+  /// @throws NotFoundError if the tensor or one of its slices was not saved, DataLossError for a wrong checksum,
+  /// UnimplementedError for a dtype that this library lacks.
   [[nodiscard]] TRAINHOOK_DECL Tensor get_tensor(std::string_view name) const;
 
-  /// A region of the tensor, however it was partitioned when it was saved. Reads the slices that it touches; a tensor
-  /// stored whole is read whole, which its checksum needs. @throws as above, and InvalidArgumentError for a region that
-  /// the tensor does not have.
+  /// Reads a region of a tensor, however it was partitioned when saved. Reads only the slices that overlap the region;
+  /// a tensor stored as a whole is read as a whole, to verify its checksum. @throws as above, and InvalidArgumentError
+  /// for a region outside of the tensor.
   [[nodiscard]] TRAINHOOK_DECL Tensor get_tensor(std::string_view name, const TensorSlice& slice) const;
 
-  /// Reads and checks every tensor that this library can hold and whose name begins so. @throws as `get_tensor`.
+  /// Reads and verifies every tensor whose name starts with `beginning`, except those of dtypes that this library
+  /// lacks. @throws as `get_tensor`.
   TRAINHOOK_DECL void verify(std::string_view beginning = {}) const;
 
  private:
   TRAINHOOK_DECL void read_index(FileSystem& file_system);
   TRAINHOOK_DECL void add_entry(std::string_view key, std::string_view value);
 
-  /// Whether the slices that a tensor is said to have are there and each has elements and bytes of its own, so that it
-  /// is no larger than its files.
+  /// Checks that all slices of a tensor exist and that no two share elements or bytes, so that the tensor is not larger
+  /// than its files.
   TRAINHOOK_DECL void check_slices(std::string_view name, const BundleEntry& entry) const;
 
   [[nodiscard]] TRAINHOOK_DECL const BundleEntry& readable_entry(std::string_view name) const;
 
-  /// What one entry stores.
+  /// Reads the tensor of one entry.
   [[nodiscard]] TRAINHOOK_DECL Tensor read(std::string_view name, const BundleEntry& entry) const;
 
   [[nodiscard]] TRAINHOOK_DECL Tensor read_slice(std::string_view name, const TensorSlice& slice) const;
 
-  /// A region, put together from the slices that hold some of it.
+  /// Assembles a region from the slices that overlap it.
   [[nodiscard]] TRAINHOOK_DECL Tensor join(std::string_view name, const BundleEntry& entry,
                                            const TensorSlice& wanted) const;
 
@@ -89,7 +89,7 @@ class BundleReader {
                                                      std::string_view problem) const;
   TRAINHOOK_DECL void expect_checksum(std::string_view name, const BundleEntry& entry, std::uint32_t crc) const;
 
-  /// Fills `into` and returns the checksum continued over it.
+  /// Fills `into` and returns the checksum extended over it.
   TRAINHOOK_DECL std::uint32_t read_with_checksum(std::string_view name, const BundleEntry& entry, std::uint64_t offset,
                                                   std::uint32_t crc, std::span<std::byte> into) const;
 
@@ -105,7 +105,7 @@ class BundleReader {
   std::unique_ptr<detail::BundleShards> shards_;
 };
 
-/// TensorFlow's name for it.
+/// TensorFlow's name of the class.
 using CheckpointReader = BundleReader;
 
 }  // namespace trainhook

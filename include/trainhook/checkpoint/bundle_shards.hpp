@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BundleShards: the data files of a checkpoint that is read.
+/// BundleShards: the open data files of a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace trainhook {
 
-/// When a BundleReader opens the data files of a checkpoint that has several. A single one is opened at once.
+/// When a BundleReader opens the data files of a checkpoint with several. A single one is opened at once.
 enum class BundleFiles {
-  Check,   ///< all must be there and long enough; each is opened when a tensor of it is read for the first time
-  Hold,    ///< all are opened at once, so that a checkpoint that is deleted meanwhile can still be read
+  Check,   ///< all must exist and be long enough; each is opened at its first use
+  Hold,    ///< all are opened at once, so that the checkpoint can be read even if it is deleted meanwhile
   AsRead,  ///< nothing is known of a file before a tensor of it is read: for a part of a checkpoint that another reader
            ///< has checked
 };
@@ -31,25 +31,25 @@ struct BundleShard {
 };
 using BundleShardMap = std::map<std::uint32_t, BundleShard>;
 
-/// Files that are open stay open. Any number of threads may ask at once.
+/// Opened files stay open. Thread-safe.
 class BundleShards {
  public:
   struct Options {
     FileSystem* file_system = nullptr;
     std::string prefix{};
-    std::string replacement{};  ///< the ending of the names of files that an interrupted replacement has not renamed
+    std::string replacement{};  ///< the ending of files that an interrupted replacement has not renamed
     std::uint32_t count = 0;
     BundleFiles files = BundleFiles::Check;
   };
 
-  /// @param shards those that the index has entries for; none of them is open
-  /// @throws DataLossError, naming the file, if one that is looked at is missing or too short.
+  /// @param shards the data files that the index has entries for, none of them open
+  /// @throws DataLossError, naming the file, if a checked file is missing or too short.
   TRAINHOOK_DECL BundleShards(Options options, BundleShardMap shards);
   BundleShards(const BundleShards&) = delete;
   BundleShards& operator=(const BundleShards&) = delete;
   ~BundleShards() = default;
 
-  /// Opens the file if need be. The index must have an entry for it. @throws as the constructor.
+  /// Opens the file if necessary. The index must have an entry for it. @throws as the constructor.
   [[nodiscard]] TRAINHOOK_DECL const ReadableFile& at(std::uint32_t shard) const;
 
  private:

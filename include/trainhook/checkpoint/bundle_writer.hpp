@@ -24,34 +24,34 @@
 
 namespace trainhook {
 
-/// One of the parts of a checkpoint that several processes write, each its own data file in the same directory.
+/// One part of a checkpoint that several processes write, each its data file in the same directory.
 struct BundlePart {
-  std::string suffix{};      ///< the ending of the temporary names of all of them
-  std::uint32_t number = 0;  ///< 0 commits the checkpoint, with what the others have written
+  std::string suffix{};      ///< the ending of the temporary names of all parts
+  std::uint32_t number = 0;  ///< number 0 commits the checkpoint with all parts
   std::uint32_t count = 1;
 };
 
 struct BundleWriterOptions {
   FileSystem* file_system = nullptr;  ///< null: the disk. Must outlive the writer.
 
-  /// Replaces a checkpoint of the same prefix instead of refusing. At each moment, also after a crash, a `BundleReader`
-  /// finds the old one or the new one; TensorFlow may find none for a moment: prefer a prefix that was never used.
+  /// Replaces an existing checkpoint instead of throwing. At any moment, also after a crash, a `BundleReader` finds the
+  /// old one or the new one. TensorFlow may find none for a moment, so prefer a new prefix.
   bool overwrite = false;
 
-  /// Once a data file (shard) has this many bytes, the next tensor begins another file. 0: one file holds all.
+  /// Once a data file (shard) has this many bytes, the next tensor starts another one. 0: a single file.
   std::uint64_t shard_bytes = 0;
 
-  /// Bytes of tensors that will be added, or fewer. Disk space for them is reserved before the first is written, if the
-  /// file system can do that, so that a full disk is an error at once.
+  /// A lower bound of the bytes of all tensors. This disk space is reserved before the first write, if the file system
+  /// can do that, so that a full disk is an error at once.
   std::uint64_t expected_bytes = 0;
 
-  /// Of a checkpoint of several writers, each of which has one data file then. Must outlive the writer.
+  /// The part of this writer, if several processes write the checkpoint; each writes one data file. Must outlive the
+  /// writer.
   const BundlePart* part = nullptr;
 };
 
-/// Writes one checkpoint. Tensors go straight from their buffers to a temporary file while `add` runs; `finish`
-/// commits. A writer that is destroyed before that, or whose `add` or `finish` threw, leaves nothing behind. For one
-/// thread at a time.
+/// Writes one checkpoint. `add` writes tensors directly from their buffers to a temporary file; `finish` commits. A
+/// writer that is destroyed before `finish`, or whose `add` or `finish` throws, leaves nothing behind. Not thread-safe.
 class BundleWriter {
  public:
   /// `prefix` is the path without `.index`; its directory is created if it is missing.
@@ -65,44 +65,43 @@ class BundleWriter {
 
   [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
 
-  /// Bytes of tensors taken so far.
+  /// The bytes of all tensors added so far.
   [[nodiscard]] std::uint64_t bytes_added() const noexcept { return full_bytes_ + offset_; }
 
-  /// Stores the tensor. Names may come in any order; for the bytes that TensorFlow's Saver would write, sort them.
-  /// @throws InvalidArgumentError for an empty name, one that begins with a NUL, one that was used, or a Tensor without
-  /// a value.
+  /// Stores a tensor. Names may come in any order; sort them to get the same bytes as TensorFlow's Saver.
+  /// @throws InvalidArgumentError for a name that is empty, starts with NUL or was used before, or a Tensor without a
+  /// value.
   TRAINHOOK_DECL void add(const std::string& name, const Tensor& tensor);
 
-  /// The same for row-major elements in other memory, which must not change meanwhile.
+  /// The same for row-major elements in other memory, which must not change during the call.
   TRAINHOOK_DECL void add(const std::string& name, DType dtype, const Shape& shape,
                           std::span<const std::byte> elements);
 
-  /// Stores one slice of a partitioned variable, which has `full_shape` in all. Readers join the slices, or take any
-  /// region of them; TensorFlow joins only some dtypes (not half, uint16, uint32, uint64 and string). One slice that is
-  /// all of it is stored as a tensor.
+  /// Stores one slice of a partitioned variable of shape `full_shape`. Readers join the slices or read any region;
+  /// TensorFlow does not join half, uint16, uint32, uint64 and string. A slice of the full shape is stored as an
+  /// ordinary tensor.
   /// @throws InvalidArgumentError if the slice does not fit `full_shape`, overlaps one added before, or differs in
   /// shape from `tensor`.
   TRAINHOOK_DECL void add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
                                 const Tensor& tensor);
 
-  /// Stores a file beside the bundle, for example `.meta`, that is committed together with it.
+  /// Adds a file, for example `.meta`, that is committed together with the bundle.
   TRAINHOOK_DECL void add_side_file(const std::string& suffix, std::string contents);
 
-  /// Commits: when this returns, the checkpoint is durable. When it throws, there is none; with `overwrite`, the old or
-  /// the new one.
-  /// @throws FailedPreconditionError if slices of a partitioned variable are missing; the writer stays open for
-  /// them.
+  /// Commits the checkpoint: it is durable when this returns. If it throws, there is no checkpoint or, with
+  /// `overwrite`, the old one or the new one.
+  /// @throws FailedPreconditionError if slices of a partitioned variable are missing; they can still be added.
   TRAINHOOK_DECL void finish();
 
-  /// For a part other than number 0, instead of `finish`: when this returns, its data is durable. Returns what number 0
-  /// needs for the index. The data file is removed with this writer, unless `release` says that number 0 has it.
+  /// For a part other than number 0, instead of `finish`: its data is durable when this returns. Returns the bytes for
+  /// `add_part` of number 0. The destructor removes the data file unless `release` was called.
   [[nodiscard]] TRAINHOOK_DECL std::string finish_part();
   void release() noexcept { state_ = State::Finished; }
 
-  /// For part number 0, before `finish`, for each of the others in their order: takes what their `finish_part` has
-  /// returned. From its construction on, a number 0 that fails removes their files, too.
-  /// @throws DataLossError for bytes that are damaged, InvalidArgumentError for a name that another part has, too,
-  /// FailedPreconditionError if the file of the part is not in the directory.
+  /// For part number 0, before `finish`, once for each other part in order: adds the result of its `finish_part`. If
+  /// number 0 fails, it also removes the other parts' files.
+  /// @throws DataLossError for damaged bytes, InvalidArgumentError for a name that another part has too,
+  /// FailedPreconditionError if the part's file is not in the directory.
   TRAINHOOK_DECL void add_part(std::uint32_t number, std::string_view index);
 
  private:
@@ -122,10 +121,10 @@ class BundleWriter {
   TRAINHOOK_DECL void begin_shard(std::uint32_t number);
   TRAINHOOK_DECL void finish_shard();
 
-  /// `what` names it in errors.
+  /// `what` names the tensor in errors.
   TRAINHOOK_DECL void store(const std::string& what, const std::string& key, const Tensor& tensor);
 
-  /// Runs `write`, which returns the checksum, and notes the entry.
+  /// Runs `write`, which returns the checksum, and adds the entry.
   template <class Write>
   void store(const std::string& key, DType dtype, const Shape& shape, Write&& write) {
     expect_open();
@@ -153,8 +152,8 @@ class BundleWriter {
 
   TRAINHOOK_DECL std::uint32_t append_strings(std::span<const std::string> strings);
 
-  /// Writes the bytes and returns the checksum continued over them. Small pieces are gathered, large ones are
-  /// written without a copy.
+  /// Writes the bytes and returns the checksum extended over them. Small pieces are collected, large ones are written
+  /// without a copy.
   TRAINHOOK_DECL std::uint32_t append(std::uint32_t crc, std::span<const std::byte> bytes);
 
   TRAINHOOK_DECL void flush();
@@ -164,10 +163,11 @@ class BundleWriter {
   void rename_to(const std::string& final_path) { rename_to(final_path, final_path); }
   TRAINHOOK_DECL void rename_to(const std::string& final_path, const std::string& created_for);
 
-  /// The order is what makes it safe: see bundle_protocol.hpp.
+  /// bundle_protocol.hpp explains the order of the steps.
   TRAINHOOK_DECL void commit();
 
-  /// Removes whatever this writer made, its temporary index last. A replacement that has begun is completed instead.
+  /// Removes everything this writer created, its temporary index last. If a replacement has begun, completes it
+  /// instead.
   TRAINHOOK_DECL void abandon() noexcept;
 
   std::string prefix_;
@@ -177,14 +177,14 @@ class BundleWriter {
   std::string temporary_suffix_;
   State state_ = State::Open;
   bool replaces_ = false;
-  std::vector<std::string> temporaries_;  // may have been renamed since; the index is the last
+  std::vector<std::string> temporaries_;  // some may have been renamed; the index is last
   std::vector<std::string> renamed_;
   std::unique_ptr<WritableFile> data_;
   std::vector<std::byte> gathered_;
-  std::uint32_t shards_ = 0;      // begun so far, here and by other parts
-  std::uint32_t own_shard_ = 0;   // the one that is being written
-  std::uint64_t full_bytes_ = 0;  // in those before it
-  std::uint64_t offset_ = 0;      // in it
+  std::uint32_t shards_ = 0;      // started so far, here and by other parts
+  std::uint32_t own_shard_ = 0;   // the shard being written
+  std::uint64_t full_bytes_ = 0;  // bytes in earlier shards
+  std::uint64_t offset_ = 0;      // bytes in own_shard_
   std::map<std::string, BundleEntry> entries_;
   std::map<std::string, std::string> side_files_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CheckpointClaim: says which hook saves checkpoints into which directory, and what else is to be saved with each.
+/// CheckpointClaim: records which hook saves checkpoints into which directory, and what is saved with them.
 #pragma once
 
 #include <cstdint>
@@ -24,39 +24,39 @@ struct CheckpointClaim;
 /// The collection that holds a `std::weak_ptr<CheckpointClaim>` for each saver hook since its `begin`.
 inline constexpr std::string_view kCheckpointClaims = "checkpoint_claims";
 
-/// State with its own files, which belong to the model's checkpoint of the same step.
+/// State in separate files that belong to the model's checkpoint of the same step.
 class CheckpointCompanion {
  public:
-  /// The two parts of one save, called on the thread that writes the model. The order makes a kill between them
-  /// harmless.
+  /// The two parts of a save, called on the thread that writes the model. Because of their order, a kill between them
+  /// is harmless.
   struct Commit {
-    std::function<void()> before_model{};  ///< writes what was taken; if it throws, the model is not saved
-    std::function<void()> after_model{};   ///< cleans up once the model's checkpoint is committed; must not throw
+    std::function<void()> before_model{};  ///< writes the state; if it throws, the model is not saved
+    std::function<void()> after_model{};   ///< cleans up after the model's commit; must not throw
   };
 
   TRAINHOOK_DECL virtual ~CheckpointCompanion();
 
-  /// Takes the present state, on the thread that runs the session.
+  /// Takes the current state, on the thread that runs the session.
   [[nodiscard]] virtual Commit take(SessionRef session, std::int64_t global_step) = 0;
 
-  /// Gives the session the state that belongs to the model of `global_step`, if it was just restored and has not run.
+  /// Restores the state that belongs to the model of `global_step`, if the session was just restored and has not run.
   virtual void restore(SessionRef /*session*/, std::int64_t /*global_step*/, const std::string& /*restored_from*/) {}
 
-  /// Cleans up as `after_model` does, at the end of a run that was restored at its last step and saved nothing.
+  /// Cleans up as `after_model` does, at the end of a run that resumed at its last step and saved nothing.
   virtual void tidy(std::int64_t /*global_step*/) noexcept {}
 
-  /// Cleans up after a writer that was killed, while no save is under way.
+  /// Cleans up after a killed writer, while no save is in progress.
   virtual void tidy_all() noexcept {}
 
-  /// Whether a checkpoint of the directory is one of this companion's files, by its name.
+  /// Whether `prefix` is one of this companion's files, by its name.
   [[nodiscard]] virtual bool is_mine(std::string_view /*prefix*/) const { return false; }
 
-  /// Saves the same state with the checkpoints of `other`, too: adds a companion to it.
+  /// Adds a companion to `other` that saves the same state with its checkpoints.
   virtual void join(const std::shared_ptr<CheckpointClaim>& /*other*/) const {}
 };
 
-/// Marks a directory as used by one saver hook, from `begin` until its session ends, and holds the directory, so that
-/// no other process saves there. Other hooks find it through the graph and may add companions.
+/// Reserves a directory for one saver hook, from `begin` until its session ends, against other hooks and other
+/// processes. Other hooks find it through the graph and may add companions.
 struct CheckpointClaim {
   std::string directory{};
   std::string basename{};
@@ -70,27 +70,27 @@ struct CheckpointClaim {
     if (hold != nullptr) hold->keep(context);
   }
 
-  /// Call it before each commit, on any thread. @throws FailedPreconditionError if the directory belongs to someone
-  /// else by now.
+  /// Call it before each commit, on any thread. @throws FailedPreconditionError if another process has taken the
+  /// directory over.
   void confirm_directory() const {
     if (hold != nullptr) hold->confirm();
   }
 };
 
-/// The claims that are held now, oldest first.
+/// The current claims, oldest first.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph);
 
-/// Creates the directory if it is missing, locks it, and finishes what a writer that was killed had begun there.
-/// Returns the lock; null without one.
+/// Creates the directory if it is missing, locks it, and finishes interrupted saves of killed processes there. Returns
+/// the lock, or null without one.
 /// @throws FailedPreconditionError if another session or process has the directory.
 [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<DirectoryHold> take_directory(FileSystem& file_system,
                                                                            const std::string& directory,
                                                                            DirectoryLock directory_lock);
 
-/// Claims the directory for one saver hook, creates it if it is missing, and finishes what a writer that was killed had
-/// begun there.
-/// @throws InvalidArgumentError, naming both hooks, if another hook of the graph has it: they would overwrite each
-/// other's list of checkpoints. FailedPreconditionError if another session or process has it.
+/// Claims the directory for one saver hook, creates it if it is missing, and finishes interrupted saves of killed
+/// processes there.
+/// @throws InvalidArgumentError, naming both hooks, if another hook of the graph has claimed it, because they would
+/// overwrite each other's state file. FailedPreconditionError if another session or process has it.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,
                                                                                 CheckpointClaim wanted);
 

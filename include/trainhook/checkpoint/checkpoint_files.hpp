@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Whether checkpoints exist, and since when.
+/// Tells whether checkpoints exist, and when they were written.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace trainhook {
 
-/// Whether there is a checkpoint of this prefix: its index is there, which comes last and goes first, whatever its data
-/// files; or it was being replaced when the writer was killed, and a `BundleReader` can read the new one. Source:
+/// Whether the checkpoint exists: its index does, which is written last and removed first, or its replacement was
+/// interrupted and a `BundleReader` can read the new one. Does not look at the data files. Source:
 /// `tf.compat.v1.train.checkpoint_exists`.
 [[nodiscard]] TRAINHOOK_DECL bool checkpoint_exists(FileSystem& file_system, const std::string& prefix);
 [[nodiscard]] inline bool checkpoint_exists(const std::string& prefix) {
   return checkpoint_exists(posix_file_system(), prefix);
 }
 
-/// When the checkpoints were written, in seconds since 1970, in the order given; those that do not exist are left out.
+/// The times of writing, in seconds since the Unix epoch, in the given order; skips checkpoints that do not exist.
 /// Source: `tf.compat.v1.train.get_checkpoint_mtimes`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<double> get_checkpoint_mtimes(FileSystem& file_system,
                                                                        const std::vector<std::string>& prefixes);

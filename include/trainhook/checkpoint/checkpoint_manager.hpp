@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CheckpointManager: the checkpoints of one directory, for loops that have no MonitoredSession.
+/// CheckpointManager: manages the checkpoints of a directory, for loops without a MonitoredSession.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,22 @@
 namespace trainhook {
 
 struct CheckpointManagerOptions {
-  std::optional<double> keep_checkpoint_every_n_hours{};  ///< of those to be removed, one in so many hours stays
+  std::optional<double> keep_checkpoint_every_n_hours{};  ///< exempts one per this many hours
   std::string checkpoint_name = "ckpt";
-  std::string step_counter{};                         ///< the variable that counts steps, such as `global_step`
-  std::optional<std::int64_t> checkpoint_interval{};  ///< the fewest steps from one checkpoint to the next
-  std::function<void(SessionRef)> init_fn{};          ///< called by `restore_or_initialize` if there is no checkpoint
+  std::string step_counter{};                         ///< the variable that counts steps, for example `global_step`
+  std::optional<std::int64_t> checkpoint_interval{};  ///< the least number of steps between checkpoints
+  std::function<void(SessionRef)> init_fn{};          ///< `restore_or_initialize` calls it if there is no checkpoint
   std::vector<std::string> var_list{};                ///< as in SaverOptions
-  FileSystem* file_system = nullptr;                  ///< null: the machine's own
-  Clock* clock = nullptr;                             ///< null: the machine's own
+  FileSystem* file_system = nullptr;                  ///< null: the default
+  Clock* clock = nullptr;                             ///< null: the default
 };
 
-/// Saves into a directory, numbers the checkpoints, and keeps the newest of them. A manager that is created again goes
-/// on with what the last one left. It never removes what it has not written: checkpoints of another name, and those
-/// that `keep_checkpoint_every_n_hours` kept. Only one manager may use a directory at a time. Source:
-/// `tf.train.CheckpointManager`.
+/// Saves into a directory, numbers the checkpoints, and keeps the newest. A new manager continues from the directory's
+/// contents. It never removes checkpoints of other names, or those kept by `keep_checkpoint_every_n_hours`. Only one
+/// manager may use a directory at a time. Source: `tf.train.CheckpointManager`.
 class CheckpointManager {
  public:
-  /// `max_to_keep` checkpoints are kept; without a number, all.
+  /// Keeps the `max_to_keep` newest checkpoints; without a number, all.
   /// @throws InvalidArgumentError for a `max_to_keep` below 1, or a `checkpoint_interval` without `step_counter`.
   TRAINHOOK_DECL CheckpointManager(std::string directory, std::optional<int> max_to_keep,
                                    CheckpointManagerOptions options = {});
@@ -44,21 +43,21 @@ class CheckpointManager {
     return options_.checkpoint_interval;
   }
 
-  /// Saves as `<directory>/<checkpoint_name>-<checkpoint_number>`; without a number, as one more than the highest in
-  /// the directory. Returns the prefix, or nothing if this step is saved already or, with `check_interval`, if the last
-  /// save is less than `checkpoint_interval` steps ago.
+  /// Saves as `<directory>/<checkpoint_name>-<checkpoint_number>`, by default with the highest number in the directory
+  /// plus one. Returns the prefix, or nothing if this step is saved already or, with `check_interval`, if the last save
+  /// was less than `checkpoint_interval` steps ago.
   /// @throws NotFoundError if the session has no variable `step_counter`; otherwise as `Saver::save`.
   TRAINHOOK_DECL std::optional<std::string> save(SessionRef session, std::optional<std::int64_t> checkpoint_number = {},
                                                  bool check_interval = true);
 
-  /// The newest checkpoint of the directory, also one that something else wrote.
+  /// The newest checkpoint of the directory, whoever wrote it.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint() const;
 
-  /// The checkpoints that are managed here, oldest first.
+  /// The managed checkpoints, oldest first.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints() const;
 
-  /// Restores the newest checkpoint that is not damaged, and returns its prefix. If there is no checkpoint, calls
-  /// `init_fn` and returns nothing.
+  /// Restores the newest undamaged checkpoint and returns its prefix. If there is no checkpoint, calls `init_fn` and
+  /// returns nothing.
   /// @throws DataLossError if all are damaged; otherwise as `Saver::restore`.
   TRAINHOOK_DECL std::optional<std::string> restore_or_initialize(SessionRef session);
 

@@ -38,7 +38,7 @@ inline constexpr auto kFields<BundleHeaderMessage> = std::tuple(
 
 struct SliceExtentMessage {
   std::int64_t start = 0;
-  std::optional<std::int64_t> length{};  // none: all of the dimension
+  std::optional<std::int64_t> length{};  // none: the whole dimension
 };
 template <>
 inline constexpr auto kFields<SliceExtentMessage> =
@@ -53,7 +53,7 @@ inline constexpr auto kFields<TensorSliceMessage> = std::tuple(field(1, "extent"
 
 /// BundleEntryProto.
 struct BundleEntryMessage {
-  std::uint64_t dtype = 0;  // a DType's number, or one that this library does not hold
+  std::uint64_t dtype = 0;  // a DType's number, or one that this library lacks
   TensorShapeMessage shape{};
   std::int32_t shard_id = 0;
   std::int64_t offset = 0;

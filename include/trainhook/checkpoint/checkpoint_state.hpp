@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The `checkpoint` file of a directory, as TensorFlow keeps it: its checkpoints and which one is the newest.
+/// CheckpointState: TensorFlow's `checkpoint` file, which lists a directory's checkpoints and the newest one.
 #pragma once
 
 #include <cstdint>
@@ -15,46 +15,45 @@
 
 namespace trainhook {
 
-/// What the state file says. Paths are prefixes (without `.index`): in the file relative to its directory, in memory as
-/// they can be opened.
+/// The contents of the state file. Paths are prefixes (without `.index`): relative to the directory in the file, ready
+/// to open in memory.
 struct CheckpointState {
   std::string model_checkpoint_path{};                    ///< the newest
   std::vector<std::string> all_model_checkpoint_paths{};  ///< oldest first; the last is the newest
-  std::vector<double> all_model_checkpoint_timestamps{};  ///< seconds since 1970, one for each path, or none
+  std::vector<double> all_model_checkpoint_timestamps{};  ///< seconds since the Unix epoch, one per path, or none
   std::optional<double> last_preserved_timestamp{};
 };
 
 inline constexpr const char* kLatestFilename = "checkpoint";
 
-/// The number behind the last `-` of a prefix: 100 for `run/model.ckpt-100`; nothing if there is none.
+/// The number after the last `-` of a prefix: 100 for `run/model.ckpt-100`; nothing if there is none.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept;
 
 namespace detail {
 
-/// What a saver adds steps to: `run/model.ckpt` for `run/model.ckpt-100`; the prefix itself if it has no step.
+/// The prefix without its step: `run/model.ckpt` for `run/model.ckpt-100`; the prefix itself if it has no step.
 [[nodiscard]] TRAINHOOK_DECL std::string_view without_step(std::string_view prefix) noexcept;
 
-/// Drops what changes nothing about a path: `.`, doubled and trailing slashes.
+/// Removes `.`, repeated and trailing slashes from a path.
 TRAINHOOK_DECL std::string plain_path(std::string_view path);
 
-/// The checkpoint that a directory's state file means by `listed`: the one of that name in the directory itself, so
-/// that a directory that was copied or moved means its own checkpoints; `listed` as it is if there is none.
+/// Finds the checkpoint that a directory's state file means by `listed`: the one of that name in the directory itself,
+/// so that a copied or moved directory means its own checkpoints, or else `listed`.
 TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::string& directory,
                                          const std::string& listed);
 
-/// Reads the four known fields and skips all others. @throws DataLossError.
+/// Reads the four known fields and skips all others. @throws DataLossError if `text` does not parse.
 TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path);
 
-/// As `get_checkpoint_state`, for those who choose or remove checkpoints by it: a file that cannot be read is an error.
-/// @throws DataLossError if it does not parse; otherwise whatever the second attempt to read it throws.
+/// As `get_checkpoint_state`, for callers that choose or remove checkpoints by it: an unreadable file is an error.
+/// @throws DataLossError if it does not parse, and the errors of reading it, which is tried twice.
 [[nodiscard]] TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
                                                                                   const std::string& directory,
                                                                                   const std::string& latest_filename);
 
 }  // namespace detail
 
-/// Reads the state file of a directory. Nothing if there is none, or (with a warning) if it cannot be read or
-/// does not parse.
+/// Reads the state file of a directory. Nothing if there is none or, with a warning, if it cannot be read or parsed.
 /// @throws InvalidArgumentError if it parses but names no newest checkpoint.
 [[nodiscard]] TRAINHOOK_DECL std::optional<CheckpointState> get_checkpoint_state(
     FileSystem& file_system, const std::string& directory, const std::string& latest_filename = kLatestFilename);
@@ -63,18 +62,17 @@ TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, con
   return get_checkpoint_state(posix_file_system(), directory, latest_filename);
 }
 
-/// Replaces the state file, durably. The newest path is added to the list if it is not the last one there. Paths are
-/// stored relative to the directory, so that it can be moved; without `save_relative_paths`, absolute ones stay as they
-/// are, which is TensorFlow's default.
-/// @throws InvalidArgumentError if the newest path is empty, or there are not as many timestamps as paths;
+/// Replaces the state file durably. The newest path is appended to the list if it is not its last one. Paths are stored
+/// relative to the directory, so that it can be moved; without `save_relative_paths`, which is TensorFlow's default,
+/// absolute paths stay absolute.
+/// @throws InvalidArgumentError if the newest path is empty or the numbers of timestamps and paths differ,
 /// FailedPreconditionError if the newest path is the state file itself.
 TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::string& directory,
                                             CheckpointState state, const std::string& latest_filename = kLatestFilename,
                                             bool save_relative_paths = true);
 
-/// The newest checkpoint according to the state file, if it is on disk; otherwise nothing, and an error in the log. In
-/// a directory that was copied or moved it is the directory's own, whatever path the file gives. Its contents are not
-/// checked; `checkpoint_candidates` returns more to choose from.
+/// The newest checkpoint according to the state file; nothing, and an error in the log, if it is not on disk. A copied
+/// or moved directory has its own checkpoints, whatever paths the file has. The checkpoint's contents are not checked.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(
     FileSystem& file_system, const std::string& directory, const std::string& latest_filename = kLatestFilename);
 [[nodiscard]] inline std::optional<std::string> latest_checkpoint(
@@ -82,23 +80,23 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
   return latest_checkpoint(posix_file_system(), directory, latest_filename);
 }
 
-/// Prefixes of the directory's checkpoints of the form `<basename>-<step>`, lowest step first, whatever the state file
-/// says. Without a basename: of every one.
+/// The prefixes of the form `<basename>-<step>` on disk, lowest step first; does not read the state file. Without a
+/// basename: of any basename.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
 
-/// True if `prefix` is a directory's checkpoint of that step, under whatever path: then the bytes of its index are the
-/// same. Without a basename: under whatever name, too.
+/// True if `prefix`, by whatever path, has the same index bytes as the directory's checkpoint of that step. Without a
+/// basename: of any basename.
 [[nodiscard]] TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix,
                                                    const std::string& directory,
                                                    const std::optional<std::string>& basename, std::int64_t step);
 
-/// Every checkpoint that a restore may try, best first: the one that the state file calls newest, then all others that
-/// it lists or that are on disk, by falling step. A listed one whose name is in the directory means the directory's
-/// own, even if the directory was copied or moved and the file gives the old path. A damaged state file costs a
-/// warning, not the checkpoints. Unlisted ones count only if their basename is `basename`, or, without it, that of a
-/// listed one; if none is listed, all count. A listed one may be missing on disk: reading it will tell.
-/// @throws what reading the state file throws: another checkpoint than the one that it names is not taken for it.
+/// The checkpoints that a restore tries, best first: the state file's newest, then all others that are listed or on
+/// disk, by decreasing step. A listed name that exists in the directory means that checkpoint, even if the directory
+/// was copied or moved and the file has an old path. If the state file is damaged, logs a warning and uses the
+/// checkpoints on disk. Unlisted ones count only if their basename is `basename` or, without it, that of a listed one;
+/// if none is listed, all count. Listed ones may be missing on disk.
+/// @throws the errors of reading the state file, because it might name another checkpoint.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {},
     const std::string& latest_filename = kLatestFilename);

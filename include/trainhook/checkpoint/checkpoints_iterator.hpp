@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// wait_for_new_checkpoint and checkpoints_iterator: for a process that evaluates what another one trains.
+/// wait_for_new_checkpoint and CheckpointsIterator, for a process that evaluates what another one trains.
 #pragma once
 
 #include <chrono>
@@ -18,35 +18,34 @@ namespace trainhook {
 class FileSystem;
 
 struct WaitForCheckpointOptions {
-  Duration seconds_to_sleep = std::chrono::seconds(1);  ///< between two looks
-  OptionalDuration timeout{};                           ///< without one it waits for ever
-  FileSystem* file_system = nullptr;                    ///< null: the machine's own
-  Clock* clock = nullptr;                               ///< null: the machine's own
+  Duration seconds_to_sleep = std::chrono::seconds(1);  ///< time between two checks
+  OptionalDuration timeout{};                           ///< none: waits indefinitely
+  FileSystem* file_system = nullptr;                    ///< null: the default
+  Clock* clock = nullptr;                               ///< null: the default
 };
 
-/// Waits until the newest checkpoint of a directory is another one than `last_checkpoint` (empty: any), and returns its
-/// prefix; nothing if the time is over first. The directory need not exist yet. Source: TensorFlow's
-/// `wait_for_new_checkpoint`.
+/// Waits until the newest checkpoint of a directory differs from `last_checkpoint` (empty: any) and returns its prefix,
+/// or nothing after the timeout. The directory need not exist yet. Source: TensorFlow's `wait_for_new_checkpoint`.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> wait_for_new_checkpoint(
     const std::string& checkpoint_dir, const std::string& last_checkpoint = {},
     const WaitForCheckpointOptions& options = {});
 
 struct CheckpointsIteratorOptions {
-  Duration min_interval_secs = Duration::zero();  ///< from one checkpoint to the next, at least
-  OptionalDuration timeout{};                     ///< how long to wait for the next one; without one, for ever
-  std::function<bool()> timeout_fn{};             ///< called when that is over: false waits on
-  FileSystem* file_system = nullptr;              ///< null: the machine's own
-  Clock* clock = nullptr;                         ///< null: the machine's own
+  Duration min_interval_secs = Duration::zero();  ///< least time from one checkpoint to the next
+  OptionalDuration timeout{};                     ///< how long to wait for the next one; none: indefinitely
+  std::function<bool()> timeout_fn{};             ///< called after the timeout: false continues to wait
+  FileSystem* file_system = nullptr;              ///< null: the default
+  Clock* clock = nullptr;                         ///< null: the default
 };
 
 /// The checkpoints of a directory as they appear: `for (const std::string& prefix : CheckpointsIterator("run"))
-/// evaluate(prefix);`. It looks only when it is asked for the next one, so it may skip some; with a timeout of 0 it
-/// gives the newest and ends. A range that can be read once. Source: TensorFlow's `checkpoints_iterator`.
+/// evaluate(prefix);`. It checks only when the next one is requested, so it may skip some; with a timeout of 0 it
+/// returns the newest and ends. A single-pass range. Source: TensorFlow's `checkpoints_iterator`.
 class CheckpointsIterator {
  public:
   TRAINHOOK_DECL explicit CheckpointsIterator(std::string checkpoint_dir, CheckpointsIteratorOptions options = {});
 
-  /// The next prefix, or nothing if the time is over.
+  /// The next prefix, or nothing after the timeout.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> next();
 
   class Iterator {

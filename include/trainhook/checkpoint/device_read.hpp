@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reading from a device that may fail: a failure is not taken for damage.
+/// Reads from a device that may fail, and does not mistake a failure for damage.
 #pragma once
 
 #include <trainhook/core/error.hpp>
@@ -8,17 +8,18 @@
 
 namespace trainhook::detail {
 
-/// @throws UnknownError with the message of `error` and the way out.
+/// @throws UnknownError with the message of `error` and what to do.
 [[noreturn]] TRAINHOOK_DECL void throw_unreadable(const DataLossError& error);
 
-/// Calls `read`, which takes nothing for damaged that it reads, and once more if the device failed.
-/// @throws UnknownError if it failed twice. A file that could not be read is not damaged: nothing may be skipped or
-/// replaced because of it. Other errors are passed on.
+/// Calls `read`, and once more if it throws DataLossError. `read` must not check contents: only a failure of the device
+/// throws.
+/// @throws UnknownError after the second failure, because an unreadable file is not damaged and must not be skipped or
+/// replaced. Other errors are passed on.
 template <class Read>
 auto read_from_device(const Read& read) {
   try {
     return read();
-  } catch (const DataLossError&) {  // often gone at the second attempt
+  } catch (const DataLossError&) {  // the second attempt often succeeds
   }
   try {
     return read();

@@ -15,19 +15,19 @@
 
 namespace trainhook::detail {
 
-/// Holds a directory until it is destroyed: by a lock of the file system, or by a LockLease if it has none.
+/// Holds a directory until it is destroyed, by a lock of the file system or, if it has none, by a LockLease.
 class DirectoryHold {
  public:
   /// `file_system` must outlive this. @throws FailedPreconditionError if the directory is held already; the message
-  /// names the option that switches the lock off.
+  /// names the option that turns the lock off.
   TRAINHOOK_DECL DirectoryHold(FileSystem& file_system, std::string directory);
 
-  /// Call it before each commit, on any thread. A lock file that was removed is made again, with a warning.
+  /// Call it before each commit, on any thread. Recreates a lock file that was removed, with a warning.
   /// @throws FailedPreconditionError if the directory belongs to someone else by now.
   TRAINHOOK_DECL void confirm();
 
-  /// Call it after each run. A lock needs nothing; a lease needs the run's time, which is the same for all hooks, and a
-  /// write at the first call and each `LockLease::kRefreshPeriod`.
+  /// Call it after each run. Does nothing for a lock; refreshes a lease at the first call and every
+  /// `LockLease::kRefreshPeriod` by the run's clock.
   void keep(SessionRunContext& context) {
     if (lease_ != nullptr) refresh_if_due(context);
   }
@@ -39,7 +39,7 @@ class DirectoryHold {
   std::string directory_;
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<LockLease> lease_;
-  std::optional<Duration> refreshed_;  // by the monotonic clock
+  std::optional<Duration> refreshed_;  // on the monotonic clock
 };
 
 }  // namespace trainhook::detail

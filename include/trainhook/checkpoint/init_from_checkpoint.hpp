@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// init_from_checkpoint: variables that begin with what another model's checkpoint has.
+/// init_from_checkpoint: initializes variables from another model's checkpoint.
 #pragma once
 
 #include <string>
@@ -15,25 +15,24 @@
 
 namespace trainhook {
 
-/// Pairs of a tensor in a checkpoint and what is to begin with it in the graph:
+/// Pairs of a tensor in a checkpoint and the variables of the graph to initialize with it:
 ///
 ///     {"old/weights", "new/weights"}   a variable, or a partitioned one by the name of the whole
 ///     {"old_scope/", "new_scope/"}     each variable of a scope, from the tensor of that name in another scope
 ///     {"/", "new_scope/"}              the same from the checkpoint's tensors without scope
 using AssignmentMap = std::vector<std::pair<std::string, std::string>>;
 
-/// Gives variables of a graph other initial values: tensors of a checkpoint, or of the newest one in a directory. They
-/// are read when the initializers run, so the file must still be there then, and an initializer that was made before
-/// this call, such as that of `global_variables_initializer`, keeps the old value; the same goes for a `Variable` that
-/// you hold. A checkpoint of the model itself is restored instead, as always. The session needs the kernel group
-/// `restore`. Source: `tf.compat.v1.train.init_from_checkpoint`.
-/// @throws InvalidArgumentError, before anything changes, if there is no such variable or tensor, or dtype or shape
-/// differ; FailedPreconditionError for variables of a LoopSession; otherwise as `load_checkpoint`.
+/// Replaces the initial values of variables of a graph by tensors of a checkpoint, or of the newest one in a directory.
+/// The initializers read the tensors when they run, so the file must still exist then. Initializers and `Variable`
+/// handles that were created before this call keep the old value. If the model has a checkpoint, a session still
+/// restores that one. The session needs the kernel group `restore`. Source: `tf.compat.v1.train.init_from_checkpoint`.
+/// @throws InvalidArgumentError, before any change, if a variable or tensor does not exist or dtype or shape differ;
+/// FailedPreconditionError for variables of a LoopSession; otherwise as `load_checkpoint`.
 TRAINHOOK_DECL void init_from_checkpoint(Graph& graph, const std::string& ckpt_dir_or_file,
                                          const AssignmentMap& assignment_map);
 
-/// Gives variables of a session these values now: for `init_fn`, which is only called if the model has no checkpoint,
-/// and for loops, which have no initializers. All of them change, or none. @throws as above.
+/// Sets variables of a session to these values now: for `init_fn`, which is only called if the model has no checkpoint,
+/// and for loops, which have no initializers. Sets all of them or none. @throws as above.
 TRAINHOOK_DECL void init_from_checkpoint(SessionRef session, FileSystem& file_system,
                                          const std::string& ckpt_dir_or_file, const AssignmentMap& assignment_map);
 inline void init_from_checkpoint(SessionRef session, const std::string& ckpt_dir_or_file,

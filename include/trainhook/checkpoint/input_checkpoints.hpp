@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// InputCheckpoints: files with the positions of input pipelines, one for each checkpoint of a model.
+/// InputCheckpoints: files with the positions of input pipelines, one per checkpoint of a model.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@
 namespace trainhook::detail {
 
 /// Bundles `<basename>-<step>` in the model's directory, with a state file that lists them. Each is committed before
-/// the model checkpoint of its step; after a kill between the two there is one more, which is harmless. A save deletes
-/// those that no model checkpoint of the directory would be restored with.
+/// the model checkpoint of its step; a kill between the two leaves a surplus file, which is harmless. Each save deletes
+/// the files that no model checkpoint of the directory needs.
 class InputCheckpoints final : public CheckpointCompanion, public std::enable_shared_from_this<InputCheckpoints> {
  public:
   TRAINHOOK_DECL InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename);
 
-  /// Joins the checkpoints of that hook from now on.
+  /// From now on, saves with the checkpoints of that hook.
   TRAINHOOK_DECL void follow(const std::shared_ptr<CheckpointClaim>& model);
 
   [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step) override;
@@ -38,39 +38,39 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   TRAINHOOK_DECL void join(const std::shared_ptr<CheckpointClaim>& other) const override;
 
   /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
-  /// that step. Without a file of that step the newest earlier one is used, with a warning; without any, the input
-  /// starts from the beginning.
+  /// that step. If there is no file of that step, uses the newest earlier one, with a warning; if there is none, the
+  /// input starts from the beginning.
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from) override;
 
-  /// The steps of the files that restoring one of the models would use: its own, or else the newest before it.
+  /// The steps of the files that restoring the models would use: for each, its own step or the newest earlier one.
   /// `inputs` is sorted.
   [[nodiscard]] TRAINHOOK_DECL static std::set<std::int64_t> needed_for(const std::vector<std::int64_t>& models,
                                                                         const std::vector<std::int64_t>& inputs);
 
-  /// Prevents that a model is restored whose input is damaged. Valid as long as `files` lives.
+  /// Excludes models whose input checkpoint is damaged. Valid as long as `files` exists.
   [[nodiscard]] TRAINHOOK_DECL static RestoreCondition restore_condition(
       const std::shared_ptr<InputCheckpoints>& files);
 
  private:
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(std::int64_t step) const;
 
-  // Restores the newest good file before `step`. Returns its step, or nothing if there is none.
+  // Restores the newest undamaged file before `step`. Returns its step, or nothing if there is none.
   TRAINHOOK_DECL std::optional<std::int64_t> restore_earlier(SessionRef session, std::int64_t step) const;
 
-  // Why the model must not be restored, or nothing: its input is damaged. Reads all of the file.
+  // Why the model must not be restored (its input checkpoint is damaged), or nothing. Reads the whole file.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_not(const std::string& prefix) const;
 
   TRAINHOOK_DECL void write(const Snapshot& snapshot, std::int64_t step) const;
 
-  // The steps of the directory's models, of whatever basename, or of the files of this.
+  // The steps of the directory's models, of any basename, or of these files.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> steps_of_models() const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> steps_of_inputs() const;
 
-  // Whether the state file says the same.
+  // Whether the state file lists the same files.
   [[nodiscard]] TRAINHOOK_DECL bool lists(const CheckpointState& state) const;
 
-  // Keeps what a model of the directory would be restored with, so also what was just restored while that model is
-  // there, and the files of later steps: one may belong to a save in progress.
+  // Removes the files that no model of the directory needs. Keeps files of later steps, which may belong to a save in
+  // progress.
   TRAINHOOK_DECL void remove_obsolete(std::int64_t saved_step) const noexcept;
 
   FileSystem* file_system_;
@@ -79,7 +79,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   Saver saver_;
   std::weak_ptr<CheckpointClaim> model_;
   std::string directory_;
-  std::optional<std::int64_t> taken_;  // the step whose state was taken in this session
+  std::optional<std::int64_t> taken_;  // the step whose state was taken last in this session
 };
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// make_saveable_from_iterator: keeps the position of an input pipeline in the model's own checkpoint.
+/// make_saveable_from_iterator: saves the position of an input pipeline in the model's checkpoint.
 #pragma once
 
 #include <string_view>
@@ -14,23 +14,22 @@
 namespace trainhook {
 namespace detail {
 
-/// Warns of state that no checkpoint can hold, as `policy` says. @throws FailedPreconditionError, naming iterator and
-/// stage, for `Fail`.
+/// Applies `policy` to state that no checkpoint can contain: `Warn` logs it. @throws FailedPreconditionError, naming
+/// iterator and stage, for `Fail`.
 TRAINHOOK_DECL void check_external_state(const IteratorResource& iterator, ExternalStatePolicy policy,
                                          std::string_view who);
 
 }  // namespace detail
 
-/// What to put into the collection `saveable_objects`, so that the model's saver stores the iterator called `name` as
-/// `<name>-state` and restores it with the model: both are then always of the same step. For training graphs
-/// only: an evaluation must not continue the input of the training. Source:
-/// `tf.data.experimental.make_saveable_from_iterator`.
-/// @throws NotFoundError if the graph has no such iterator, FailedPreconditionError if it has state that the
+/// Add the result to the collection `saveable_objects`: the model's saver then stores the iterator called `name` as
+/// `<name>-state` and restores it with the model, so both are always of the same step. For training graphs only: an
+/// evaluation must not continue the training's input. Source: `tf.data.experimental.make_saveable_from_iterator`.
+/// @throws NotFoundError if the graph has no such iterator, FailedPreconditionError if it has external state that the
 /// policy does not allow.
 [[nodiscard]] TRAINHOOK_DECL SessionStateSaveable make_saveable_from_iterator(
     Graph& graph, std::string_view name, ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail);
 
-/// The same for an iterator at hand.
+/// The same for an iterator's handle.
 [[nodiscard]] TRAINHOOK_DECL SessionStateSaveable make_saveable_from_iterator(
     const GraphIterator& iterator, ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail);
 

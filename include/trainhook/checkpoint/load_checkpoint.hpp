@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a checkpoint holds, by its path or by that of its directory.
+/// load_checkpoint, list_variables, load_variable: the contents of a checkpoint, or of the newest one in a directory.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@
 
 namespace trainhook {
 
-/// Opens a checkpoint. `ckpt_dir_or_file` is its prefix (the path without `.index`), or a directory: then it is the
-/// directory's newest one, as `latest_checkpoint` finds it. Source: `tf.train.load_checkpoint`.
-/// @throws InvalidArgumentError if the directory's state file names no checkpoint that is there, NotFoundError if there
-/// is neither a directory nor a checkpoint of that name; otherwise as BundleReader.
+/// Opens a checkpoint. `ckpt_dir_or_file` is a prefix (the path without `.index`), or a directory, whose newest
+/// checkpoint is opened, as `latest_checkpoint` finds it. Source: `tf.train.load_checkpoint`.
+/// @throws InvalidArgumentError if the directory's state file names no existing checkpoint, NotFoundError if there is
+/// neither a directory nor a checkpoint of that name; otherwise as BundleReader.
 [[nodiscard]] TRAINHOOK_DECL BundleReader load_checkpoint(FileSystem& file_system, const std::string& ckpt_dir_or_file);
 [[nodiscard]] inline BundleReader load_checkpoint(const std::string& ckpt_dir_or_file) {
   return load_checkpoint(posix_file_system(), ckpt_dir_or_file);
@@ -33,17 +33,16 @@ struct NamedShape {
   friend bool operator==(const NamedShape&, const NamedShape&) = default;
 };
 
-/// All tensors of a checkpoint, sorted by name; a partitioned variable once, with its full shape. Reads no tensor.
-/// Source: `tf.train.list_variables`. @throws as `load_checkpoint`.
+/// Lists the tensors of a checkpoint, sorted by name, without reading them. A partitioned variable occurs once, with
+/// its full shape. Source: `tf.train.list_variables`. @throws as `load_checkpoint`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<NamedShape> list_variables(FileSystem& file_system,
                                                                     const std::string& ckpt_dir_or_file);
 [[nodiscard]] inline std::vector<NamedShape> list_variables(const std::string& ckpt_dir_or_file) {
   return list_variables(posix_file_system(), ckpt_dir_or_file);
 }
 
-/// One tensor of a checkpoint, verified. `name` may end in `:0`, as names of a graph's variables do. It opens the
-/// checkpoint each time: to read several tensors, keep the reader of `load_checkpoint`. Source:
-/// `tf.train.load_variable`.
+/// Reads and verifies one tensor of a checkpoint. `name` may end in `:0`, as the names of graph variables do. Opens the
+/// checkpoint each time: to read several tensors, use `load_checkpoint` once. Source: `tf.train.load_variable`.
 /// @throws as `load_checkpoint` and `BundleReader::get_tensor`: NotFoundError if there is no tensor of that name.
 [[nodiscard]] TRAINHOOK_DECL Tensor load_variable(FileSystem& file_system, const std::string& ckpt_dir_or_file,
                                                   std::string_view name);

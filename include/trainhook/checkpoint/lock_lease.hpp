@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LockLease: a lock for file systems that have none, held by a file that is refreshed.
+/// LockLease: a lock for file systems without locks, a file that its holder refreshes.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace trainhook::detail {
 
-/// Who has a lease, as its file says:
+/// The holder of a lease, from its file:
 ///
 ///     trainhook lease 1
 ///     host <name>
@@ -27,58 +27,59 @@ namespace trainhook::detail {
 ///     start <text>
 ///     id <16 hex digits>
 ///
-/// Empty lines follow, one for each refresh.
+/// Then one empty line for each refresh.
 struct LeaseHolder {
   ProcessIdentity process{};
-  std::string id{};  ///< random: no two leases have the same
+  std::string id{};  ///< random, unique to each lease
 };
 
 [[nodiscard]] TRAINHOOK_DECL std::string lease_text(const LeaseHolder& holder);
 
-/// Nothing if the text is not that of a lease, or not all of it.
+/// Nothing if the text is not a complete lease.
 [[nodiscard]] TRAINHOOK_DECL std::optional<LeaseHolder> parse_lease(std::string_view text);
 
-/// Holds the file `path` until it is destroyed. A holder refreshes the file by appending to it: a process that takes
-/// the lease over replaces the file, so that a former holder, stopped for a while, cannot write into the new one. Any
-/// thread may call any member.
+/// Holds the file `path` until it is destroyed. The holder refreshes it by appending to the file. A process that takes
+/// the lease over replaces the file, so that a former holder that was suspended cannot write to the new one. Any thread
+/// may call any member.
 class LockLease {
  public:
-  /// How often the holder must refresh it.
+  /// The period in which the holder must refresh the file.
   static constexpr Duration kRefreshPeriod = std::chrono::minutes(1);
-  /// A holder whose process cannot be seen from here has it until the file is that old.
+  /// The age of the file after which a lease expires if its process cannot be checked from here.
   static constexpr Duration kStaleAfter = std::chrono::minutes(3);
 
-  /// Takes the lease; if the holder is dead or silent, over from it, with a log line. `file_system` must outlive this.
+  /// Takes the lease. Takes it over, with a log line, if the holder is dead or has stopped refreshing. `file_system`
+  /// must outlive this.
   /// @throws FailedPreconditionError, naming the holder, if it is held.
   TRAINHOOK_DECL LockLease(FileSystem& file_system, std::string path);
   LockLease(const LockLease&) = delete;
   LockLease& operator=(const LockLease&) = delete;
 
-  /// Removes the file if it is still this one's.
+  /// Removes the file if this object still holds the lease.
   TRAINHOOK_DECL ~LockLease();
 
-  /// Refreshes the lease, and makes sure of it: a file that was removed is written again, with a warning.
+  /// Checks and refreshes the lease. Rewrites a file that was removed, with a warning.
   /// @throws FailedPreconditionError if another process has taken it over, or in a forked child.
   TRAINHOOK_DECL void confirm();
 
-  /// Appends to the file. If that fails, it is logged, and tried again at the next call.
+  /// Appends to the file. If that fails, logs it and tries again at the next call.
   TRAINHOOK_DECL void refresh() noexcept;
 
  private:
-  // The file's beginning; nothing if there is no file.
+  // The first part of the file; nothing if there is no file.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> read() const;
 
   // Creates a file of that path with our text and keeps it open. @throws AlreadyExistsError.
   TRAINHOOK_DECL void create(const std::string& path);
 
-  // Makes our text the file, whatever it holds now.
+  // Replaces the file by our text.
   TRAINHOOK_DECL void replace();
 
-  // True if the lease is taken; false if its file is gone meanwhile.
+  // True if it has taken the lease; false if the file has disappeared meanwhile.
   TRAINHOOK_DECL bool take_over();
 
-  // Why the lease may be taken over from its holder. @throws FailedPreconditionError if it may not. The file
-  // `written_now` shows the file system's time.
+  // Why the lease may be taken over. @throws FailedPreconditionError if it may not. The time of the file `written_now`
+  // is the file system's current time.
   [[nodiscard]] TRAINHOOK_DECL std::string why_free(const std::optional<LeaseHolder>& holder,
                                                     const std::string& written_now) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a saver looks for that refuses to write NaN and infinity.
+/// Finds NaN and infinity, for a saver that refuses to write them.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace trainhook::detail {
 
-/// The first element that is NaN or infinite; nothing if all are finite, as those of other dtypes than floating and
-/// complex ones are.
+/// The index of the first element that is NaN or infinite; nothing if all are finite or the dtype is neither floating
+/// nor complex.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::size_t> first_non_finite(const Tensor& tensor);
 
-/// @throws FailedPreconditionError for such an element: the checkpoint `prefix` is not to have one.
+/// @throws FailedPreconditionError, naming the tensor and the checkpoint `prefix`, if there is such an element.
 TRAINHOOK_DECL void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix);
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ObjectGraphKeys: variables of an object-based checkpoint (TensorFlow 2's `tf.train.Checkpoint`) by their names.
+/// ObjectGraphKeys: finds variables of an object-based checkpoint (TensorFlow 2's `tf.train.Checkpoint`) by name.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace trainhook {
 
-/// Such a checkpoint keeps a variable under the way from the saved object to it, as in
-/// `model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE`, and a graph of the objects (a TrackableObjectGraph) that also gives
-/// the variable's full name, as TensorFlow 1 has it: `dense/kernel`, and `dense/kernel/Adam` for a slot. Source:
-/// TensorFlow 1's `Saver`, which restores from these by full name.
+/// Such a checkpoint stores a variable under its path from the saved object, for example
+/// `model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE`. It also stores a TrackableObjectGraph, which has the variable's
+/// full name as in TensorFlow 1: `dense/kernel`, and `dense/kernel/Adam` for a slot. Source: TensorFlow 1's `Saver`,
+/// which restores from these by full name.
 class ObjectGraphKeys {
  public:
   /// By full name.
@@ -29,7 +29,7 @@ class ObjectGraphKeys {
 
   [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
 
-  /// The name under which the checkpoint holds the variable. @throws NotFoundError, which lists similar names, or
+  /// The key under which the checkpoint stores the variable. @throws NotFoundError, which lists similar names, or
   /// InvalidArgumentError if several variables have this name.
   [[nodiscard]] TRAINHOOK_DECL const std::string& key(std::string_view full_name) const;
 
@@ -38,7 +38,7 @@ class ObjectGraphKeys {
 
   std::string prefix_;
   Keys keys_;
-  Keys others_;  // of names that are taken twice
+  Keys others_;  // for names that occur twice
 };
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// OtherParts: what a saver knows of the parts of a checkpoint that other processes write.
+/// OtherParts: the parts of a checkpoint that other processes write.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace trainhook::detail {
 
-/// PartsOfOthers, of which a program of one process has only this interface and null pointers to it.
+/// The interface of PartsOfOthers, so that programs of one process contain none of its code.
 class OtherParts {
  public:
   OtherParts() = default;
@@ -17,13 +17,13 @@ class OtherParts {
   OtherParts& operator=(const OtherParts&) = delete;
   virtual ~OtherParts() = default;
 
-  /// True for a variable that is in one of them.
+  /// True if another part has the variable.
   [[nodiscard]] virtual bool has(const std::string& name) const = 0;
 
-  /// The part that is not among them, number 0.
+  /// This process's part, number 0.
   [[nodiscard]] virtual const BundlePart& own() const noexcept = 0;
 
-  /// Waits for all of them, on any thread, and adds them. To be called once. @throws the error of one of them.
+  /// Waits for all other parts and adds them. Call it once, on any thread. @throws the error of a part.
   virtual void add_to(BundleWriter& writer) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// prune_checkpoints: removes old checkpoints of a directory in which no training runs now.
+/// prune_checkpoints: removes old checkpoints of a directory in which no training is running.
 #pragma once
 
 #include <string>
@@ -15,24 +15,24 @@
 namespace trainhook {
 
 struct PruneOptions {
-  int max_to_keep = 5;   ///< as many of the newest stay; at least 1
-  bool dry_run = false;  ///< changes nothing, and returns what would be removed
+  int max_to_keep = 5;   ///< how many of the newest to keep; at least 1
+  bool dry_run = false;  ///< changes nothing and returns what would be removed
   std::string latest_filename = kLatestFilename;
-  std::string input_basename = "input.ckpt";               ///< of the CheckpointInputPipelineHook, if there was one
+  std::string input_basename = "input.ckpt";               ///< of a CheckpointInputPipelineHook, if there was one
   std::string input_latest_filename = "checkpoint_input";  ///< its state file
-  DirectoryLock directory_lock = DirectoryLock::Auto;      ///< locks the directory meanwhile; not for a dry run
+  DirectoryLock directory_lock = DirectoryLock::Auto;      ///< locks the directory, except for a dry run
   FileSystem* file_system = nullptr;                       ///< null: the disk
   Clock* clock = nullptr;
 };
 
-/// Removes all but the newest checkpoints of a directory, as a `Saver` with this `max_to_keep` would at its next save:
-/// the oldest first, of those that the state file lists or whose writer was killed before it could list them. Never
-/// the newest, nor what the state file does not list: what was kept for ever, copies made by hand. Input checkpoints
-/// that no remaining model needs are removed with them. Returns the prefixes of all that was removed; what could not be
-/// removed is logged, stays listed, and is tried again by the next save.
-/// @throws InvalidArgumentError for `max_to_keep` below 1, NotFoundError if there is no such directory or no state
-/// file, FailedPreconditionError if a process trains there, or the state file calls one newest that it does not list
-/// last.
+/// Removes all but the newest checkpoints of a directory, oldest first, as a `Saver` with this `max_to_keep` would at
+/// its next save. Only removes checkpoints that the state file lists, or whose writer was killed before it could list
+/// them: never the newest, copies made by hand, or those kept permanently. Also removes input checkpoints that no
+/// remaining model needs. Returns the prefixes of all removed checkpoints. Failures are logged; such checkpoints stay
+/// listed, and the next save tries again.
+/// @throws InvalidArgumentError for `max_to_keep` below 1, NotFoundError if the directory or its state file does not
+/// exist, FailedPreconditionError if a process trains there or the newest checkpoint is not the last one listed in the
+/// state file.
 TRAINHOOK_DECL std::vector<std::string> prune_checkpoints(const std::string& directory, const PruneOptions& options);
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ShardedSave: a checkpoint that the ranks of a job write together, each a data file of its own.
+/// ShardedSave: a checkpoint that the ranks of a job write together, each one data file.
 #pragma once
 
 #include <cstddef>
@@ -32,16 +32,16 @@ class Graph;
 
 namespace trainhook::detail {
 
-/// What the chief tells the other ranks of such a checkpoint.
+/// The chief's message to the other ranks about such a checkpoint.
 struct ShardedSave {
   std::string prefix{};
-  std::string suffix{};  ///< of the temporary names of all data files; no other save has it
-  /// Of the variables of each rank, sorted. Rank 0, which has none here, writes all others.
+  std::string suffix{};  ///< of the temporary names of all data files; unique to this save
+  /// The variables that each rank writes, sorted. The entry of rank 0 is empty: it writes all others.
   std::vector<std::vector<std::string>> names{};
   bool refuse_non_finite = false;
-  bool later = false;  ///< the state is taken now and written while training goes on
+  bool later = false;  ///< takes the state now and writes it while training continues
 
-  /// How many ranks write; they are the first ones.
+  /// The number of ranks that write: ranks 0 to `num_parts() - 1`.
   [[nodiscard]] std::size_t num_parts() const noexcept { return names.size(); }
 
   [[nodiscard]] BundlePart part_of(std::uint32_t rank) const {
@@ -49,31 +49,32 @@ struct ShardedSave {
   }
 };
 
-/// As bytes, and back. @throws DataLossError for bytes that are not such a message, or lack a name.
+/// Converts the message to bytes and back. @throws DataLossError for bytes that are not such a message, or lack a name.
 [[nodiscard]] TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save);
 [[nodiscard]] TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes);
 
-/// Divides among at most `ranks` ranks what must be the same on all of them: variables that are trained, and what has a
-/// name below one of theirs, as slots of optimizers. Each rank has about as many bytes: the largest first, each to the
-/// rank that has least. All else, such as a moving average of each rank's own batches, is the chief's.
+/// Divides the variables that are equal on all ranks among at most `ranks` ranks: the trained ones, and those whose
+/// names start with a trained one's, such as optimizer slots. Each rank gets about the same number of bytes: the
+/// largest variable first, each to the rank with the fewest bytes. The chief writes all others, such as moving averages
+/// of each rank's batches.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state,
                                                                                    const Graph& graph, int ranks);
 
-/// The data file of one rank other than the chief. It is removed with this object, unless the chief has taken it.
+/// The data file of one rank other than the chief. The destructor removes it unless the chief has taken it.
 class ShardOfRank {
  public:
-  /// Writes the variables at once, or takes a snapshot and writes that on a thread of its own. Errors are for `take`.
-  /// Call it, and the destructor, on the thread that runs the session.
+  /// Writes the variables at once, or takes a snapshot and writes it on a background thread. `take` throws errors. Call
+  /// it, and the destructor, on the thread that runs the session.
   TRAINHOOK_DECL ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system);
   ShardOfRank(const ShardOfRank&) = delete;
   ShardOfRank& operator=(const ShardOfRank&) = delete;
   TRAINHOOK_DECL ~ShardOfRank();
 
-  /// Whether that thread is still at it.
+  /// Whether the background thread is still writing.
   [[nodiscard]] TRAINHOOK_DECL bool is_writing() const;
 
-  /// Waits until the file is durable, and returns what the chief needs for the index; from now on the file is the
-  /// chief's. @throws what went wrong.
+  /// Waits until the file is durable and returns the bytes that the chief needs for the index. The chief then owns the
+  /// file. @throws the error of writing it.
   [[nodiscard]] TRAINHOOK_DECL std::string take();
 
  private:
@@ -87,8 +88,8 @@ class ShardOfRank {
   std::thread thread_;
 };
 
-/// The parts of the other ranks in the hands of the chief, whose loop's thread gets them and whose writer's thread may
-/// wait for them. Files that `add_to` has not handed on are removed with this object.
+/// The other ranks' parts at the chief. The loop's thread receives them; the writer's thread may wait for them. The
+/// destructor removes files that `add_to` has not passed on.
 class PartsOfOthers final : public OtherParts {
  public:
   TRAINHOOK_DECL PartsOfOthers(ShardedSave save, FileSystem& file_system);
@@ -102,17 +103,17 @@ class PartsOfOthers final : public OtherParts {
   [[nodiscard]] const BundlePart& own() const noexcept override { return own_; }
   TRAINHOOK_DECL void add_to(BundleWriter& writer) override;
 
-  /// Called first by `add_to`; for a save that is committed on the loop's thread.
+  /// Sets a function that `add_to` calls first, for a save that is committed on the loop's thread.
   void fetch_by(std::function<void()> fetch) { fetch_ = std::move(fetch); }
 
-  /// What the ranks from 1 on have written, in their order; or why one of them has not. The first call counts.
+  /// Sets the results of the ranks from 1 on, in order, or the error of one of them. Only the first call counts.
   TRAINHOOK_DECL void set(std::vector<std::string> parts);
   TRAINHOOK_DECL void fail(const std::exception_ptr& error);
 
  private:
   ShardedSave save_;
   BundlePart own_;
-  std::vector<std::string> names_;  // of all ranks, sorted
+  std::vector<std::string> names_;  // the variables of all ranks, sorted
   std::function<void()> fetch_;
   FileSystem* file_system_;
   bool is_set_ = false;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The keys of the slices of a partitioned variable in a checkpoint's index, in an encoding that sorts
-/// as its parts do:
+/// The keys of the slices of a partitioned variable in a checkpoint's index, in an encoding that preserves their order:
 ///
 ///     number 0, string name, number rank, then for each dimension: signed start, signed length (-1: all of it)
 ///
-///     number   n:u8 and n bytes, most significant first, n as small as may be
+///     number   n:u8, then n bytes, most significant first, with the smallest possible n
 ///     string   its bytes, NUL as 00 ff and ff as ff 00, then 00 01
-///     signed   two's complement in n bytes, most significant first; n high bits, flipped by the sign, say how many
-///     there are
+///     signed   two's complement in n bytes, most significant first; n leading bits, flipped by the sign, tell n
 ///
-/// Such a key begins with NUL, which no name does. Source: TensorFlow's `EncodeTensorNameSlice`.
+/// Such a key starts with NUL, unlike any name. Source: TensorFlow's `EncodeTensorNameSlice`.
 #pragma once
 
 #include <cstdint>

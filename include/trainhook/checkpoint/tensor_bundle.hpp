@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Checkpoints alone: BundleWriter, BundleReader and ObjectGraphKeys, without graph, session or hooks.
+/// Checkpoints without graph, session or hooks: BundleWriter, BundleReader and ObjectGraphKeys.
 #pragma once
 
 #include <trainhook/checkpoint/bundle_reader.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// TensorSlice: a region of a tensor, as a checkpoint stores the pieces of a partitioned variable.
+/// TensorSlice: a region of a tensor, such as a piece of a partitioned variable.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,9 @@ struct fmt::formatter<trainhook::TensorSlice> : trainhook::detail::ToStringForma
 
 namespace trainhook {
 
-/// For each dimension of a tensor, the start and length of the region, or all of the dimension: `TensorSlice{{3,
-/// 2}, {}}` is rows 3 and 4 of a matrix. Slices are equal if they were written alike, since the key in a checkpoint
-/// depends on that: all of a dimension of 5 is not equal to 0,5. Source: TensorFlow's `TensorSlice`.
+/// For each dimension, the start and length of the region, or the whole dimension: `TensorSlice{{3, 2}, {}}` is rows 3
+/// and 4 of a matrix. Slices compare by their form, on which the key in a checkpoint depends: a whole dimension of 5
+/// differs from `{0, 5}`. Source: TensorFlow's `TensorSlice`.
 class TensorSlice {
  public:
   static constexpr std::int64_t kFull = -1;
@@ -44,7 +44,7 @@ class TensorSlice {
     friend bool operator==(const Extent&, const Extent&) = default;
   };
 
-  /// Of a scalar.
+  /// The slice of a scalar.
   TensorSlice() noexcept = default;
 
   /// @throws InvalidArgumentError for a negative start, a length that is neither positive nor `kFull`, or more than
@@ -52,11 +52,11 @@ class TensorSlice {
   TRAINHOOK_DECL TensorSlice(std::initializer_list<Extent> extents);
   TRAINHOOK_DECL explicit TensorSlice(std::span<const Extent> extents);
 
-  /// All of a tensor of so many dimensions.
+  /// The whole of a tensor of `rank` dimensions.
   [[nodiscard]] TRAINHOOK_DECL static TensorSlice all_of(std::size_t rank);
 
-  /// From TensorFlow's text: `3,2:-` is start 3 and length 2 in the first dimension, all of the second. Empty: of a
-  /// scalar.
+  /// Parses TensorFlow's text: `3,2:-` is start 3 and length 2 in the first dimension and the whole second one; an
+  /// empty text is a scalar's.
   /// @throws InvalidArgumentError for any other text.
   [[nodiscard]] TRAINHOOK_DECL static TensorSlice parse(std::string_view text);
 
@@ -87,15 +87,16 @@ class TensorSlice {
 
 namespace detail {
 
-/// What two regions of one tensor (as `within` gives them) share; nothing if they share no element.
+/// The intersection of two regions of a tensor, which `within` must have returned; nothing if they share no element.
 [[nodiscard]] TRAINHOOK_DECL std::optional<TensorSlice> intersection(const TensorSlice& a, const TensorSlice& b);
 
-/// Two of the regions of one tensor (as `within` gives them) that share an element; nothing if no two do.
+/// The indices of two regions of a tensor, which `within` must have returned, that share an element; nothing if no two
+/// do.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::pair<std::size_t, std::size_t>> find_overlap(
     std::span<const TensorSlice> regions);
 
-/// Copies the elements that two regions of one tensor share from one to the other. Both are row-major in memory, an
-/// element in `units` items.
+/// Copies the elements that two regions of a tensor share from one to the other. Both are row-major in memory; an
+/// element takes `units` items.
 template <class Item>
 void copy_shared(std::span<const Item> from, const TensorSlice& from_region, std::span<Item> to,
                  const TensorSlice& to_region, std::size_t units) {
@@ -104,7 +105,7 @@ void copy_shared(std::span<const Item> from, const TensorSlice& from_region, std
   const auto length = [](const TensorSlice& region, std::size_t axis) {
     return static_cast<std::size_t>(region[axis].length);
   };
-  std::size_t outer = shared->rank();  // the dimensions before this one are walked; the rest is one piece in both
+  std::size_t outer = shared->rank();  // loops over the dimensions before this one; the rest is contiguous in both
   std::size_t run = units;
   while (outer > 0) {
     run *= length(*shared, --outer);

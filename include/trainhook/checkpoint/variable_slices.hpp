@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// VariableSlices: the variables of a graph that are parts of partitioned ones, and how checkpoints hold them.
+/// VariableSlices: the variables of a graph that are parts of partitioned ones, and their form in checkpoints.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class BundleWriter;
 
 namespace detail {
 
-/// The region and the shape of the whole.
+/// The region of a part in the whole variable.
 [[nodiscard]] TRAINHOOK_DECL TensorSlice region_of(const SaveSliceInfo& slice);
 [[nodiscard]] TRAINHOOK_DECL Shape full_shape_of(const SaveSliceInfo& slice);
 
@@ -32,17 +32,17 @@ class VariableSlices {
  public:
   VariableSlices() = default;
 
-  /// Of the global variables.
+  /// Finds the parts among the global variables of `graph`.
   TRAINHOOK_DECL explicit VariableSlices(const Graph& graph);
 
-  /// The region that the variable `name` is; null if it is not a part of a partitioned one.
+  /// The region of the variable `name`; null if it is not a part of a partitioned one.
   [[nodiscard]] TRAINHOOK_DECL const SaveSliceInfo* find(std::string_view name) const noexcept;
 
-  /// Stores a tensor as what its name says: a slice, or a tensor of its own.
+  /// Stores the tensor of variable `name`: as a slice if the variable is a part, or else as a tensor.
   TRAINHOOK_DECL void add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const;
 
-  /// The value of a part, out of a checkpoint that holds the whole, however that was partitioned when it was saved.
-  /// @throws NotFoundError if it is not there, InvalidArgumentError if dtype or shape differ.
+  /// Reads the value of a part from a checkpoint of the whole variable, however that was partitioned when saved.
+  /// @throws NotFoundError if it is missing, InvalidArgumentError if dtype or shape differ.
   [[nodiscard]] TRAINHOOK_DECL static Tensor read(const BundleReader& reader, const SaveSliceInfo& slice,
                                                   const StateSpec& variable);
 

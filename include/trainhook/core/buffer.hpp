@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The memory behind tensors: counted by each handle, returned to a pool by the last one.
+/// The memory behind tensors: each handle counts, and the last one returns the memory to a pool.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ namespace trainhook::detail {
 
 inline constexpr std::size_t kBufferAlignment = 64;
 
-/// Placed before the elements of a buffer, in a cache line of its own. The count is changed by the compiler's atomic
-/// operations: `<atomic>` would be a tenth of what including a Tensor costs.
+/// Placed before the elements of a buffer, in a cache line of its own. The count uses the compiler's atomic builtins:
+/// `<atomic>` would be a tenth of the cost of including Tensor.
 struct alignas(kBufferAlignment) BufferHeader {
   std::uint32_t count = 1;
   std::size_t capacity = 0;      // bytes behind the header
   std::size_t string_count = 0;  // constructed std::string objects behind the header
 };
 
-/// A counted handle of elements. The count is released on drop and acquired by `is_unique`, so that the
-/// last handle also sees what others wrote.
+/// A counted handle of elements. Dropping a handle releases the count and `is_unique` acquires it, so the last handle
+/// sees everything that others wrote.
 class Buffer {
  public:
   Buffer() noexcept = default;

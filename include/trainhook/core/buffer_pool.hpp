@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BufferPool: the memory of tensors.
+/// BufferPool: recycles the large memory blocks of tensors.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 
 namespace trainhook::detail {
 
-/// Where buffers come from. Keeps large freed blocks, because fresh pages cost more than copying into them, but never
-/// more bytes, together with those in use, than were in use at once. Small blocks go to the allocator.
+/// Allocates the memory of buffers. Keeps large freed blocks for reuse, because the first touch of a new page costs
+/// more than copying into it. Blocks in use and kept blocks together never take more bytes than the peak of bytes in
+/// use. Small blocks go straight to the allocator. Thread-safe.
 class BufferPool {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -43,9 +44,9 @@ class BufferPool {
   std::mutex mutex_;
   Block blocks_[kMostBlocks] = {};
   std::size_t size_ = 0;
-  std::size_t used_ = 0;       // bytes of large blocks that buffers have
-  std::size_t most_used_ = 0;  // at once
-  std::size_t kept_ = 0;       // bytes of the blocks kept here
+  std::size_t used_ = 0;       // bytes of large blocks in use
+  std::size_t most_used_ = 0;  // the peak of used_
+  std::size_t kept_ = 0;       // bytes of the blocks kept for reuse
 };
 
 }  // namespace trainhook::detail

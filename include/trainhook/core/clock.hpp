@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Clock: the source of time, replaceable in tests. Periods come from a monotonic clock, stamps from the wall clock.
+/// Clock: the source of time, replaceable in tests. Periods use a monotonic clock, timestamps the wall clock.
 #pragma once
 
 #include <chrono>
@@ -18,19 +18,20 @@ class Clock {
  public:
   TRAINHOOK_DECL virtual ~Clock();
 
-  /// Time since an arbitrary start, never going backwards: for periods and deadlines.
+  /// Time since an arbitrary start; it never goes backwards. For periods and deadlines.
   [[nodiscard]] virtual Duration monotonic_now() = 0;
 
-  /// Seconds since the Unix epoch: for stamps in files.
+  /// Seconds since the Unix epoch, for timestamps in files.
   [[nodiscard]] virtual double wall_seconds() = 0;
 
-  /// Waits on `changed` until `ready()` holds or `monotonic_now()` reaches `deadline`; returns `ready()`.
+  /// Waits on `changed` until `ready()` returns true or `monotonic_now()` reaches `deadline`; returns `ready()`. The
+  /// caller holds `lock`.
   virtual bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Duration deadline,
                           FunctionRef<bool()> ready) = 0;
 };
 
-/// The deadline `duration` from now. One too far away to be represented becomes `Duration::max()`, which waits for
-/// ever.
+/// The point in time `duration` from now. If it is too far away to be represented: `Duration::max()`, which means no
+/// deadline.
 template <class Rep, class Period>
 [[nodiscard]] Duration deadline_after(Clock& clock, std::chrono::duration<Rep, Period> duration) {
   using Given = std::chrono::duration<Rep, Period>;
@@ -48,7 +49,7 @@ class SystemClock final : public Clock {
                                  Duration deadline, FunctionRef<bool()> ready) override;
 };
 
-/// The default clock.
+/// The system's clock, which the library uses unless an option names another one.
 [[nodiscard]] inline Clock& system_clock() {
   static SystemClock clock;
   return clock;

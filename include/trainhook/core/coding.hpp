@@ -15,8 +15,8 @@
 
 namespace trainhook::detail {
 
-/// The bytes of `bits`, low byte first. Here and below in one piece: a string that grows byte by byte takes twice the
-/// time.
+/// Appends the bytes of `bits`, low byte first. It appends them at once, as `append_varint` does: growing the string
+/// byte by byte takes twice as long.
 template <std::unsigned_integral T>
 void append_fixed(std::string& text, T bits) {
   std::array<char, sizeof bits> buffer;
@@ -41,7 +41,7 @@ TRAINHOOK_DECL void insert_length(std::string& text, std::size_t begin);
 /// The caller has checked that eight bytes are there.
 [[nodiscard]] TRAINHOOK_DECL std::uint64_t fixed64_at(std::string_view text, std::size_t offset) noexcept;
 
-/// Takes a varint off the front; nothing if the text ends inside it or it is longer than 64 bits.
+/// Removes a varint from the front and returns it; nothing if the text ends inside it or it is longer than 64 bits.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::uint64_t> take_varint(std::string_view& text) noexcept;
 
 }  // namespace trainhook::detail

@@ -50,7 +50,7 @@ struct BFloat16 {
   friend bool operator==(BFloat16, BFloat16) = default;
 };
 
-/// The number that the bits mean; exact.
+/// Converts to float, exactly.
 [[nodiscard]] TRAINHOOK_DECL float to_float(Half value) noexcept;
 [[nodiscard]] TRAINHOOK_DECL float to_float(BFloat16 value) noexcept;
 
@@ -60,7 +60,7 @@ struct DTypeInfo {
   DType dtype;
   std::string_view name;   // tf.float32.name
   std::string_view proto;  // as text protos spell it
-  std::size_t size;        // bytes an element; 0 for strings
+  std::size_t size;        // bytes per element; 0 for strings
 };
 
 inline constexpr std::array kDTypes{
@@ -89,7 +89,7 @@ constexpr const DTypeInfo* find_dtype(DType dtype) noexcept {
   return nullptr;
 }
 
-/// `std::complex<Part>`, whose header is not included here.
+/// `std::complex<Part>`, recognised without including its expensive header.
 template <class T, class Part>
 concept ComplexOf = sizeof(T) == 2 * sizeof(Part) && requires(const T& value) {
   requires std::same_as<typename T::value_type, Part>;
@@ -146,7 +146,7 @@ concept TensorElement = detail::kDTypeOf<T> != DType::Invalid;
 template <TensorElement T>
 inline constexpr DType dtype_of = detail::kDTypeOf<T>;
 
-/// Bytes an element takes in memory and in files; 0 for strings, which have no fixed size.
+/// Bytes per element, in memory and in files; 0 for strings, which have no fixed size.
 [[nodiscard]] constexpr std::size_t dtype_size(DType dtype) noexcept {
   const detail::DTypeInfo* info = detail::find_dtype(dtype);
   return info == nullptr ? 0 : info->size;
@@ -164,7 +164,7 @@ inline constexpr DType dtype_of = detail::kDTypeOf<T>;
   return info == nullptr ? "DT_INVALID" : info->proto;
 }
 
-/// The dtype behind a number read from a file.
+/// Converts a number read from a file to the dtype.
 /// @throws UnimplementedError for a number that this library does not store.
 [[nodiscard]] TRAINHOOK_DECL DType dtype_from_number(std::uint64_t number);
 

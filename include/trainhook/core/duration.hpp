@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Duration: a length of time, and how it reads.
+/// Duration: a length of time, and its text form.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,8 @@ namespace trainhook {
 /// A length of time, in nanoseconds; every `std::chrono` duration converts to it.
 using Duration = std::chrono::nanoseconds;
 
-/// A length of time, or none, as an option. Takes numbers only to say in words what they lack.
+/// A length of time as an option, or none. A plain number does not compile; the error says that it needs a unit, such
+/// as `60s`.
 class OptionalDuration : public std::optional<Duration> {
  public:
   using std::optional<Duration>::optional;
@@ -27,7 +28,7 @@ class OptionalDuration : public std::optional<Duration> {
     static_assert(!std::is_arithmetic_v<Number>,
                   "a length of time needs its unit: write std::chrono::seconds(60), or 60s with std::chrono_literals");
   }
-  template <std::same_as<OptionalDuration> Same>  // not a Duration, which has an operator of its own
+  template <std::same_as<OptionalDuration> Same>  // not a Duration, which has its own operator
   friend bool operator==(const Same& a, const Same& b) noexcept {
     return static_cast<const std::optional<Duration>&>(a) == static_cast<const std::optional<Duration>&>(b);
   }

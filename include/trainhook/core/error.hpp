@@ -49,7 +49,7 @@ class Error : public std::runtime_error {
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
 
-  /// Expires when this very object is destroyed; a copy has another one. It tells whether an exception that was thrown
+  /// Expires when this object is destroyed; a copy has its own. The library uses it to find out if a thrown exception
   /// has been handled meanwhile. Null if memory ran out.
   [[nodiscard]] std::weak_ptr<const void> lifetime() const noexcept { return alive_; }
 
@@ -92,7 +92,7 @@ using InternalError = CodedError<ErrorCode::Internal>;
 using UnavailableError = CodedError<ErrorCode::Unavailable>;
 using DataLossError = CodedError<ErrorCode::DataLoss>;
 
-/// Throws the error type that belongs to a code known only at run time, so that catching by type works for it too.
+/// Throws the error type of `code`, for codes that are known only at run time.
 [[noreturn]] TRAINHOOK_DECL void throw_error(ErrorCode code, const std::string& message);
 
 /// The message of any exception, for log lines: `OutOfRange: ...` for an `Error`, `what()` for other standard

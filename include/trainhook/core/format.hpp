@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// How types of this library are printed with fmt: as the text of their `to_string()`.
+/// Prints types of this library with fmt, as the text of their `to_string()`.
 #pragma once
 
 #include <string_view>

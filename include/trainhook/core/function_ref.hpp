@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// A reference to something callable: two pointers, never owning, for a callback that is only used during a call.
+/// FunctionRef: a non-owning reference to a callable, for parameters that are only called during the call.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,8 @@ namespace trainhook {
 template <class Signature>
 class FunctionRef;
 
-/// Refers to a callable that must outlive every call. A default one refers to nothing and must not be called.
+/// Two pointers; the callable must outlive every call. A default-constructed one refers to nothing and must not be
+/// called.
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// A vector whose first few elements need no allocation.
+/// InlineVector: a vector whose first few elements need no allocation.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace trainhook {
 
-/// Holds up to `Inline` elements in place and more on the heap. Constructors write the counts only, never the room for
-/// elements: a small struct of these costs nothing to return empty.
+/// Holds up to `Inline` elements in place and more on the heap. Constructors write only the counts, not the space for
+/// elements, so returning a small struct of empty vectors costs nothing.
 template <class T, std::size_t Inline>
 class InlineVector {
  public:
@@ -72,8 +72,7 @@ class InlineVector {
   [[nodiscard]] bool is_inline() const noexcept { return capacity_ == Inline; }
 
   void grow() {
-    const std::size_t capacity =
-        capacity_ * 2 + 1;  // never Inline again, which is how the two kinds of room are told apart
+    const std::size_t capacity = capacity_ * 2 + 1;  // never Inline, which marks elements in place
     T* heap = std::allocator<T>().allocate(capacity);
     std::uninitialized_move_n(data(), size_, heap);
     const std::size_t size = size_;

@@ -12,9 +12,9 @@
 #define TRAINHOOK_DECL inline
 #endif
 
-// Files of both modes in one program would break the one-definition rule without a word, so the linker refuses them:
-// one symbol is thread-local in header-only files and an ordinary variable in all others. Its name carries the version,
-// and the standard library's debug mode, which changes the layout of containers.
+// Files of both modes in one program would silently break the one-definition rule, so the linker refuses them: one
+// symbol is thread-local in header-only files and an ordinary variable in all others. Its name carries the version, and
+// the standard library's debug mode, which changes the layout of containers.
 namespace trainhook::detail {
 extern "C" {
 #if defined(TRAINHOOK_SEPARATE_COMPILATION) && defined(_GLIBCXX_DEBUG)

@@ -14,17 +14,17 @@ namespace trainhook {
 
 enum class LogLevel { Info, Warning, Error };
 
-/// Receives one line without its line end. Called from any thread, one call at a time; must not throw.
+/// Receives one line, without its newline. Called from any thread, but never from two at once; must not throw.
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
-/// Sends all later lines to `sink`; an empty one restores the default, standard error. Returns the sink it replaces.
+/// Sends all later lines to `sink`; an empty `sink` restores the default, standard error. Returns the previous sink.
 TRAINHOOK_DECL LogSink set_log_sink(LogSink sink);
 
 namespace detail {
 TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::format_args args) noexcept;
 }
 
-/// Logs one line, from a format string that is checked at compile time: `log_info("saved {} in {}", path, time)`.
+/// Logs one line; the format string is checked at compile time: `log_info("saved {} in {}", path, time)`.
 template <class... Args>
 void log_info(fmt::format_string<const Args&...> format, const Args&... args) {
   detail::log_line(LogLevel::Info, format, fmt::make_format_args(args...));

@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-/// Text that lists the names that contain the last part of `wanted`, or else the first few names.
+/// Lists the names that contain the last part of `wanted` or, if none does, the first few names.
 [[nodiscard]] TRAINHOOK_DECL std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted);
 
 /// The same with the keys of a map.

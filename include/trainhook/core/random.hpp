@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Random numbers that are state: a counter-based generator whose whole state is three integers.
+/// PhiloxGenerator: a counter-based generator of random numbers whose whole state is three integers.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace trainhook {
 
-/// The state of a generator. Generators of equal state give equal numbers for ever, on every platform.
+/// The state of a generator. Generators with equal state give equal numbers, on every platform.
 struct PhiloxState {
   std::uint64_t seed{};      ///< the key: numbers of different seeds are independent
   std::uint64_t stream{};    ///< the upper half of the counter: 2^64 streams of one seed that never overlap
-  std::uint64_t position{};  ///< how many 32-bit words of the stream were drawn
+  std::uint64_t position{};  ///< the number of 32-bit words drawn from the stream
   friend bool operator==(const PhiloxState&, const PhiloxState&) = default;
 };
 
@@ -26,11 +26,11 @@ struct PhiloxState {
 /// Derives the seed of a part from the seed of the whole.
 [[nodiscard]] TRAINHOOK_DECL std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) noexcept;
 
-/// A stream of random numbers. Drawing moves `position`, and there is no other state: to save a generator, save
-/// its state; to jump anywhere costs nothing. Integers and uniform numbers are the same everywhere; normal
-/// ones go through the C library's `log`, `sin` and `cos`, which differ between libraries in the last bit. For one
-/// thread at a time. Also a standard UniformRandomBitGenerator, but no standard distribution is specified exactly: use
-/// the members. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11; as used by
+/// A stream of random numbers. Drawing advances `position`, and there is no other state: save `state()` to save the
+/// generator; jumping to any position is free. Integers and uniform numbers are the same on every platform; normal
+/// numbers use the C library's `log`, `sin` and `cos`, which differ between libraries in the last bit. Not thread-safe.
+/// It is a standard UniformRandomBitGenerator, but the standard's distributions differ between libraries: use the
+/// members. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11; as used by
 /// `tf.random`.
 class PhiloxGenerator {
  public:
@@ -52,33 +52,33 @@ class PhiloxGenerator {
 
   TRAINHOOK_DECL std::uint32_t next_u32() noexcept;
 
-  /// Two words, the low one first.
+  /// Draws two words, the low one first.
   TRAINHOOK_DECL std::uint64_t next_u64() noexcept;
 
-  /// An integer of [0, bound), each with the same probability: one word for bounds up to 2^32, two above, more in the
+  /// An integer in [0, bound), uniformly distributed. Takes one word for bounds up to 2^32 and two above; more in the
   /// rare case that a draw is rejected. @throws InvalidArgumentError for a bound of 0.
   TRAINHOOK_DECL std::uint64_t uniform_below(std::uint64_t bound);
 
-  /// A float of [0, 1), a multiple of 2^-24; one word.
+  /// A float in [0, 1), a multiple of 2^-24; takes one word.
   float uniform_float() noexcept { return to_float(next_u32()); }
 
-  /// A double of [0, 1), a multiple of 2^-53; two words.
+  /// A double in [0, 1), a multiple of 2^-53; takes two words.
   double uniform_double() noexcept { return to_double(next_u64()); }
 
-  /// Two independent standard normal numbers (Box-Muller); two words.
+  /// Two independent standard normal numbers (Box-Muller); takes two words.
   TRAINHOOK_DECL std::array<float, 2> normal_floats() noexcept;
 
-  /// Two independent standard normal numbers (Box-Muller); four words.
+  /// Two independent standard normal numbers (Box-Muller); takes four words.
   TRAINHOOK_DECL std::array<double, 2> normal_doubles() noexcept;
 
   TRAINHOOK_DECL void fill_uniform(std::span<float> values) noexcept;
   TRAINHOOK_DECL void fill_uniform(std::span<double> values) noexcept;
 
-  /// Standard normal numbers; an odd count leaves the second number of the last pair unused.
+  /// Fills `values` with standard normal numbers; an odd count leaves the second number of the last pair unused.
   TRAINHOOK_DECL void fill_normal(std::span<float> values) noexcept;
   TRAINHOOK_DECL void fill_normal(std::span<double> values) noexcept;
 
-  /// Standard normal numbers of which those beyond two standard deviations are drawn again, as TensorFlow's
+  /// Fills `values` with standard normal numbers and redraws those beyond two standard deviations, as TensorFlow's
   /// `truncated_normal`.
   TRAINHOOK_DECL void fill_truncated_normal(std::span<float> values) noexcept;
   TRAINHOOK_DECL void fill_truncated_normal(std::span<double> values) noexcept;
@@ -90,8 +90,8 @@ class PhiloxGenerator {
   TRAINHOOK_DECL static float to_float(std::uint32_t word) noexcept;
   TRAINHOOK_DECL static double to_double(std::uint64_t word) noexcept;
 
-  // Lemire's method: the high half of draw * bound is the result, the low half tells the few draws that would make some
-  // results likelier.
+  // Lemire's method: the high half of draw * bound is the result; the low half identifies the few draws that would bias
+  // it.
   TRAINHOOK_DECL std::uint64_t below_32(std::uint32_t bound) noexcept;
   TRAINHOOK_DECL std::uint64_t below_64(std::uint64_t bound) noexcept;
   TRAINHOOK_DECL static std::uint64_t high_product(std::uint64_t a, std::uint64_t b) noexcept;

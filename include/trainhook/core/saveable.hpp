@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// State that survives a restart: the pieces of a session's state, and objects that go into the same checkpoint.
+/// Saveable: state that survives a restart in the model's checkpoint.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@
 
 namespace trainhook {
 
-/// The kind of a piece of a session's state. It decides who saves it, and if a checkpoint may lack it.
+/// The kind of a piece of a session's state: it decides who saves it, and whether a checkpoint may lack it.
 enum class StateKind {
-  Variable,   ///< parameters, optimizer slots, the global step: a model without one of them is not restored
-  Auxiliary,  ///< random generators and other small state: if a checkpoint has none, it keeps its value, and a log
+  Variable,   ///< parameters, optimizer slots, the global step: a checkpoint that lacks one of them is not restored
+  Auxiliary,  ///< random generators and other small state: if a checkpoint lacks it, it keeps its value, and a log
               ///< line says so
   Input,      ///< positions of input pipelines: saved if an input hook or a saveable asks for it
 };
@@ -32,7 +32,7 @@ struct StateSpec {
   bool initialized = true;  ///< whether it has a value yet
 };
 
-/// Names and values that belong together: a hook's state, a saveable's share of a checkpoint.
+/// Named values that belong together: a hook's state, or a Saveable's part of a checkpoint.
 class StateValues {
  public:
   StateValues() = default;
@@ -48,7 +48,7 @@ class StateValues {
   /// The value called `name`. @throws NotFoundError if there is none.
   [[nodiscard]] TRAINHOOK_DECL const Tensor& at(std::string_view name) const;
 
-  /// The version of the layout, for the object that wrote it.
+  /// The version of the layout. Only the object that writes and loads the values interprets it.
   int version = 1;
 
  private:
@@ -64,17 +64,17 @@ class Saveable {
   /// The prefix of its entries in the checkpoint; unique within a graph.
   [[nodiscard]] virtual std::string name() const = 0;
 
-  /// The state as of now. Names are relative to `name()`; an empty name is the object's only value.
+  /// Returns the current state. Names are relative to `name()`; an object with a single value may use an empty name.
   [[nodiscard]] virtual StateValues save() = 0;
 
-  /// Restores the state, before any variable is changed. `values` is empty if the checkpoint has none: start fresh.
-  /// A DataLossError makes a session try the next older checkpoint; any other exception ends its creation.
+  /// Restores the state, before any variable is changed. If the checkpoint has none, `values` is empty: start fresh. A
+  /// DataLossError makes a session try the next older checkpoint; any other exception ends its creation.
   virtual void load(const StateValues& values) = 0;
 };
 
 namespace detail {
 
-/// Its state as of now, by the names in the checkpoint.
+/// The current state of `saveable`, by the names in the checkpoint.
 [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> entries_of(Saveable& saveable);
 
 }  // namespace detail

@@ -23,7 +23,7 @@ namespace detail {
 
 [[nodiscard]] TRAINHOOK_DECL std::string dims_to_string(std::span<const std::int64_t> dims);
 
-/// Throws the error for dimensions of which one is below `least`, or that are too many or too large.
+/// Throws the error for dimensions that are too many or too large, or of which one is below `least`.
 [[noreturn]] TRAINHOOK_DECL void throw_bad_shape(std::span<const std::int64_t> dims, std::int64_t least);
 
 }  // namespace detail
@@ -33,8 +33,8 @@ class Shape {
  public:
   constexpr Shape() noexcept = default;
 
-  /// @throws InvalidArgumentError for a negative dimension, more than `kMaxRank` of them, or a product beyond 63 bits,
-  /// which is that of the dimensions other than 0: so a product of some of them fits, too.
+  /// @throws InvalidArgumentError for a negative dimension, more than `kMaxRank` of them, or if the product of the
+  /// dimensions other than 0 exceeds 63 bits. So the product of any of them fits.
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const std::int64_t> dims) {
     if (dims.size() > kMaxRank) detail::throw_bad_shape(dims, 0);
@@ -50,7 +50,7 @@ class Shape {
   [[nodiscard]] std::int64_t operator[](std::size_t axis) const noexcept { return dims_[axis]; }
   [[nodiscard]] std::span<const std::int64_t> dims() const noexcept { return {dims_.data(), rank_}; }
 
-  /// How many elements a tensor of this shape has; 1 for a scalar.
+  /// The number of elements of a tensor of this shape; 1 for a scalar.
   [[nodiscard]] std::int64_t num_elements() const noexcept {
     std::int64_t product = 1;
     for (std::int64_t dim : dims()) product *= dim;
@@ -68,7 +68,7 @@ class Shape {
   std::size_t rank_ = 0;
 };
 
-/// A shape of which some dimensions (`kUnknownDim`), or even the rank, may be unknown until the graph runs.
+/// A shape whose rank or some of whose dimensions (`kUnknownDim`) may be unknown until the graph runs.
 class PartialShape {
  public:
   /// Unknown rank.
@@ -98,10 +98,10 @@ class PartialShape {
     return known_rank_;
   }
 
-  /// The known shape. @throws FailedPreconditionError if something is unknown.
+  /// The shape. @throws FailedPreconditionError if the rank or a dimension is unknown.
   [[nodiscard]] TRAINHOOK_DECL Shape known() const;
 
-  /// Whether a tensor of `shape`, which may be partly known, can have this shape.
+  /// Whether a tensor can have both this shape and `shape`.
   [[nodiscard]] bool compatible_with(const PartialShape& shape) const noexcept {
     if (!known_rank_ || !shape.known_rank_) return true;
     if (rank_ != shape.rank_) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tensor: a value with dtype, shape and a shared row-major buffer that is copied when written through.
+/// Tensor: a value with dtype, shape and a shared row-major buffer, copied on write.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@
 
 namespace trainhook {
 
-/// A dense tensor. Copying one copies a handle; writing through a shared handle first gives it a buffer of its own, so
-/// that every copy keeps the value it had. Scalars of a fixed size live inside the handle and never allocate. Buffers
-/// are aligned to 64 bytes and row-major. Two threads may use two handles of one buffer; one handle is for one thread
-/// at a time.
+/// A dense tensor. Copying one copies a handle; writing through a handle whose buffer is shared first copies the
+/// buffer, so that other handles keep their value. Scalars of a fixed size live inside the handle and never allocate.
+/// Buffers are aligned to 64 bytes and row-major. Threads may use different handles of one buffer at once, but not the
+/// same handle.
 class Tensor {
  public:
   /// No value: dtype `Invalid`. A run returns one for an Operation.
   Tensor() noexcept = default;
 
-  /// Zeros (empty strings) of the given shape.
+  /// Zeros, or empty strings, of the given shape. @throws InvalidArgumentError for `DType::Invalid`.
   TRAINHOOK_DECL Tensor(DType dtype, const Shape& shape);
 
   /// A scalar.
@@ -43,7 +43,7 @@ class Tensor {
   Tensor(const std::string& value) : Tensor(std::string_view(value)) {}
   Tensor(const char* value) : Tensor(std::string_view(value)) {}
 
-  /// Elements of unspecified value, for a caller that writes all of them. Strings are empty.
+  /// Elements of unspecified value, for a caller that overwrites all of them. Strings are empty.
   [[nodiscard]] static Tensor uninitialized(DType dtype, const Shape& shape) {
     if (detail::find_dtype(dtype) == nullptr) throw_no_dtype();
     Tensor tensor;
@@ -53,7 +53,7 @@ class Tensor {
     return tensor;
   }
 
-  /// A copy of `values` in row-major order. @throws InvalidArgumentError unless `shape` has as many elements.
+  /// A copy of `values` in row-major order. @throws InvalidArgumentError if `shape` has another number of elements.
   template <TensorElement T>
   [[nodiscard]] static Tensor copy_of(std::span<const T> values, const Shape& shape) {
     if (static_cast<std::uint64_t>(shape.num_elements()) != values.size()) throw_count(values.size(), shape);
@@ -83,7 +83,7 @@ class Tensor {
     return static_cast<std::size_t>(num_elements()) * dtype_size(dtype_);
   }
 
-  /// The elements, to read. @throws InvalidArgumentError if the tensor has another dtype.
+  /// The elements, for reading. @throws InvalidArgumentError if the tensor has another dtype.
   template <TensorElement T>
   [[nodiscard]] std::span<const T> data() const {
     expect_dtype(dtype_of<T>);
@@ -94,7 +94,7 @@ class Tensor {
     }
   }
 
-  /// The elements, to change. They are copied first if another handle shares the buffer.
+  /// The elements, for changing. They are copied first if another handle shares the buffer.
   template <TensorElement T>
   [[nodiscard]] std::span<T> mutable_data() {
     expect_dtype(dtype_of<T>);
@@ -102,7 +102,7 @@ class Tensor {
     return writable<T>();
   }
 
-  /// The elements, to overwrite all of them: a shared buffer is replaced without copying.
+  /// The elements, for overwriting all of them: a shared buffer is replaced without copying.
   template <TensorElement T>
   [[nodiscard]] std::span<T> overwrite_data() {
     expect_dtype(dtype_of<T>);
@@ -110,7 +110,7 @@ class Tensor {
     return writable<T>();
   }
 
-  /// The old elements and room for the new ones, for a pass that computes one from the other. Both are the same memory
+  /// The old elements and space for new ones, for a pass that computes the new from the old. Both are the same memory
   /// unless another handle shares the buffer; then `to` is a new buffer, and no element is copied.
   template <TensorElement T>
     requires(!std::is_same_v<T, std::string>)
@@ -161,7 +161,7 @@ class Tensor {
   [[nodiscard]] bool is_unique() const noexcept { return is_inline() || buffer_.is_unique(); }
 
   /// Makes this a tensor of `dtype` and `shape`, whose elements the caller then overwrites. Keeps the buffer if it is
-  /// unshared and large enough.
+  /// not shared and large enough.
   void reset_to(DType dtype, const Shape& shape) {
     if (dtype_ == dtype && shape_ == shape && is_unique()) return;
     const std::size_t needed = bytes_needed(dtype, shape);
@@ -172,13 +172,13 @@ class Tensor {
       return;
     }
     dtype_ = dtype;
-    shape_ = shape;  // a scalar lives in the handle, its buffer stays for the next larger value
+    shape_ = shape;  // a scalar lives in the handle; the buffer stays for the next larger value
   }
 
   /// Same dtype, shape and bits: NaN equals itself, and 0.0 differs from -0.0.
   friend bool operator==(const Tensor& a, const Tensor& b) { return a.equals(b); }
 
-  /// Dtype, shape and elements for people: `float32[2,2] [[1 2] [3 4]]`, `int32[] 7`, `string[] "a"`; of a large tensor
+  /// Dtype, shape and elements: `float32[2,2] [[1 2] [3 4]]`, `int32[] 7`, `string[] "a"`; a large tensor shows only
   /// the first and last elements of each dimension, `int32[1000] [0 1 2 ... 997 998 999]`. fmt prints the same.
   [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
@@ -202,7 +202,7 @@ class Tensor {
     return detail::Buffer::of_bytes(bytes_needed(dtype_, shape_));
   }
 
-  /// A shape from a file may count elements up to 63 bits; their bytes may be more than memory can be.
+  /// The number of elements of a shape from a file fits 63 bits, but their bytes may not.
   [[nodiscard]] static std::size_t bytes_needed(DType dtype, const Shape& shape) {
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(static_cast<std::size_t>(shape.num_elements()), dtype_size(dtype), &bytes)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Batching: gathers rows straight from a source that has them, and stacks elements otherwise.
+/// Batching: gathers rows directly from a source that has them, and stacks elements otherwise.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct BatchSize {
   std::int64_t size;
   bool drop_remainder;
 
-  /// How many batches that many elements give.
+  /// The number of batches of that many elements.
   [[nodiscard]] TRAINHOOK_DECL std::int64_t batches(std::int64_t elements) const noexcept;
 };
 

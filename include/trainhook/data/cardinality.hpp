@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Cardinalities of datasets that are not a number of elements.
+/// The special values of `Dataset::cardinality`.
 #pragma once
 
 #include <cstdint>
 
 namespace trainhook {
 
-/// TensorFlow's values for what `Dataset::cardinality` returns if it is not the number of elements.
+/// `Dataset::cardinality` returns these, as in TensorFlow, if there is no number of elements, or it is not known.
 inline constexpr std::int64_t kInfiniteCardinality = -1;
 inline constexpr std::int64_t kUnknownCardinality = -2;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// One run over a dataset, for one thread at a time: next element, save, restore.
+/// DatasetIterator: one pass over a dataset, for a single thread, that can be saved and restored.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ class Stream;
 
 }  // namespace detail
 
-/// Walks over the elements of a dataset. Its state is its position after the elements that were consumed, with
-/// what stages have buffered. Restored into an iterator over an equal dataset, even in another process, it continues
-/// with the next element.
+/// Iterates over the elements of a dataset. Its state is the position after the last consumed element, and what stages
+/// have buffered. An iterator over an equal dataset that restores it, even in another process, continues with the next
+/// element. Not thread-safe.
 class DatasetIterator {
  public:
   TRAINHOOK_DECL explicit DatasetIterator(detail::NodePtr node);
@@ -33,20 +33,20 @@ class DatasetIterator {
   TRAINHOOK_DECL DatasetIterator& operator=(DatasetIterator&&) noexcept;
   TRAINHOOK_DECL ~DatasetIterator();
 
-  /// Fetches the next element; false at the end. Pass the same `element` again, and its memory is reused.
-  /// After an error the element that failed is skipped.
+  /// Fetches the next element; false at the end. Passing the same `element` again reuses its memory. After an error,
+  /// the next call skips the element that failed.
   [[nodiscard]] TRAINHOOK_DECL bool next(Element& element);
 
-  /// Skips up to `count` elements, without computing them if the stages allow it. Returns how many there were.
+  /// Skips up to `count` elements, without computing them if the stages allow it. Returns the number skipped.
   TRAINHOOK_DECL std::int64_t skip(std::int64_t count);
 
-  /// The state as bytes. @throws FailedPreconditionError naming each stage whose state is outside, unless `policy`
-  /// allows it.
+  /// The state as bytes. @throws FailedPreconditionError, naming the stages, if some stages have state that cannot be
+  /// saved and `policy` is `Fail`.
   [[nodiscard]] TRAINHOOK_DECL std::string save(ExternalStatePolicy policy = ExternalStatePolicy::Fail);
 
   /// Restores a saved position. After an error the position is unchanged.
-  /// @throws DataLossError for damaged bytes, InvalidArgumentError for the state of another pipeline, naming the stage
-  /// that differs.
+  /// @throws DataLossError for damaged bytes, InvalidArgumentError, naming the stage that differs, for the state of
+  /// another pipeline.
   TRAINHOOK_DECL void restore(std::string_view state);
 
  private:

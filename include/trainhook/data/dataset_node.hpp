@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a dataset is made of inside: immutable nodes, and the streams that run over them.
+/// DatasetNode and Stream: the immutable nodes of a dataset, and the passes over them.
 #pragma once
 
 #include <concepts>
@@ -19,8 +19,8 @@ namespace trainhook {
 
 namespace detail {
 
-/// One pass over a node. `Item` is an Element, or the number of a row if the node only selects and orders the rows
-/// of a RowSource: then shuffling and skipping move numbers, and contents are fetched once at the end.
+/// One pass over a node. `Item` is an Element, or a row number if the node only selects and orders the rows of a
+/// RowSource: shuffling and skipping then move numbers, and contents are fetched once at the end.
 template <class Item>
 class Stream {
  public:
@@ -29,7 +29,7 @@ class Stream {
   /// False at the end, and from then on.
   virtual bool next(Item& item) = 0;
 
-  /// Drops up to `count` items, and says how many there were.
+  /// Drops up to `count` items and returns how many it dropped.
   virtual std::int64_t advance(std::int64_t count) {
     Item dropped{};
     std::int64_t done = 0;
@@ -37,22 +37,22 @@ class Stream {
     return done;
   }
 
-  /// Writes the stream's position.
+  /// Saves the stream's position.
   virtual void save(StateWriter& writer) = 0;
 
-  /// Moves a new stream to that position. After an error the stream must not be used.
+  /// Moves a new stream to a saved position. After an error the stream must not be used.
   virtual void restore(StateReader& reader) = 0;
 };
 
 using ElementStream = Stream<Element>;
 using IndexStream = Stream<std::int64_t>;
 
-/// What distinguishes one pass over a node from another.
+/// The values that distinguish the passes over a node.
 struct Pass {
-  std::uint64_t epoch = 0;    // which repetition: shuffles differ in it
-  std::uint64_t entropy = 0;  // drawn once for an iterator; the seed of everything that was given none
+  std::uint64_t epoch = 0;    // the number of the repetition: each shuffles differently
+  std::uint64_t entropy = 0;  // drawn once per iterator; the seed of all stages that were given none
   std::uint64_t path = 0;     // place in the tree of nodes
-  bool shadow = false;        // only advanced, never read: needs no threads
+  bool shadow = false;        // only advanced, never read, so it needs no threads
 
   [[nodiscard]] TRAINHOOK_DECL Pass input(std::uint64_t number = 0) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL Pass repetition(std::uint64_t number) const noexcept;
@@ -70,25 +70,25 @@ class DatasetNode {
   [[nodiscard]] const std::vector<NodePtr>& inputs() const noexcept { return inputs_; }
   [[nodiscard]] const ElementSpec& spec() const noexcept { return spec_; }
 
-  /// The stage with everything that a saved state depends on; empty for one that leaves no trace in it.
+  /// Describes the stage with everything that a saved state depends on; empty for a stage that does not affect it.
   [[nodiscard]] virtual std::string describe() const = 0;
   [[nodiscard]] virtual std::int64_t cardinality() const = 0;
   [[nodiscard]] virtual std::unique_ptr<ElementStream> elements(const Pass& pass) const = 0;
 
-  /// The rows that this node selects from, or null. If there are any, `indices` gives their numbers.
+  /// The rows that this node selects from, or null. If it is not null, `indices` returns row numbers.
   [[nodiscard]] virtual std::shared_ptr<const RowSource> rows() const { return nullptr; }
   [[nodiscard]] virtual std::unique_ptr<IndexStream> indices(const Pass&) const { return nullptr; }
 
-  /// Whether `indices` gives 0, 1, ... up to the number of rows.
+  /// Whether `indices` gives all row numbers in order.
   [[nodiscard]] virtual bool is_source() const { return false; }
 
-  /// Whether a stream can be advanced without computing what it drops, and without side effects.
+  /// Whether a stream can advance without computing the items it drops and without side effects.
   [[nodiscard]] virtual bool can_advance() const { return false; }
 
-  /// Whether some stage shuffles without a given seed.
+  /// Whether a stage shuffles without a given seed.
   [[nodiscard]] TRAINHOOK_DECL virtual bool needs_entropy() const;
 
-  /// Adds a line for everything that a saved state would miss.
+  /// Adds a line for each piece of state that a saved state cannot contain.
   TRAINHOOK_DECL virtual void add_external_state(std::vector<std::string>& found) const;
 
  private:
@@ -96,7 +96,7 @@ class DatasetNode {
   ElementSpec spec_;
 };
 
-/// Adds the lines that identify a pipeline, inputs first.
+/// Adds the lines that describe a pipeline, inputs first.
 TRAINHOOK_DECL void describe_pipeline(const DatasetNode& node, std::vector<std::string>& stages);
 
 template <class Item>
@@ -108,7 +108,7 @@ template <class Item>
   }
 }
 
-/// Fetches the rows whose numbers a stream gives.
+/// Fetches the rows of a stream of row numbers.
 class RowStream final : public ElementStream {
  public:
   TRAINHOOK_DECL RowStream(std::shared_ptr<const RowSource> rows, std::unique_ptr<IndexStream> indices);
@@ -122,8 +122,8 @@ class RowStream final : public ElementStream {
   std::unique_ptr<IndexStream> indices_;
 };
 
-/// Base of the stages with one input that select, repeat or reorder what they are given without looking at it. `Self`
-/// has `template <class Item> std::unique_ptr<Stream<Item>> stream(const Pass&) const`.
+/// Base of the stages with one input that select, repeat or reorder items without looking at them. `Self` has `template
+/// <class Item> std::unique_ptr<Stream<Item>> stream(const Pass&) const`.
 template <class Self>
 class SelectingNode : public DatasetNode {
  public:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What flows through an input pipeline: elements of several tensors, and sources whose elements can be fetched by
-/// number.
+/// Element: the tensors that flow through an input pipeline. RowSource: a source with random access.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +18,10 @@
 
 namespace trainhook {
 
-/// One element of a dataset: its components in order, for example an image and a label.
+/// One element of a dataset: its components, for example an image and a label.
 using Element = std::vector<Tensor>;
 
-/// Dtypes and shapes of an element's components, as far as they are known before the data is seen.
+/// The dtypes and shapes of an element's components, as far as they are known without the data.
 using ElementSpec = std::vector<OutputSpec>;
 
 /// `(float32[784], int64[])`, for messages.
@@ -35,15 +34,15 @@ namespace detail {
 
 TRAINHOOK_DECL bool matches(const ElementSpec& spec, const Element& element) noexcept;
 
-/// @throws InvalidArgumentError unless `element` is as `stage` promised.
+/// @throws InvalidArgumentError, naming `stage`, if `element` does not match its spec.
 TRAINHOOK_DECL void check_element(const ElementSpec& spec, const Element& element, std::string_view stage);
 
 TRAINHOOK_DECL Shape with_leading_dim(std::int64_t count, std::span<const std::int64_t> dims);
 
-/// Makes a tensor ready to be overwritten as `[count] + dims`; does nothing if it is already.
+/// Prepares a tensor of shape `[count] + dims` for overwriting; does nothing if it has that shape and is not shared.
 TRAINHOOK_DECL void reset_to_rows(Tensor& tensor, DType dtype, std::int64_t count, std::span<const std::int64_t> dims);
 
-/// Copies row `from` of a tensor to `to`, a tensor of the row's shape.
+/// Copies row `from` of `rows` to `to`, a tensor of the row's shape.
 TRAINHOOK_DECL void copy_row_out(const Tensor& rows, std::size_t from, Tensor& to);
 
 /// Stacks component `component` of all rows into one tensor with a leading dimension.
@@ -54,9 +53,9 @@ TRAINHOOK_DECL void stack(std::span<const Element> rows, Element& batch);
 
 }  // namespace detail
 
-/// A source of elements that are fetched by number, at the same cost for each. Shuffling one keeps numbers
-/// instead of contents, and a batch of it is gathered straight into place. Implementations are immutable and may be
-/// read by several threads at once.
+/// A source whose elements can be fetched by number, each at the same cost. Shuffling it moves numbers instead of
+/// contents, and batches are gathered directly into place. Implementations are immutable and may be read by several
+/// threads at once.
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -64,10 +63,10 @@ class RowSource {
   [[nodiscard]] virtual std::int64_t size() const noexcept = 0;
   [[nodiscard]] virtual const ElementSpec& element_spec() const noexcept = 0;
 
-  /// Names the source in messages, and in saved states, which can be restored only if this text is the same.
+  /// Describes the source in messages and saved states. A state can be restored only if this text is the same.
   [[nodiscard]] virtual std::string describe() const = 0;
 
-  /// Fetches element `index`, of [0, size). `row` may hold tensors of an earlier one, whose memory can be used again.
+  /// Fetches element `index`, in [0, size). `row` may hold the tensors of an earlier element, to reuse their memory.
   virtual void read(std::int64_t index, Element& row) const = 0;
 
   /// Fetches several elements as one with a leading dimension. `indices` is not empty.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Datasets out of files: lines of text, and TFRecord files.
+/// Datasets of text files and TFRecord files.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace trainhook {
 
-/// The lines of text files as string scalars, without their line ends. Files are opened as they are reached.
-/// `file_system` has to outlive every iterator.
+/// The lines of text files as string scalars, without newlines. A file is opened when the iterator reaches it.
+/// `file_system` must outlive every iterator.
 [[nodiscard]] TRAINHOOK_DECL Dataset text_line_dataset(std::vector<std::string> paths,
                                                        FileSystem& file_system = posix_file_system());
 
 /// The records of TFRecord files as string scalars. A wrong checksum or a truncated record is a DataLossError that
-/// names file and offset. `file_system` has to outlive every iterator.
+/// names file and offset. `file_system` must outlive every iterator.
 [[nodiscard]] TRAINHOOK_DECL Dataset tf_record_dataset(std::vector<std::string> paths,
                                                        FileSystem& file_system = posix_file_system());
 

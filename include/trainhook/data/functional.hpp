@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Stages that look into elements: map, filter, zip.
+/// The stages map, filter and zip.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class MapNode final : public DatasetNode {
   std::shared_ptr<const RowSource> rows_;
 };
 
-/// Passes on what the predicate takes. Over a source's rows it looks at each but passes on its number.
+/// Passes on the items for which the predicate is true. If the items are row numbers, it fetches each row to decide.
 template <class Item>
 class FilterStream final : public Stream<Item> {
  public:

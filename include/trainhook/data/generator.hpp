@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Generator: a source of elements that a program writes itself.
+/// Generator: a user-defined source of elements.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,8 @@
 
 namespace trainhook {
 
-/// One pass over the elements of a generator. `next` puts the next element into its argument and returns true, or
-/// returns false at the end. `save` and `restore` carry its position over a restart; without them the pipeline has
-/// external state.
+/// One pass over the elements of a generator. `next` stores the next element in its argument and returns true, or
+/// returns false at the end. `save` and `restore` save its position; without them the pipeline has external state.
 struct Generator {
   std::function<bool(Element& element)> next{};
   std::function<std::string()> save{};

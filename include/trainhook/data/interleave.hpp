@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Interleaving: every element becomes a dataset of its own, and several of them take turns.
+/// Interleaving: a function makes a dataset of every element, and several of these datasets take turns.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Iterator: an iterator that several threads may share, with its state as a tensor.
+/// Iterator: a thread-safe iterator over a dataset, with its state as a tensor.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace trainhook {
 
-/// The value of an `IteratorV2` node in a session. Every member may be called from several threads at once; each
-/// element goes to one of them.
+/// An iterator of a loop, or the value of an `IteratorV2` node in a session. Any thread may call any member; each
+/// element goes to one caller.
 class Iterator {
  public:
   TRAINHOOK_DECL explicit Iterator(Dataset dataset);
@@ -27,16 +27,16 @@ class Iterator {
   [[nodiscard]] const Dataset& dataset() const noexcept { return dataset_; }
   [[nodiscard]] const ElementSpec& element_spec() const noexcept { return dataset_.element_spec(); }
 
-  /// The next element. Pass the same `element` again, and its memory is reused. @throws OutOfRangeError at the
-  /// end.
+  /// Fetches the next element. Passing the same `element` again reuses its memory. @throws OutOfRangeError at the end.
   TRAINHOOK_DECL void get_next(Element& element);
-  /// The same, with false at the end.
+  /// The same, but returns false at the end.
   [[nodiscard]] TRAINHOOK_DECL bool try_get_next(Element& element);
 
-  /// Back to the beginning.
+  /// Returns to the beginning.
   TRAINHOOK_DECL void initialize();
 
-  /// The position as a string scalar, captured on this thread. @throws FailedPreconditionError if `policy` says so.
+  /// The position as a string scalar. @throws FailedPreconditionError if the pipeline has external state and `policy`
+  /// is `Fail`.
   [[nodiscard]] TRAINHOOK_DECL Tensor save_state(ExternalStatePolicy policy = ExternalStatePolicy::Fail);
 
   /// Restores a saved position. After an error the position is unchanged.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// An input pipeline as part of a graph: `IteratorV2` and `IteratorGetNext`.
+/// make_iterator: an input pipeline as part of a graph, with the ops `IteratorV2` and `IteratorGetNext`.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace trainhook {
 
-/// What `graph_keys::kIterators` holds. An engine makes one live `Iterator` in each session for it.
+/// The item type of the collection `graph_keys::kIterators`. An engine creates an `Iterator` for it in each session.
 struct IteratorResource {
   Operation op{};  ///< the IteratorV2 node
   Dataset dataset;
@@ -30,14 +30,14 @@ struct IteratorResource {
 
 [[nodiscard]] TRAINHOOK_DECL std::vector<IteratorResource> iterators(const Graph& graph);
 
-/// The collection that may hold an ExternalStatePolicy: what saving a session does about pipelines whose state is
-/// partly outside of them.
+/// The collection for an ExternalStatePolicy, which says what saving a session does about pipelines with external
+/// state.
 inline constexpr std::string_view kExternalStatePolicies = "external_state_policies";
 
-/// The policy that was put there last, or `Fail`.
+/// The last policy in that collection, or `Fail`.
 [[nodiscard]] TRAINHOOK_DECL ExternalStatePolicy external_state_policy(const Graph& graph);
 
-/// An iterator in a graph. A small value: copies name the same iterator.
+/// A handle of an iterator in a graph; copies refer to the same iterator.
 class GraphIterator {
  public:
   TRAINHOOK_DECL GraphIterator(Operation op, ElementSpec spec);
@@ -46,12 +46,11 @@ class GraphIterator {
   [[nodiscard]] const std::string& name() const { return op_.name(); }
   [[nodiscard]] const ElementSpec& element_spec() const noexcept { return spec_; }
 
-  /// The components of the next element. Each call adds a node that takes an element of its own whenever it runs: call
-  /// it once.
+  /// The components of the next element. Call it once: each call adds a node that takes another element in every run.
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> get_next() const;
 
   /// The same for elements of `N` components: `auto [image, label] = iterator.get_next<2>();`
-  /// @throws InvalidArgumentError if there are not that many.
+  /// @throws InvalidArgumentError if an element has another number of components.
   template <std::size_t N>
   [[nodiscard]] std::array<Output, N> get_next() const {
     if (spec_.size() != N)
@@ -67,8 +66,8 @@ class GraphIterator {
   ElementSpec spec_;
 };
 
-/// Adds an iterator over `dataset` to the graph, and to its collection of iterators. The node's output represents
-/// TensorFlow's resource handle, a dtype that no tensor here can have; nothing but IteratorGetNext takes it.
+/// Adds an iterator over `dataset` to the graph, and to its collection of iterators. The node's output stands for
+/// TensorFlow's resource handle, which is not a tensor here; only IteratorGetNext accepts it.
 /// @throws InvalidArgumentError for a dataset whose elements have no components.
 TRAINHOOK_DECL GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_view name = "IteratorV2");
 

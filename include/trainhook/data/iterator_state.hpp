@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The saved state of an input pipeline as bytes: a writer, and a reader that trusts nothing.
+/// StateWriter and StateReader: the saved state of an input pipeline as bytes. The reader checks everything.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,16 @@
 
 namespace trainhook::detail {
 
-// A state is a sequence of items, each of which starts with a byte that says what it is (never renumber):
-//   1 integer: varint                          2 bytes: varint length, bytes
-//   3 integers: varint count, varints          4 tensor: varint dtype, varint rank, dims, then the elements: bytes, or
-//   for 5 section begins: varint length, name        strings each with its varint length 6 section ends
-// Varints have seven bits a byte, the lowest first; the high bit says that more follow.
+// A state is a sequence of items; the first byte of each tells its kind (never renumber): 1 integer: varint 2 bytes:
+//   varint length, then the bytes 3 integers: varint count, then varints 4 tensor: varint dtype, varint rank, dims,
+//   then the elements: bytes, or for strings each with its varint length 5 section begins: varint length, name 6
+//   section ends Varints have seven bits per byte, lowest first; the high bit means that more bytes follow.
 enum class StateItem : std::uint8_t { Integer = 1, Bytes = 2, Integers = 3, Tensor = 4, Begin = 5, End = 6 };
 
 /// Collects the state of a pipeline's stages.
 class StateWriter {
  public:
-  /// With `allow_external_state` a stage that cannot save all of its state saves what it can, instead of throwing.
+  /// With `allow_external_state`, a stage that cannot save all of its state saves what it can instead of throwing.
   explicit StateWriter(bool allow_external_state = false) noexcept : allow_external_state_(allow_external_state) {}
 
   [[nodiscard]] bool allows_external_state() const noexcept { return allow_external_state_; }
@@ -54,8 +53,8 @@ class StateWriter {
   bool allow_external_state_;
 };
 
-/// Reads what a `StateWriter` wrote, in the same order. Every member throws DataLossError if the bytes do not hold
-/// what is asked for.
+/// Reads what a `StateWriter` wrote, in the same order. Every member throws DataLossError if the next item is not of
+/// the requested kind, or is damaged.
 class StateReader {
  public:
   explicit StateReader(std::string_view bytes) noexcept : bytes_(bytes) {}
@@ -65,21 +64,21 @@ class StateReader {
   TRAINHOOK_DECL void begin(std::string_view section);
   TRAINHOOK_DECL void end();
 
-  /// An integer of [0, most].
+  /// An integer in [0, most].
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t integer(std::string_view what, std::uint64_t most = ~std::uint64_t{0});
-  /// A count or position of [0, most].
+  /// A count or position in [0, most].
   [[nodiscard]] TRAINHOOK_DECL std::int64_t position(std::string_view what, std::int64_t most = INT64_MAX);
   [[nodiscard]] bool boolean(std::string_view what) { return integer(what, 1) == 1; }
   [[nodiscard]] TRAINHOOK_DECL std::string_view string(std::string_view what);
-  /// At most `most_items` integers of [0, below).
+  /// At most `most_items` integers in [0, below).
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> integers(std::string_view what, std::size_t most_items,
                                                                   std::int64_t below);
   [[nodiscard]] TRAINHOOK_DECL PhiloxState random();
-  /// An element as `spec` describes it.
+  /// An element that matches `spec`.
   [[nodiscard]] TRAINHOOK_DECL Element element(const ElementSpec& spec);
   [[nodiscard]] TRAINHOOK_DECL Tensor tensor();
 
-  /// @throws DataLossError, naming the place in the state.
+  /// @throws DataLossError with the position in the state.
   [[noreturn]] TRAINHOOK_DECL void fail(std::string_view why) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The functions that `Dataset::map` and `Dataset::filter` take.
+/// MapFunction and FilterFunction, the functions of `Dataset::map` and `Dataset::filter`.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Map on several threads at once, with the order of one.
+/// Map on several threads, which keeps the order.
 #pragma once
 
 #include <cstddef>

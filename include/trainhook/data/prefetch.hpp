@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// A thread that makes elements ahead of their use.
+/// Prefetch: a thread computes elements ahead of their use.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace trainhook::detail {
 class PrefetchNode final : public DatasetNode {
  public:
   TRAINHOOK_DECL PrefetchNode(NodePtr input, std::int64_t buffer_size);
-  /// The buffer size is not part of the state, so that it may change between runs.
+  /// Without the buffer size, so that it may change between runs.
   [[nodiscard]] TRAINHOOK_DECL std::string describe() const override;
   [[nodiscard]] std::int64_t cardinality() const override { return inputs()[0]->cardinality(); }
   [[nodiscard]] bool can_advance() const override { return inputs()[0]->can_advance(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Stages that choose which elements pass and how often: take, skip, shard, repeat, concatenate.
+/// The stages take, skip, shard, repeat and concatenate.
 #pragma once
 
 #include <algorithm>
@@ -112,7 +112,7 @@ class SkipNode final : public SelectingNode<SkipNode> {
   std::int64_t count_;
 };
 
-/// One of several disjoint parts: the elements whose number leaves `index` when divided by `num_shards`.
+/// One of several disjoint parts: the elements whose number modulo `num_shards` is `index`.
 class ShardNode final : public SelectingNode<ShardNode> {
  public:
   TRAINHOOK_DECL ShardNode(NodePtr input, std::int64_t num_shards, std::int64_t index);
@@ -174,7 +174,7 @@ class RepeatStream final : public Stream<Item> {
   }
   void close_epoch() {
     stream_.reset();
-    ended_ = count_ < 0 && !gave_some_;  // repeating nothing for ever would never return
+    ended_ = count_ < 0 && !gave_some_;  // repeating an empty input would never return
     gave_some_ = false;
     ++epoch_;
   }
@@ -188,7 +188,7 @@ class RepeatStream final : public Stream<Item> {
   std::unique_ptr<Stream<Item>> stream_;
 };
 
-/// Everything `count` times over; for ever if it is negative.
+/// Repeats all elements `count` times; endlessly if it is negative.
 class RepeatNode final : public SelectingNode<RepeatNode> {
  public:
   TRAINHOOK_DECL RepeatNode(NodePtr input, std::int64_t count);
@@ -206,7 +206,7 @@ class RepeatNode final : public SelectingNode<RepeatNode> {
 template <class Item>
 class ConcatenateStream final : public Stream<Item> {
  public:
-  /// `offset` is what the second input's row numbers begin at.
+  /// `offset` is added to the second input's row numbers.
   ConcatenateStream(std::unique_ptr<Stream<Item>> first, std::unique_ptr<Stream<Item>> second, std::int64_t offset)
       : first_(std::move(first)), second_(std::move(second)), offset_(offset) {}
 
@@ -240,7 +240,7 @@ class ConcatenateStream final : public Stream<Item> {
   bool first_ended_ = false;
 };
 
-/// One dataset behind another.
+/// One dataset after another.
 class ConcatenateNode final : public DatasetNode {
  public:
   TRAINHOOK_DECL ConcatenateNode(NodePtr first, NodePtr second);

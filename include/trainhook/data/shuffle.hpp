@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Shuffling through a buffer: of row numbers if the source can seek, of contents otherwise.
+/// Shuffling through a buffer, of row numbers if the source has random access, or else of contents.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,7 @@
 
 namespace trainhook::detail {
 
-/// Keeps the buffer full and gives a random one of it. What comes out depends on seed and epoch alone, on every
-/// platform.
+/// Keeps the buffer full and returns a random item of it. The order depends only on seed and epoch, on every platform.
 template <class Item>
 class ShuffleStream final : public Stream<Item> {
  public:
@@ -90,7 +89,7 @@ class ShuffleNode final : public SelectingNode<ShuffleNode> {
   [[nodiscard]] std::int64_t cardinality() const override { return input().cardinality(); }
   [[nodiscard]] bool needs_entropy() const override { return !seed_ || SelectingNode::needs_entropy(); }
 
-  /// Contents in the buffer have to be read before they are dropped; numbers do not.
+  /// Contents must be read into the buffer before they are dropped; row numbers need not.
   [[nodiscard]] TRAINHOOK_DECL bool can_advance() const override;
 
   template <class Item>

@@ -22,7 +22,7 @@ namespace trainhook {
 
 namespace detail {
 
-/// 0, 1, ... up to the number of rows.
+/// All row numbers in order.
 class CountingStream final : public IndexStream {
  public:
   explicit CountingStream(std::int64_t size) noexcept : size_(size) {}
@@ -54,7 +54,7 @@ class RowSourceNode final : public DatasetNode {
   std::shared_ptr<const RowSource> rows_;
 };
 
-/// Base of the sources that the library brings.
+/// Base of the library's sources.
 class BasicRows : public RowSource {
  public:
   TRAINHOOK_DECL BasicRows(std::int64_t size, ElementSpec spec);
@@ -69,7 +69,7 @@ class BasicRows : public RowSource {
   ElementSpec spec_;
 };
 
-/// Tensors whose leading dimension counts the elements.
+/// The slices of tensors along their leading dimension.
 class SliceRows final : public BasicRows {
  public:
   TRAINHOOK_DECL explicit SliceRows(Element tensors);
@@ -122,7 +122,7 @@ class FunctionRows final : public BasicRows {
   std::function<Element(std::int64_t)> function_;
 };
 
-/// What a program generates by itself.
+/// The elements of a Generator.
 class GeneratorNode final : public DatasetNode {
  public:
   TRAINHOOK_DECL GeneratorNode(ElementSpec spec, std::function<Generator()> make, std::string name);

@@ -17,7 +17,7 @@
 
 namespace trainhook::detail {
 
-/// What an estimator was made from.
+/// The configuration of an estimator.
 struct ModelSource {
   std::function<OwnedSession(Graph&)> engine;
   ModelFn model_fn;
@@ -25,11 +25,11 @@ struct ModelSource {
 
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
 
-  /// The checkpoint to start from: `wanted`, or else the newest of the model; empty if there is none, which is logged.
+  /// The checkpoint to start from: `wanted`, or else the model's newest; empty, with a log line, if there is none.
   [[nodiscard]] TRAINHOOK_DECL std::string checkpoint_for(const std::string& wanted, std::string_view purpose) const;
 };
 
-/// A graph with its global step, the input and the model. Owns the graph, whose address does not change.
+/// A graph with its global step, the input and the model. Owns the graph, at a stable address.
 struct BuiltModel {
   std::unique_ptr<Graph> graph;
   EstimatorSpec spec;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Early stopping by what the evaluations of an estimator have written, and by what its chief has saved.
+/// Hooks that stop training by the metrics of an estimator's evaluations, or by its chief's checkpoints.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,15 @@ namespace trainhook {
 
 class Estimator;
 
-/// A hook that stops when `should_stop` is true, asked every 60 s unless a period is given. Source: TensorFlow's
-/// `make_early_stopping_hook`. There the estimator tells who the chief is; only the chief asks, and a variable tells
-/// the workers. Here each task that has the hook asks for itself, and ranks of a job stop together, so the estimator
-/// makes no difference: it is taken so that a call reads as in TensorFlow.
+/// A hook that stops when `should_stop` returns true; it is called every 60 s unless a period is given. Source:
+/// TensorFlow's `make_early_stopping_hook`, in which only the chief calls it and a variable informs the workers. Here
+/// each task with the hook calls it, and the ranks of a job stop together. `estimator` is not used; it makes calls read
+/// as in TensorFlow.
 [[nodiscard]] TRAINHOOK_DECL StopOnPredicateHook make_early_stopping_hook(const Estimator& estimator,
                                                                           StopPredicate should_stop,
                                                                           StopOnPredicateHook::Options options = {});
 
-/// Where the evaluations are, from which step on they count, and how often they are looked at.
+/// The directory of the evaluations, the first step that counts, and the period.
 struct StopIfOptions {
   std::string eval_dir{};  ///< empty: the estimator's `eval_dir()`
   std::int64_t min_steps = 0;
@@ -41,7 +41,8 @@ struct StopIfOptions {
                                                                     double threshold,
                                                                     const StopIfOptions& options = {});
 
-/// Stops when the metric did not become better for so many steps. Source: TensorFlow's `stop_if_no_increase_hook`.
+/// Stops if the metric has not improved for `max_steps_without_increase` or `_decrease` steps. Source: TensorFlow's
+/// `stop_if_no_increase_hook`.
 [[nodiscard]] TRAINHOOK_DECL StopOnPredicateHook stop_if_no_increase_hook(const Estimator& estimator,
                                                                           std::string metric_name,
                                                                           std::int64_t max_steps_without_increase,
@@ -51,8 +52,8 @@ struct StopIfOptions {
                                                                           std::int64_t max_steps_without_decrease,
                                                                           const StopIfOptions& options = {});
 
-/// For the chief a StopAtStepHook; for a worker a StopAtCheckpointStepHook, which waits until the chief has saved that
-/// step. Source: TensorFlow's `make_stop_at_checkpoint_step_hook`.
+/// Returns a StopAtStepHook for the chief, and for a worker a StopAtCheckpointStepHook, which waits until the chief has
+/// saved that step. Source: TensorFlow's `make_stop_at_checkpoint_step_hook`.
 [[nodiscard]] TRAINHOOK_DECL HookEntry make_stop_at_checkpoint_step_hook(
     const Estimator& estimator, std::int64_t last_step, Duration wait_after_file_check_secs = std::chrono::seconds(30));
 

@@ -25,55 +25,56 @@
 
 namespace trainhook {
 
-/// Give `steps` or `max_steps`, or neither to train until the input ends or a hook asks to stop.
+/// Set `steps` or `max_steps`, or neither to train until the input ends or a hook requests a stop.
 struct TrainOptions {
   HookList hooks{};
-  std::optional<std::int64_t> steps{};      ///< of this call
-  std::optional<std::int64_t> max_steps{};  ///< of all calls: the global step at which training is over
+  std::optional<std::int64_t> steps{};      ///< the steps of this call
+  std::optional<std::int64_t> max_steps{};  ///< the global step at which training ends, over all calls
   std::vector<std::shared_ptr<CheckpointSaverListener>> saving_listeners{};
 };
 
 struct EvaluateOptions {
-  std::optional<std::int64_t> steps{};  ///< batches; without a value, until the input ends
+  std::optional<std::int64_t> steps{};  ///< batches; none: until the input ends
   HookList hooks{};
   std::string checkpoint_path{};  ///< empty: the newest of the model
   std::string name{};             ///< events go to `eval_<name>`, or to `eval`
 };
 
 struct PredictOptions {
-  std::vector<std::string> predict_keys{};  ///< the predictions that are wanted; empty: all of them
+  std::vector<std::string> predict_keys{};  ///< the predictions to return; empty: all
   HookList hooks{};
   std::string checkpoint_path{};      ///< empty: the newest of the model
   bool yield_single_examples = true;  ///< false: whole batches
 };
 
-/// Trains and measures the model that `model_fn` builds, in a graph and a session of its own for each call: what is
-/// kept between calls is in the checkpoints of `model_dir`, so `while (true) { train; evaluate; }` goes on where it
-/// was. Not for several threads at once. Source: TensorFlow's `Estimator`.
+/// Trains, evaluates and predicts with the model that `model_fn` builds, each call in a new graph and session. The
+/// state between calls is in the checkpoints of `model_dir`, so `while (true) { train; evaluate; }` continues. Not
+/// thread-safe. Source: TensorFlow's `Estimator`.
 class Estimator {
  public:
   /// Most programs call `make_estimator`.
-  /// @param engine opens a session of some engine for a graph, without values
+  /// @param engine opens a session of an engine for a graph, with uninitialized variables
   /// @throws InvalidArgumentError for a configuration that contradicts itself or has no `model_dir`.
   TRAINHOOK_DECL Estimator(std::function<OwnedSession(Graph&)> engine, ModelFn model_fn, RunConfig config);
 
   [[nodiscard]] const RunConfig& config() const noexcept { return source_.config; }
   [[nodiscard]] const std::string& model_dir() const noexcept { return source_.config.model_dir; }
-  /// Where the events of evaluations of that name are. Source: TensorFlow's `Estimator.eval_dir`.
+  /// The directory of the events of evaluations called `name`. Source: TensorFlow's `Estimator.eval_dir`.
   [[nodiscard]] TRAINHOOK_DECL std::string eval_dir(std::string_view name = {}) const;
   /// The prefix of the newest checkpoint, if there is one.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint() const;
   TRAINHOOK_DECL operator CheckpointTarget() const;
 
-  /// Trains from the newest checkpoint, or from initial values, and saves the last step.
-  /// @throws InvalidArgumentError for steps that are not positive or both given, or for listeners without a saver.
+  /// Trains from the newest checkpoint, or from the initial values, and saves the last step.
+  /// @throws InvalidArgumentError for steps that are not positive, for both kinds of steps, or for listeners without a
+  /// saver.
   TRAINHOOK_DECL Estimator& train(const InputFn& input_fn, const TrainOptions& options = {});
 
-  /// Measures a checkpoint, or initial values if there is none, and writes the metrics for TensorBoard.
+  /// Evaluates a checkpoint, or the initial values if there is none, and writes the metrics for TensorBoard.
   TRAINHOOK_DECL EvalMetrics evaluate(const InputFn& input_fn, const EvaluateOptions& options = {}) const;
 
-  /// The predictions for each element of the input, computed while the result is read: `for (const auto& each :
-  /// estimator.predict(data)) use(each.at("class"))`.
+  /// The predictions for each element of the input, computed lazily: `for (const auto& each : estimator.predict(data))
+  /// use(each.at("class"))`.
   [[nodiscard]] TRAINHOOK_DECL Predictions predict(const InputFn& input_fn, const PredictOptions& options = {}) const;
 
   /// For hooks that build the model themselves.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// EvaluationGraph: a model built to be measured, as often as wanted.
+/// EvaluationGraph: a model built for evaluation, which can be run any number of times.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ namespace trainhook {
 class FileWriter;
 class HookServices;
 
-/// The value of each metric by its name, of `loss` (float32), and of `global_step` (int64).
+/// The values of all metrics by name, of `loss` (float32), and of `global_step` (int64).
 using EvalMetrics = std::map<std::string, Tensor, std::less<>>;
 
 namespace detail {
 
-/// Measures one model again and again, each time in a new session.
+/// Evaluates one model any number of times, each time in a new session.
 class EvaluationGraph {
  public:
   TRAINHOOK_DECL EvaluationGraph(const ModelSource& source, const InputFn& input_fn, std::optional<std::int64_t> steps,
@@ -50,14 +50,14 @@ class EvaluationGraph {
   FetchRefs final_ops_;
 };
 
-/// Logs the metrics and writes them as scalars of the step that they have. Those that are not numbers are left out,
-/// with a line in the log. @param checkpoint_path is written as a text; empty: none
+/// Logs the metrics and writes them as scalars at their `global_step`. Skips those that are not numbers, with a log
+/// line. @param checkpoint_path is written as a text; empty: none
 TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path);
 
-/// Makes the metrics that are numbers known to hooks, as `<name>/<metric>`. @param name empty: `eval`
+/// Publishes the metrics that are numbers for hooks, as `<name>/<metric>`. @param name empty: `eval`
 TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics);
 
-/// Where the events of evaluations of that name are.
+/// The directory of the events of evaluations called `name`.
 [[nodiscard]] TRAINHOOK_DECL std::string eval_dir_of(const RunConfig& config, std::string_view name);
 
 }  // namespace detail

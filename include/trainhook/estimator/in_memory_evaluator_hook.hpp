@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// InMemoryEvaluatorHook: measures an estimator's model while it trains, without a checkpoint.
+/// InMemoryEvaluatorHook: evaluates an estimator's model during training, without a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace trainhook {
 
-/// Evaluates the model at the start, every `every_n_iter` runs, and at the end, on the values that training has then:
-/// they are handed to a graph for evaluation in the same process. Training waits. The metrics are written to
-/// `eval_dir(name)`, and published as `eval/loss` and so on for hooks such as EarlyStoppingHook. Training that goes on
-/// from a checkpoint counts its runs on. A plain loop has EvaluationHook. Source: TensorFlow's `InMemoryEvaluatorHook`,
-/// which counts from zero, and evaluates once more at the end and whenever the session is created.
+/// Evaluates the model at the start, every `every_n_iter` runs, and at the end: it copies the current variables to an
+/// evaluation graph in the same process, while training waits. It writes the metrics to `eval_dir(name)` and publishes
+/// them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Training that resumes from a checkpoint continues
+/// to count its runs. Without an estimator, use EvaluationHook. Source: TensorFlow's `InMemoryEvaluatorHook`, which
+/// counts from zero and evaluates again at the end and whenever the session is created.
 class InMemoryEvaluatorHook final : public SessionRunHook {
  public:
   struct Options {
-    std::optional<std::int64_t> steps{};  ///< batches; without a value, until the input ends
+    std::optional<std::int64_t> steps{};  ///< batches; none: until the input ends
     HookList hooks{};                     ///< of each evaluation
     std::string name{};                   ///< events go to `eval_<name>`, or to `eval`
     std::int64_t every_n_iter = 100;
@@ -36,7 +36,7 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   InMemoryEvaluatorHook& operator=(InMemoryEvaluatorHook&&) = delete;
   TRAINHOOK_DECL ~InMemoryEvaluatorHook() override;
 
-  /// Builds the graph for evaluation. @throws InvalidArgumentError if its scaffold has a saver or an init_fn: the
+  /// Builds the evaluation graph. @throws InvalidArgumentError if its scaffold has a saver or an init_fn, because the
   /// values come from training.
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
@@ -50,13 +50,13 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
  private:
   TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step);
 
-  std::unique_ptr<const Estimator> estimator_;  // does not move with the hook
+  std::unique_ptr<const Estimator> estimator_;  // keeps its address when the hook moves
   InputFn input_fn_;
   Options options_;
   std::unique_ptr<detail::EvaluationGraph> evaluation_;
   Variable global_step_;
   std::int64_t iterations_ = 0;
-  std::optional<std::int64_t> evaluated_;  // the step
+  std::optional<std::int64_t> evaluated_;  // the last evaluated step
   bool restored_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What an Estimator is made of: a function that builds the model, and functions that give it input.
+/// ModelFn and InputFn: the functions that build an Estimator's model and input.
 #pragma once
 
 #include <array>
@@ -25,20 +25,20 @@ namespace trainhook {
 
 class Scaffold;
 
-/// What a model is built for. Source: TensorFlow's `ModeKeys`.
+/// The purpose of a model. Source: TensorFlow's `ModeKeys`.
 enum class ModeKeys { Train, Eval, Predict };
 
-/// "train", "eval" or "infer", as TensorFlow has them.
+/// "train", "eval" or "infer", as in TensorFlow.
 [[nodiscard]] TRAINHOOK_DECL std::string_view name_of(ModeKeys mode) noexcept;
 
-/// What a model function gets.
+/// The argument of a model function.
 struct ModelInput {
   Graph& graph;
   ModeKeys mode;
   std::vector<Output> components;  ///< one element of the input, usually a batch of features and labels
 
   /// The components of an element that has `N` of them: `const auto [image, label] = input.get<2>();`
-  /// @throws InvalidArgumentError if there are not that many.
+  /// @throws InvalidArgumentError if there is another number of components.
   template <std::size_t N>
   [[nodiscard]] std::array<Output, N> get() const {
     if (components.size() != N)
@@ -64,10 +64,10 @@ struct NamedMetric {
 
 /// The model for one mode. Source: TensorFlow's `EstimatorSpec`.
 struct EstimatorSpec {
-  std::vector<NamedOutput> predictions{};      ///< needed to predict; each has the batch as its first dimension
-  Output loss{};                               ///< a scalar; needed to train and to evaluate
-  Operation train_op{};                        ///< needed to train; advances the global step
-  std::vector<NamedMetric> eval_metric_ops{};  ///< measured besides the loss
+  std::vector<NamedOutput> predictions{};      ///< for predicting; the first dimension is the batch
+  Output loss{};                               ///< a scalar; for training and evaluating
+  Operation train_op{};                        ///< for training; must advance the global step
+  std::vector<NamedMetric> eval_metric_ops{};  ///< evaluated in addition to the loss
   HookList training_chief_hooks{};
   HookList training_hooks{};
   HookList evaluation_hooks{};
@@ -78,11 +78,11 @@ struct EstimatorSpec {
   TRAINHOOK_DECL void check(ModeKeys mode) const;
 };
 
-/// Builds the model in a graph of its own, each time that the estimator trains, evaluates or predicts.
+/// Builds the model. Each call of train, evaluate or predict calls it with a new graph.
 using ModelFn = std::function<EstimatorSpec(const ModelInput&)>;
 
 /// Builds the input in the same graph: a Dataset, a function that returns one, or a function of the graph that returns
-/// a Dataset or the components themselves, for instance of an iterator that it made.
+/// a Dataset or the components, for example of an iterator that it created.
 class InputFn {
  public:
   TRAINHOOK_DECL InputFn(Dataset dataset);

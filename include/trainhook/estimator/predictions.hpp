@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Predictions: what a model says of its input, one element after the other.
+/// Predictions: a model's predictions, one element after another.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 
 namespace trainhook {
 
-/// The values of one element, or of one batch, by the names of the predictions.
+/// The values for one element or one batch, by the names of the predictions.
 using Prediction = std::map<std::string, Tensor, std::less<>>;
 
-/// A range that can be read once, as `Estimator::predict` returns it. Owns the session that computes it.
+/// A single-pass range, the result of `Estimator::predict`. Owns the session that computes it.
 class Predictions {
  public:
-  /// @param next returns the next one, or null after the last; what it returns is valid until the next call
+  /// @param next returns the next prediction, or null after the last; the result is valid until the next call
   explicit Predictions(std::function<const Prediction*()> next) : next_(std::move(next)) {}
 
-  /// The next one, or null after the last, with which the session has ended. Valid until the next call.
+  /// The next prediction, valid until the next call; null after the last, when the session has ended.
   [[nodiscard]] const Prediction* next() { return next_(); }
 
   class Iterator {

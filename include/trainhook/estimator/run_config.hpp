@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RunConfig: where and how often an Estimator saves, and which task of a job it is.
+/// RunConfig: where and how often an Estimator saves, and its task in a job.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace trainhook {
 
 class FileSystem;
 
-/// Source: TensorFlow's `RunConfig`. A period of 0 switches off what has it.
+/// Source: TensorFlow's `RunConfig`. A period of 0 turns the feature off.
 struct RunConfig {
-  std::string model_dir{};          ///< checkpoints and events of training; must be given
-  std::int64_t tf_random_seed = 1;  ///< of every graph that the estimator makes
+  std::string model_dir{};          ///< for checkpoints and events of training; required
+  std::int64_t tf_random_seed = 1;  ///< of every graph that the estimator creates
   std::int64_t save_summary_steps = 100;
   OptionalDuration save_checkpoints_secs{};  ///< if neither period is given: every 600 s
   std::optional<std::int64_t> save_checkpoints_steps{};
   int keep_checkpoint_max = 5;                    ///< 0 keeps all
-  double keep_checkpoint_every_n_hours = 10'000;  ///< of those to be removed, one in this many hours is kept
-  std::int64_t log_step_count_steps = 100;        ///< how often loss and steps per second are logged
+  double keep_checkpoint_every_n_hours = 10'000;  ///< keeps one of those to be removed per so many hours
+  std::int64_t log_step_count_steps = 100;        ///< the period of logging loss and steps per second
   std::string task_type = "worker";               ///< "chief", "worker" or "evaluator"
   std::int64_t task_id = 0;
-  std::int64_t num_worker_replicas = 1;  ///< how many tasks train, the chief included
-  FileSystem* file_system = nullptr;     ///< null: the machine's own
-  Clock* clock = nullptr;                ///< null: the machine's own
+  std::int64_t num_worker_replicas = 1;  ///< the number of training tasks, including the chief
+  FileSystem* file_system = nullptr;     ///< null: the disk
+  Clock* clock = nullptr;                ///< null: the system's clock
 
-  /// True if this task saves the model: the only one, or the chief of several.
+  /// True if this task saves the model: it is the only one, or the chief.
   [[nodiscard]] bool is_chief() const noexcept { return num_worker_replicas <= 1 || task_type == "chief"; }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// custom_scalars_summary: which curves share a chart on TensorBoard's Custom Scalars dashboard.
+/// custom_scalars_summary: puts several curves into one chart of TensorBoard's Custom Scalars dashboard.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace trainhook {
 
-/// A curve with a band around it, such as a mean between its quartiles. Each is the tag of a scalar.
+/// A curve with a band around it, such as a mean between quartiles. Each member is the tag of a scalar.
 struct MarginSeries {
   std::string value{};
   std::string lower{};
   std::string upper{};
 };
 
-/// A chart with the curves of several tags, or with bands: one of `tags` and `margins`.
+/// A chart with the curves of several tags, or with bands: set either `tags` or `margins`.
 struct CustomChart {
   std::string title{};
-  std::vector<std::string> tags{};  ///< regular expressions, of which each adds the tags that it matches
+  std::vector<std::string> tags{};  ///< regular expressions; the chart shows all tags that match one of them
   std::vector<MarginSeries> margins{};
 };
 
-/// Charts below a heading, which TensorBoard shows unfolded unless `closed` is set.
+/// Charts under a heading, which TensorBoard shows expanded unless `closed` is set.
 struct CustomCategory {
   std::string title{};
   std::vector<CustomChart> charts{};
@@ -32,11 +32,11 @@ struct CustomCategory {
 };
 
 /// A summary with the layout of the Custom Scalars dashboard. Write it once, at step 0, to the event files of one run;
-/// TensorBoard takes the curves from all runs. Source: `tensorboard.plugins.custom_scalar.summary.pb`.
-/// @throws InvalidArgumentError, naming the chart, if one has neither tags nor margins, or both.
+/// TensorBoard takes curves from all runs. Source: `tensorboard.plugins.custom_scalar.summary.pb`.
+/// @throws InvalidArgumentError, naming the chart, if a chart has neither tags nor margins, or both.
 ///
-///     writer.add_summary(th::custom_scalars_summary({{.title = "fit", .charts = {{"loss", {"loss", "eval/loss"}}}}}),
-///     0);
+///     const auto layout = th::custom_scalars_summary({{.title = "fit", .charts = {{"loss", {"loss", "eval/loss"}}}}});
+///     writer.add_summary(layout, 0);
 [[nodiscard]] TRAINHOOK_DECL std::string custom_scalars_summary(const std::vector<CustomCategory>& categories);
 
 }  // namespace trainhook

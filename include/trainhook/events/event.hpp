@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionLog: the marks in event files by which TensorBoard tells a restart from an orphan of a crash.
+/// SessionLog: markers in event files, by which TensorBoard drops events that a crash left behind.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace trainhook {
 
-/// Marks the start of a training, its end, or a checkpoint. When TensorBoard finds a Start that is not the first of a
-/// run, it drops the events at that step and later: a crash left them behind. So after restoring step R, write a Start
-/// at step R + 1.
+/// Marks the start or end of training, or a checkpoint. At every Start after a run's first, TensorBoard drops earlier
+/// events of that step and later ones, because a crash left them behind. So after restoring step R, write a Start at
+/// step R + 1.
 struct SessionLog {
   /// The numbers are in files: never renumber.
   enum class Status : std::int32_t { Unspecified = 0, Start = 1, Stop = 2, Checkpoint = 3 };
@@ -24,7 +24,7 @@ struct SessionLog {
   friend bool operator==(const SessionLog&, const SessionLog&) = default;
 };
 
-/// The version that the first event of every file declares. TensorBoard heeds SessionLog from version 2 on.
+/// The version that the first event of every file declares. TensorBoard uses SessionLog from version 2 on.
 inline constexpr std::string_view kEventFileVersion = "brain.Event:2";
 
 }  // namespace trainhook

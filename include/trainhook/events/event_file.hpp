@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// One writer's event files in a directory: their names, their first event, and what happens when the disk fails.
+/// EventFile: the event files of one writer in a directory, with their names and first events.
 #pragma once
 
 #include <memory>
@@ -17,28 +17,28 @@ namespace trainhook::detail {
 /// `events.out.tfevents.<seconds, ten digits>.<host>.<pid>.<number><suffix>`
 TRAINHOOK_DECL std::string event_file_name(double wall_seconds, std::string_view host, std::string_view suffix);
 
-/// Creates its file with the first write. After a failed write the next one begins another file, because readers
-/// stop at a torn record. For one thread at a time.
+/// The first write creates the file. After a failed write, the next one creates another file, because readers stop at a
+/// torn record. Not thread-safe.
 class EventFile {
  public:
   TRAINHOOK_DECL EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix);
 
-  /// Writes whole records in one piece.
+  /// Writes whole records at once.
   TRAINHOOK_DECL void write(std::string_view records);
 
-  /// Returns when everything that was written, and the file's name, are on the disk.
+  /// Returns when everything written so far, and the file's name, are on the disk.
   TRAINHOOK_DECL void sync();
 
   TRAINHOOK_DECL void close();
 
-  /// The file that is written now; empty if there is none.
+  /// The path of the current file; empty if there is none.
   [[nodiscard]] TRAINHOOK_DECL std::string path() const;
 
  private:
   TRAINHOOK_DECL void open();
 
-  /// Creates a new file. Two processes in containers may have the same host name and id; then only the number
-  /// differs.
+  /// Creates a new file. If two processes in containers have the same host name and process id, only the number in the
+  /// names differs.
   TRAINHOOK_DECL std::unique_ptr<WritableFile> create(double now);
 
   template <class Action>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The Event message: what one record of an event file holds.
+/// The Event message: the contents of one record of an event file.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct SourceMetadataMessage {
 template <>
 inline constexpr auto kFields<SourceMetadataMessage> = std::tuple(field(1, "writer", &SourceMetadataMessage::writer));
 
-/// An event is one of the optional members but `source_metadata`, which goes with `file_version`.
+/// Exactly one of the optional members is set, and `source_metadata` together with `file_version`.
 struct EventMessage {
   double wall_time = 0;
   std::int64_t step = 0;
@@ -58,7 +58,8 @@ inline constexpr auto kFields<EventMessage> =
 /// Appends the event's bytes.
 TRAINHOOK_DECL void append_event(std::string& bytes, const EventMessage& event);
 
-/// The first event of a file. `writer` says who wrote it; TensorBoard ignores names of more than 128 characters.
+/// Appends the first event of a file. `writer` names the program that wrote it; TensorBoard ignores names of more than
+/// 128 characters.
 TRAINHOOK_DECL void append_version_event(std::string& bytes, double wall_time, std::string_view writer);
 
 }  // namespace trainhook::detail

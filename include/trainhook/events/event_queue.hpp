@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Events on their way to the thread that writes them: encoded ones as bytes, histograms as the numbers that are still
-/// to be counted.
+/// EventBatch: events on their way to the writing thread, encoded, except histograms, which that thread counts.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace trainhook::detail {
 
-/// A histogram that was asked for and is not counted yet.
+/// A histogram that is not counted yet.
 struct PendingHistogram {
   double wall_time{};
   std::int64_t step{};
@@ -22,11 +21,10 @@ struct PendingHistogram {
   Tensor values{};
 };
 
-/// Events in the order in which they came. Cleared, it keeps its memory: adding encoded events to it then allocates
-/// nothing.
+/// Events in the order of their arrival. `clear` keeps the memory, so that adding encoded events does not allocate.
 class EventBatch {
  public:
-  /// `append` adds one encoded event to the string that it gets. If it throws, the batch is unchanged.
+  /// `append` appends one encoded event to the string that it receives. If it throws, the batch is unchanged.
   template <class Append>
   void add_encoded(const Append& append) {
     const std::size_t start = bytes_.size();
@@ -56,7 +54,7 @@ class EventBatch {
   TRAINHOOK_DECL static void append_counted(std::string& bytes, const PendingHistogram& pending);
 
   std::string bytes_;
-  std::vector<std::size_t> ends_;  // where each event ends in `bytes_`; an empty one means the next histogram
+  std::vector<std::size_t> ends_;  // where each event ends in `bytes_`; an event without bytes is the next histogram
   std::vector<PendingHistogram> histograms_;
   std::size_t histogram_bytes_ = 0;
 };

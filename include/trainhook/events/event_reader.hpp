@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads event files, up to the first damaged record, and says what was dropped.
+/// Reads event files up to the first damaged record, and reports what it dropped.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct TaggedRunMetadata {
   std::string run_metadata{};  ///< a serialized RunMetadata
 };
 
-/// One event. All but time and step are empty unless the event holds them.
+/// One event. Members other than time and step are empty if the event does not have them.
 struct Event {
   double wall_time{};
   std::int64_t step{};
@@ -34,23 +34,23 @@ struct Event {
   std::optional<TaggedRunMetadata> run_metadata{};
 };
 
-/// Decodes one event. `what` names the file in errors. @throws DataLossError if the bytes are no Event.
+/// Decodes one event. `what` names the file in errors. @throws DataLossError if the bytes are not an Event.
 [[nodiscard]] TRAINHOOK_DECL Event parse_event(std::string_view bytes, std::string_view what = "event");
 
 /// What `read_events` returns.
 struct EventFileContents {
   std::vector<Event> events{};
   std::uint64_t dropped_bytes = 0;      ///< from the first damaged or incomplete record to the end of the file
-  std::vector<std::string> problems{};  ///< why, one sentence each; empty for a file that is whole
+  std::vector<std::string> problems{};  ///< the reasons, one sentence each; empty for an intact file
 };
 
-/// Reads all events up to the first torn or damaged record; records after it cannot be found. An intact record that
-/// holds no event is skipped. Damage is reported in the result, not thrown. @throws NotFoundError and other errors of
+/// Reads all events up to the first torn or damaged record; records after it cannot be found. An intact record that is
+/// not an event is skipped. Damage is reported in the result, not thrown. @throws NotFoundError and other errors of
 /// opening and reading.
 [[nodiscard]] TRAINHOOK_DECL EventFileContents read_events(FileSystem& file_system, const std::string& path);
 
-/// Paths of the event files in a directory, sorted by name, which is the order of creation; none if there is no
-/// such directory.
+/// The paths of the event files in a directory, sorted by name, which is the order of creation; none if the directory
+/// does not exist.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> list_event_files(FileSystem& file_system,
                                                                        const std::string& directory);
 

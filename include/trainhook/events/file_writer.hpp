@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// FileWriter: writes events for TensorBoard without holding up the loop.
+/// FileWriter: writes events for TensorBoard on a background thread.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ class FileSystem;
 
 namespace detail {
 
-/// Anything that `std::span` can be made from, of numbers that a histogram can count.
+/// Anything that converts to a `std::span` of numbers that a histogram can count.
 template <class Values>
 concept HistogramValues =
     requires(const Values& values) { requires HistogramElement<typename decltype(std::span(values))::value_type>; };
@@ -35,29 +35,29 @@ concept HistogramValues =
 }  // namespace detail
 
 struct FileWriterOptions {
-  /// How many events may wait to be written. If there are more, `add_...` waits.
+  /// The number of events that may wait to be written; if the queue is full, `add_...` waits.
   std::size_t max_queue = 1024;
-  /// Events reach the file after this time at the latest. TensorBoard looks for them every five seconds; TensorFlow's
-  /// default is two minutes.
+  /// The longest time until an event is in the file. TensorBoard reads every five seconds; TensorFlow's default is two
+  /// minutes.
   Duration flush_secs = std::chrono::seconds(5);
-  /// Ends the file's name.
+  /// Appended to the file's name.
   std::string filename_suffix{};
-  /// What happens if the disk fails.
+  /// What to do if the disk fails.
   EventErrors on_error = EventErrors::Warn;
   FileSystem* file_system = nullptr;  ///< null: the disk
-  Clock* clock = nullptr;             ///< null: the system's clocks
+  Clock* clock = nullptr;             ///< null: the system's clock
 };
 
 /// Writes events to a new file in `logdir`, which is created with the first event. `add_...` puts an event into a
-/// queue; a thread of the writer counts histograms and writes the file, a batch at a time. Any thread may add events.
+/// queue; a background thread counts histograms and writes the file in batches. Any thread may call any member.
 ///
-/// If a write fails, its events are lost, and later events go to another file, because readers stop at a torn record.
-/// With `EventErrors::Warn` the first failure is logged and `close` logs how many events were lost; no call throws
+/// If a write fails, its events are lost and later events go to another file, because readers stop at a torn record.
+/// With `EventErrors::Warn` the first failure is logged, `close` logs how many events were lost, and no call throws
 /// because of the disk. With `EventErrors::Throw` the next `add_...`, `flush`, `sync` or `close` throws the error,
-/// which says how many events are lost; that `add_...` adds nothing.
+/// which says how many events were lost; that `add_...` adds nothing.
 ///
-/// After restoring step R, call `add_session_log({SessionLog::Start}, R + 1)` first: TensorBoard then drops what the
-/// lost steps wrote. Use one writer for a directory (`FileWriterCache`): if two write the same tags, TensorBoard drops
+/// After restoring step R, call `add_session_log({SessionLog::Start}, R + 1)` first: TensorBoard then drops the events
+/// of the lost steps. Use one writer per directory (`FileWriterCache`): if two write the same tags, TensorBoard drops
 /// points of both. Source: `tf.compat.v1.summary.FileWriter`.
 class FileWriter {
  public:
@@ -66,13 +66,14 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
-  /// Closes the file. An error that was not thrown before is logged.
+  /// Closes the file. Logs an error that was not thrown before.
   TRAINHOOK_DECL ~FileWriter();
 
-  /// A point of the curve `tag`, stored as float. Allocates nothing once the queue has grown.
+  /// Adds a point to the curve `tag`, stored as float. Does not allocate once the queue has grown.
   TRAINHOOK_DECL void add_scalar(std::string_view tag, double value, std::int64_t step);
 
-  /// A histogram of the numbers in a vector, array or span. They are copied here and counted on the writing thread.
+  /// Adds a histogram of the numbers in a vector, array or span. They are copied here and counted on the background
+  /// thread.
   /// @throws InvalidArgumentError, naming `tag`, if a value is NaN or infinite.
   template <detail::HistogramValues Values>
   void add_histogram(std::string_view tag, const Values& values, std::int64_t step) {
@@ -89,49 +90,49 @@ class FileWriter {
     }
   }
 
-  /// A histogram of a tensor's elements. They are copied only if the tensor is written to before they are counted.
+  /// Adds a histogram of a tensor's elements. They are copied only if the tensor is changed before they are counted.
   TRAINHOOK_DECL void add_histogram(std::string_view tag, Tensor values, std::int64_t step);
 
-  /// An encoded image; `media/png.hpp` encodes pixels.
+  /// Adds an encoded image; `media/png.hpp` encodes pixels.
   void add_image(std::string_view tag, const EncodedImage& image, std::int64_t step) {
     add_summary(image_summary(tag, image), step);
   }
 
-  /// A text in Markdown.
+  /// Adds a text in Markdown.
   void add_text(std::string_view tag, std::string_view markdown, std::int64_t step) {
     add_summary(text_summary(tag, markdown), step);
   }
 
-  /// A serialized Summary, from a function of `summary.hpp` or a summary operation of a graph.
+  /// Adds a serialized Summary, from a function of `summary.hpp` or a summary operation of a graph.
   TRAINHOOK_DECL void add_summary(std::string_view summary, std::int64_t step);
 
-  /// A mark for TensorBoard, see `SessionLog`.
+  /// Adds a marker for TensorBoard, see `SessionLog`.
   TRAINHOOK_DECL void add_session_log(const SessionLog& session_log, std::int64_t step);
 
-  /// A serialized GraphDef, for the Graphs dashboard.
+  /// Adds a serialized GraphDef, for the Graphs dashboard.
   TRAINHOOK_DECL void add_graph(std::string_view graph_def, std::int64_t global_step = 0);
 
-  /// A serialized MetaGraphDef. TensorBoard does not show it: add the graph too.
+  /// Adds a serialized MetaGraphDef. TensorBoard does not show it: add the graph too.
   TRAINHOOK_DECL void add_meta_graph(std::string_view meta_graph_def, std::int64_t global_step = 0);
 
-  /// A serialized RunMetadata. @throws InvalidArgumentError for a tag that was used before.
+  /// Adds a serialized RunMetadata. @throws InvalidArgumentError if `tag` was used before.
   TRAINHOOK_DECL void add_run_metadata(std::string_view run_metadata, std::string_view tag,
                                        std::int64_t global_step = 0);
   [[nodiscard]] TRAINHOOK_DECL bool has_run_metadata(std::string_view tag);
 
-  /// Returns when the operating system has all events that were added before: they survive the end of this process.
-  /// If that failed, throws or warns as `on_error` says.
+  /// Returns when the operating system has all events added so far: they survive the end of this process. If that
+  /// fails, throws or warns according to `on_error`.
   TRAINHOOK_DECL void flush();
 
-  /// Returns when all events that were added before are on the disk: they survive a power cut. If that failed, throws
-  /// or warns as `on_error` says.
+  /// Returns when all events added so far are on the disk: they survive a power cut. If that fails, throws or warns
+  /// according to `on_error`.
   TRAINHOOK_DECL void sync();
 
-  /// Writes what is queued and closes the file; adding is an error from then on. A second call does nothing. If
-  /// something failed, throws or warns as `on_error` says.
+  /// Writes the queued events and closes the file; adding is an error from then on. A second call does nothing. If
+  /// something failed, throws or warns according to `on_error`.
   TRAINHOOK_DECL void close();
 
-  /// How many events were lost so far, because the disk failed.
+  /// The number of events lost so far because the disk failed.
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t lost_events();
 
   [[nodiscard]] TRAINHOOK_DECL const std::string& get_logdir() const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// FileWriterCache: the event writers that the hooks of a session share, one for each directory.
+/// FileWriterCache: the event writers that the hooks of a session share, one per directory.
 #pragma once
 
 #include <map>
@@ -16,25 +16,24 @@
 
 namespace trainhook {
 
-/// Owns one FileWriter for each directory: if a directory had two, TensorBoard would drop points of both. A session
-/// owns a cache and closes it. Any thread may call any member. Source: `tf.compat.v1.summary.FileWriterCache`, which is
-/// global there.
+/// Owns one FileWriter per directory, because TensorBoard drops points if a directory has two. Each session owns a
+/// cache and closes it. Any thread may call any member. Source: `tf.compat.v1.summary.FileWriterCache`, which is
+/// global.
 class FileWriterCache {
  public:
-  /// All writers get these `options`.
+  /// Creates every writer with `options`.
   explicit FileWriterCache(FileWriterOptions options = {}) : options_(std::move(options)) {}
   FileWriterCache(const FileWriterCache&) = delete;
   FileWriterCache& operator=(const FileWriterCache&) = delete;
 
-  /// The writer of `directory`, the same one each time; a slash at the end makes no difference. No file is created
-  /// before the first event.
+  /// The writer of `directory`, which the cache owns; the same one each time. A trailing slash makes no difference. No
+  /// file is created before the first event.
   [[nodiscard]] TRAINHOOK_DECL FileWriter& at(std::string_view directory);
 
-  /// Flushes all writers. Throws the first error after the last flush; further errors are logged.
+  /// Flushes all writers, then throws the first error; further errors are logged.
   TRAINHOOK_DECL void flush();
 
-  /// Closes all writers; `at` is an error from then on. Throws the first error after the last close; further errors are
-  /// logged.
+  /// Closes all writers, then throws the first error; further errors are logged. `at` is an error from then on.
   TRAINHOOK_DECL void close();
 
  private:

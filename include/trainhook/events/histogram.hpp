@@ -15,12 +15,12 @@
 
 namespace trainhook {
 
-/// A counted histogram, TensorFlow's `HistogramProto`. `bucket[i]` counts the values that are below `bucket_limit[i]`
-/// and not below the limit before it.
+/// A counted histogram, TensorFlow's `HistogramProto`. `bucket[i]` counts the values in [`bucket_limit[i - 1]`,
+/// `bucket_limit[i]`).
 struct Histogram {
   double min = std::numeric_limits<double>::max();
   double max = std::numeric_limits<double>::lowest();
-  double num = 0;  ///< how many values were counted
+  double num = 0;  ///< the number of values
   double sum = 0;
   double sum_squares = 0;
   std::vector<double> bucket_limit{};
@@ -44,7 +44,7 @@ template <HistogramElement T>
 }
 
 /// Counts the elements of a tensor.
-/// @throws InvalidArgumentError, naming `tag`, if they are not real numbers, or one is NaN or infinite.
+/// @throws InvalidArgumentError, naming `tag`, if its dtype is not real, or an element is NaN or infinite.
 [[nodiscard]] TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const Tensor& tensor);
 
 /// Checks the values without counting them. @throws as `histogram_of`.
@@ -54,8 +54,8 @@ void check_histogram_values(std::string_view tag, std::span<const T> values) {
 }
 TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Tensor& tensor);
 
-/// The limits between buckets: 1551 of them, from the lowest double over zero to the largest, each a tenth larger than
-/// the one before.
+/// The limits between buckets: 1551 of them, from the lowest double through zero to the largest. Each is a tenth larger
+/// in magnitude than its neighbour nearer to zero.
 [[nodiscard]] TRAINHOOK_DECL std::span<const double> histogram_bucket_limits();
 
 }  // namespace trainhook

@@ -13,11 +13,11 @@
 
 namespace trainhook::detail {
 
-/// The limits of all buckets, and a way from a value to its bucket without a search.
+/// The limits of all buckets, and a look-up of a value's bucket without a search.
 ///
-/// The positive limits grow by a tenth each. A slice of the positive doubles that share exponent and first four bits of
-/// the mantissa spans a factor of at most 17/16, so that it holds at most one limit: a table tells how many limits are
-/// below the slice, one comparison does the rest.
+/// Each positive limit is a tenth larger than the one before. The positive doubles that share the exponent and the
+/// first four bits of the mantissa span a factor of at most 17/16, so at most one limit lies among them. A table has
+/// the number of limits below each such slice; one comparison does the rest.
 class BucketTable {
  public:
   static constexpr std::size_t kPositive = 775;
@@ -27,7 +27,7 @@ class BucketTable {
 
   [[nodiscard]] std::span<const double> limits() const noexcept { return limits_; }
 
-  /// The index of the first limit above `value`; the last one for the largest double, above which there is none.
+  /// The index of the first limit above `value`, or of the last limit for the largest double.
   [[nodiscard]] TRAINHOOK_DECL std::size_t bucket_of(double value) const noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The numbers that a histogram counts: spans and tensors of any number type.
+/// HistogramSource: the numbers that a histogram counts, from spans and tensors of any number type.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ concept HistogramElement = std::is_arithmetic_v<T> && !std::is_same_v<T, long do
 
 namespace detail {
 
-/// Numbers of any type, as doubles.
+/// A view of numbers of any type, as doubles.
 struct HistogramSource {
   const void* values = nullptr;
   std::size_t count = 0;
@@ -41,7 +41,7 @@ template <HistogramElement T>
 /// The first element of a tensor of real numbers. @throws as `histogram_source`.
 [[nodiscard]] TRAINHOOK_DECL float first_as_float(std::string_view tag, const Tensor& tensor);
 
-/// Calls `action` with spans of doubles that are the values, a few hundred at a time.
+/// Calls `action` with the values as spans of doubles, a few hundred at a time.
 template <class Action>
 void for_each_chunk(const HistogramSource& source, const Action& action) {
   std::array<double, 512> chunk;

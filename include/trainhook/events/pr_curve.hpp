@@ -15,8 +15,8 @@
 namespace trainhook {
 
 struct PrCurveOptions {
-  int num_thresholds = 201;          ///< at least 2, evenly spread over [0, 1]
-  std::span<const float> weights{};  ///< one for each prediction; empty: each counts once
+  int num_thresholds = 201;          ///< at least 2; they are evenly spaced over [0, 1]
+  std::span<const float> weights{};  ///< one per prediction; empty: all are 1
 };
 
 namespace detail {
@@ -25,11 +25,11 @@ namespace detail {
                                                           const PrCurveOptions& options);
 }
 
-/// A summary of how a binary classifier does at each of `num_thresholds` thresholds: the counts of true and false
-/// positives and negatives, precision and recall. `labels` holds what is true, as anything that converts to bool;
-/// `predictions` the probability of it, which is clipped to [0, 1]. A prediction is positive if it is at least the
-/// threshold. Pass the result to `FileWriter::add_summary` or `LoopSession::summary`. The tag appears as it is;
-/// TensorFlow's ends in `/pr_curves`. Source: `tensorboard.plugins.pr_curve.summary.pb`.
+/// A summary of a binary classifier at each of `num_thresholds` thresholds: true and false positives and negatives,
+/// precision and recall. The elements of `labels` convert to bool; `predictions` are the probabilities of true, clipped
+/// to [0, 1]. A prediction is positive if it is at least the threshold. Pass the result to `FileWriter::add_summary` or
+/// `LoopSession::summary`. The tag is used as given; TensorFlow's ends in `/pr_curves`. Source:
+/// `tensorboard.plugins.pr_curve.summary.pb`.
 /// @throws InvalidArgumentError, naming the tag, if the sizes differ, a prediction is NaN, or there are fewer than two
 /// thresholds.
 ///

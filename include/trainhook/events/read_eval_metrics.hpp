@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// read_eval_metrics: the figures that evaluations have written.
+/// read_eval_metrics: reads the scalars that evaluations wrote.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace trainhook {
 
-/// The scalars of each evaluated step, by their tags.
+/// The scalars of each evaluated step, by tag.
 using EvalHistory = std::map<std::int64_t, std::map<std::string, double, std::less<>>>;
 
-/// All scalars in the event files of a directory; of a tag that a step has several times, the one written last. Empty
-/// if there is no such directory. A file that is damaged counts up to there, with a warning. Source: TensorFlow's
-/// `read_eval_metrics`. @throws whatever reading a file throws.
+/// Reads all scalars in the event files of a directory. If a step has a tag several times, the one written last counts.
+/// Empty if the directory does not exist. A damaged file is read up to the damage, with a warning. Source: TensorFlow's
+/// `read_eval_metrics`. @throws the errors of reading files.
 [[nodiscard]] TRAINHOOK_DECL EvalHistory read_eval_metrics(FileSystem& file_system, const std::string& eval_dir);
 [[nodiscard]] inline EvalHistory read_eval_metrics(const std::string& eval_dir) {
   return read_eval_metrics(posix_file_system(), eval_dir);

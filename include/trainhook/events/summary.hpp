@@ -23,14 +23,14 @@ struct EncodedImage {
 
 /// A piece of audio that is already encoded.
 struct EncodedAudio {
-  float sample_rate{};        ///< frames a second
-  std::int64_t channels = 1;  ///< samples a frame
-  std::int64_t frames{};      ///< how many
-  std::string_view bytes{};   ///< WAV, or what `content_type` says
+  float sample_rate{};        ///< frames per second
+  std::int64_t channels = 1;  ///< samples per frame
+  std::int64_t frames{};      ///< the number of frames
+  std::string_view bytes{};   ///< in the format that `content_type` names
   std::string_view content_type = "audio/wav";
 };
 
-// A `Summary` is handled as its serialized message; to join two of them, concatenate the bytes.
+// A `Summary` is passed as its serialized message; concatenating the bytes of two joins them.
 
 /// One number, for the Scalars dashboard.
 [[nodiscard]] TRAINHOOK_DECL std::string scalar_summary(std::string_view tag, float value);
@@ -44,18 +44,18 @@ template <HistogramElement T>
   return histogram_summary(tag, histogram_of(tag, values));
 }
 
-/// One image, for the Images dashboard. TensorFlow names the tag `<tag>/image` for a single one and `<tag>/image/<i>`
+/// One image, for the Images dashboard. TensorFlow uses the tag `<tag>/image` for a single image and `<tag>/image/<i>`
 /// for the i-th of several.
 [[nodiscard]] TRAINHOOK_DECL std::string image_summary(std::string_view tag, const EncodedImage& image);
 
-/// One piece of audio, for the Audio dashboard. TensorFlow names the tag `<tag>/audio` for a single one and
+/// One piece of audio, for the Audio dashboard. TensorFlow uses the tag `<tag>/audio` for a single piece and
 /// `<tag>/audio/<i>` for the i-th of several.
 [[nodiscard]] TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudio& audio);
 
 /// A text in Markdown, for the Text dashboard.
 [[nodiscard]] TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown);
 
-/// All values of all summaries, in order.
+/// Joins the values of all summaries, in order.
 [[nodiscard]] TRAINHOOK_DECL std::string merge_summaries(std::span<const std::string> summaries);
 
 }  // namespace trainhook

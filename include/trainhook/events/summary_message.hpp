@@ -37,7 +37,7 @@ inline constexpr auto kFields<SummaryImageMessage> =
                field(4, "encoded_image_string", &SummaryImageMessage::encoded_image_string));
 
 struct SummaryAudioMessage {
-  float sample_rate = 0;  // frames a second
+  float sample_rate = 0;  // frames per second
   std::int64_t num_channels = 0;
   std::int64_t length_frames = 0;
   std::string_view encoded_audio_string{};
@@ -51,9 +51,9 @@ inline constexpr auto kFields<SummaryAudioMessage> =
                field(4, "encoded_audio_string", &SummaryAudioMessage::encoded_audio_string),
                field(5, "content_type", &SummaryAudioMessage::content_type));
 
-/// A TensorProto, as far as summaries use it.
+/// The fields of TensorProto that summaries use.
 struct SummaryTensorMessage {
-  std::uint64_t dtype = 0;  // a DType's number, or another one
+  std::uint64_t dtype = 0;  // a DType's number, or one that DType lacks
   TensorShapeMessage tensor_shape{};
   std::string_view tensor_content{};
   std::vector<float> float_val{};
@@ -69,7 +69,7 @@ inline constexpr auto kFields<SummaryTensorMessage> = std::tuple(
 
 struct PluginDataMessage {
   std::string_view plugin_name{};
-  std::string_view content{};  // of the dashboard's own format
+  std::string_view content{};  // in the dashboard's format
 };
 template <>
 inline constexpr auto kFields<PluginDataMessage> = std::tuple(field(1, "plugin_name", &PluginDataMessage::plugin_name),
@@ -110,7 +110,7 @@ inline constexpr auto kFields<SummaryMessage> = std::tuple(field(1, "value", &Su
 /// Appends a Summary of one value. @throws InvalidArgumentError for an empty tag.
 TRAINHOOK_DECL void append_summary(std::string& bytes, SummaryValueMessage value);
 
-/// The same as a string of its own.
+/// The same as a new string.
 [[nodiscard]] TRAINHOOK_DECL std::string summary_of(SummaryValueMessage value);
 
 }  // namespace trainhook::detail

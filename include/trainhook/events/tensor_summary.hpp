@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Summaries as TensorFlow 2 writes them: tensors, with the name of the dashboard that shows them. TensorBoard shows
-/// them like those of `summary.hpp`, which are smaller. Texts have only the encoding of `summary.hpp`.
+/// Summaries in TensorFlow 2's encoding: tensors, with the name of the dashboard that shows them. TensorBoard shows
+/// them like those of `summary.hpp`, which are smaller. For texts there is only `summary.hpp`.
 #pragma once
 
 #include <cstddef>

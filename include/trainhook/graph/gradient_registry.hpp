@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Gradient functions by op type, as `gradients()` uses them; users add their own.
+/// GradientRegistry: the gradient functions that `gradients()` uses, by op type. You can add your own.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace trainhook {
 
-/// What a gradient function is given: the operation, and the gradient of the loss for each of its outputs.
+/// The argument of a gradient function: the operation, and the gradient of the loss for each of its outputs.
 class GradientContext {
  public:
   /// `find` finds the definitions of op types.
@@ -31,15 +31,15 @@ class GradientContext {
   [[nodiscard]] Output output(std::size_t index = 0) const { return op_.output(index); }
   [[nodiscard]] std::size_t input_count() const noexcept { return needed_.size(); }
 
-  /// The gradient for output `index`; without value if none flows.
+  /// The gradient for output `index`; empty if the loss does not depend on it.
   [[nodiscard]] TRAINHOOK_DECL Output grad(std::size_t index = 0) const;
 
-  /// Whether the gradient for input `index` is wanted. Adding nodes for others costs nothing at run time, but clutters
+  /// Whether the gradient for input `index` is needed. Nodes of other gradients cost nothing at run time but clutter
   /// the graph.
   [[nodiscard]] TRAINHOOK_DECL bool needs(std::size_t index) const;
 
-  /// Adds a node of an op type that this library defines, and returns its first output. It is for op types without a
-  /// builder, and for those whose builder a file cannot include because it comes later.
+  /// Adds a node of one of the library's op types and returns its first output. For op types without a builder, and for
+  /// builders in files that would create an include cycle.
   TRAINHOOK_DECL Output add(std::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const;
 
  private:
@@ -60,16 +60,16 @@ namespace detail {
 
 using Grads = std::vector<Output>;
 
-/// The gradient of ops through which none flows.
+/// The gradient rule of ops through which no gradient flows.
 TRAINHOOK_DECL Grads no_gradient(const GradientContext& context);
 
 }  // namespace detail
 
-/// Adds the gradients of an operation to its graph: one output for each input, in order; without value if none
+/// Adds the gradients of an operation to its graph and returns one output per input, in order; empty if no gradient
 /// flows.
 using GradientFunction = std::function<std::vector<Output>(const GradientContext&)>;
 
-/// Gradient functions by op type. A value: take `default_gradients()`, add to it, and pass it in the options of
+/// Gradient functions by op type. A value type: take `default_gradients()`, add to it, and pass it in the options of
 /// `gradients()` or an optimizer.
 class GradientRegistry {
  public:

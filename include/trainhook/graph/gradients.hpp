@@ -16,15 +16,15 @@ namespace trainhook {
 [[nodiscard]] TRAINHOOK_DECL GradientRegistry default_gradients();
 
 struct GradientOptions {
-  std::vector<Output> grad_ys{};         ///< the gradient of each y; without value: ones
-  std::vector<Output> stop_gradients{};  ///< held constant
+  std::vector<Output> grad_ys{};         ///< the gradient of each y; empty: ones
+  std::vector<Output> stop_gradients{};  ///< treated as constants
   GradientRegistry registry = default_gradients();
-  std::string name = "gradients";  ///< the name scope of the nodes added
+  std::string name = "gradients";  ///< the name scope of the added nodes
 };
 
-/// Adds the derivatives of the sum of `ys` with respect to each of `xs`, in their order; one has no value if no y
-/// depends on it.
-/// @throws NotFoundError if an op on the way has no gradient function. Source: `tf.gradients`.
+/// Adds the derivatives of the sum of `ys` with respect to each of `xs`, in order; an output is empty if no y depends
+/// on its x.
+/// @throws NotFoundError if an op between them has no gradient function. Source: `tf.gradients`.
 TRAINHOOK_DECL std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
                                              const GradientOptions& options = {});
 TRAINHOOK_DECL std::vector<Output> gradients(Output y, const std::vector<Output>& xs,

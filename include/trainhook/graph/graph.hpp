@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Graph: named nodes, control dependencies, name scopes and collections. Symbolic only: nothing here computes.
+/// Graph: named nodes, control dependencies, name scopes and collections. It only describes a computation.
 #pragma once
 
 #include <any>
@@ -21,45 +21,46 @@ namespace trainhook {
 
 struct OpDef;
 
-/// The vocabulary of a model, as TensorFlow's `tf.Graph`. Nodes are added until `finalize()`; none is ever removed or
-/// changed, so that the order of creation is an order of execution. One thread builds; once finalized, any number may
-/// read. Handles point into the graph, so it can be neither copied nor moved.
+/// A model as named nodes, like TensorFlow's `tf.Graph`. Nodes are added until `finalize()` and never removed or
+/// changed, so the order of creation is an order of execution. One thread builds the graph; after `finalize()` any
+/// number of threads may read it. Handles point into the graph, so it can be neither copied nor moved.
 class Graph {
  public:
   Graph() = default;
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// Adds a node under the current name scope and control dependencies. A name that is taken gets `_1`, `_2`, ...
-  /// appended; one that ends in `/` is, without it, the whole name, which is how a node gets the name of a scope.
-  /// @throws FailedPreconditionError when finalized; InvalidArgumentError for a bad name or an input of another graph.
+  /// Adds a node under the current name scope and control dependencies. A name that is taken gets the suffix `_1`,
+  /// `_2`, ... A name that ends in `/` is the full name without the slash, so that a node can have the name of a scope.
+  /// @throws FailedPreconditionError after `finalize()`, InvalidArgumentError for a bad name or an input of another
+  /// graph.
   TRAINHOOK_DECL Operation add(NodeSpec spec);
 
-  /// Adds a node of an op type that is defined: attributes that are left out get their defaults, the inputs are
-  /// checked, and dtypes and shapes of the outputs follow from them. Outputs in `spec` may give shapes that are known
-  /// from elsewhere. @throws InvalidArgumentError, naming node and input, if they do not fit the definition.
+  /// Adds a node of a defined op type: sets missing attributes to their defaults, checks the inputs, and infers the
+  /// dtypes and shapes of the outputs. Outputs in `spec` may give shapes that the definition cannot infer. @throws
+  /// InvalidArgumentError, naming node and input, if they do not fit the definition.
   TRAINHOOK_DECL Operation add(const OpDef& def, NodeSpec spec);
 
-  /// The name that a node called `name` would get here: scope in front, made unique. Names differ in more than letter
-  /// case, as TensorFlow has it.
+  /// The name that a node called `name` would get: with the current scope, and unique. Names must differ in more than
+  /// letter case, as in TensorFlow.
   [[nodiscard]] TRAINHOOK_DECL std::string unique_name(std::string_view name);
 
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
   [[nodiscard]] const std::deque<Node>& nodes() const noexcept { return nodes_; }
   [[nodiscard]] Operation operation_at(std::size_t id) noexcept { return Operation(&nodes_[id]); }
 
-  /// The node of that name, or one without value.
+  /// The operation of that name, or an empty handle.
   [[nodiscard]] TRAINHOOK_DECL Operation find_operation(std::string_view name) const noexcept;
 
-  /// The operation called `name`. @throws NotFoundError if there is none, naming similar ones.
+  /// The operation called `name`. @throws NotFoundError, which lists similar names, if there is none.
   [[nodiscard]] TRAINHOOK_DECL Operation operation(std::string_view name) const;
 
-  /// The output called `name:index`; a bare `name` is its output 0. @throws NotFoundError, or InvalidArgumentError
-  /// if a bare name is ambiguous because the operation has several outputs.
+  /// The output called `name:index`; a bare `name` means output 0. @throws NotFoundError, or InvalidArgumentError if a
+  /// bare name is ambiguous because the operation has several outputs.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::string_view name) const;
 
-  /// Adds an item of any copyable type to a collection, in a finalized graph too; graph_keys.hpp tells which type the
-  /// standard collections hold.
+  /// Adds an item of any copyable type to a collection, even after `finalize()`. graph_keys.hpp has the types of the
+  /// standard collections.
   template <class T>
   void add_to_collection(std::string_view key, T item) {
     collections_[std::string(key)].emplace_back(std::move(item));
@@ -77,7 +78,7 @@ class Graph {
     return items;
   }
 
-  /// Takes out the items of a collection that equal `item`.
+  /// Removes the items of a collection that equal `item`.
   template <class T>
   void remove_from_collection(std::string_view key, const T& item) {
     if (const auto found = collections_.find(key); found != collections_.end()) {
@@ -88,7 +89,7 @@ class Graph {
     }
   }
 
-  /// Puts `item` in the place of each item that equals it, in all collections.
+  /// Replaces each item that equals `item` by it, in all collections.
   template <class T>
   void replace_in_collections(const T& item) {
     for (auto& [key, items] : collections_) {
@@ -101,12 +102,12 @@ class Graph {
     return collections_;
   }
 
-  /// No node can be added after this call. Harmless when repeated.
+  /// No node can be added after this call. A second call does nothing.
   void finalize() noexcept { finalized_ = true; }
   void unfinalize() noexcept { finalized_ = false; }
   [[nodiscard]] bool is_finalized() const noexcept { return finalized_; }
 
-  /// Ends what `name_scope` or `control_dependencies` began, when it is destroyed.
+  /// The destructor ends the scope of `name_scope`, `control_dependencies` or `top_level`.
   class [[nodiscard]] Scope {
    public:
     TRAINHOOK_DECL Scope(Scope&& other) noexcept;
@@ -122,29 +123,29 @@ class Graph {
     std::vector<Operation> controls_;
   };
 
-  /// Nodes added while the result lives are called `name/...`; a scope that was used before becomes `name_1/...`. A
-  /// name that ends in `/` is a whole prefix, and enters that scope again.
+  /// Nodes added while the result exists are called `name/...`, or `name_1/...` if the scope was used before. A name
+  /// that ends in `/` is a full prefix, which re-enters that scope.
   TRAINHOOK_DECL Scope name_scope(std::string_view name);
 
-  /// Nodes added while the result lives run after `operations`.
+  /// Nodes added while the result exists run after `operations`.
   TRAINHOOK_DECL Scope control_dependencies(std::vector<Operation> operations);
 
-  /// Nodes added while the result lives are at top level and depend on nothing around them: for variables and their
+  /// Nodes added while the result exists have no name scope and no control dependencies: for variables and their
   /// initial values.
   TRAINHOOK_DECL Scope top_level();
 
-  /// The seed that random nodes without one of their own derive theirs from. It has a fixed value unless it is set,
-  /// so that a program gives the same numbers each time. Set it before the first random node.
+  /// Sets the seed from which random nodes without a seed derive theirs. The default is a fixed value, so a program
+  /// gets the same numbers each time. Call it before adding the first random node.
   void set_random_seed(std::int64_t seed) noexcept { random_seed_ = seed; }
   [[nodiscard]] std::int64_t random_seed() const noexcept { return random_seed_; }
 
-  /// A number for each random node that asks: 0, 1, 2, ...
+  /// A new number for each random node: 0, 1, 2, ...
   [[nodiscard]] std::int64_t next_op_seed() noexcept { return next_op_seed_++; }
 
   /// The prefix of the current name scope: empty, or ending in `/`.
   [[nodiscard]] const std::string& current_scope() const noexcept { return scope_; }
 
-  /// @throws InvalidArgumentError unless `output` is one of this graph's.
+  /// @throws InvalidArgumentError if `output` is not of this graph.
   TRAINHOOK_DECL void check_belongs(const Output& output, std::string_view role, std::string_view of) const;
 
  private:
@@ -159,8 +160,8 @@ class Graph {
   std::map<std::string, std::size_t> used_names_;  // in lower case, with the last number that was appended to each
   std::map<std::string, std::vector<std::any>, std::less<>> collections_;
   std::string scope_;
-  std::vector<Operation> controls_;      // that new nodes run after
-  std::int64_t random_seed_ = 87654321;  // as TensorFlow's default where only the node has a seed
+  std::vector<Operation> controls_;      // new nodes run after these
+  std::int64_t random_seed_ = 87654321;  // TensorFlow's default if only the node has a seed
   std::int64_t next_op_seed_ = 0;
   bool finalized_ = false;
 };

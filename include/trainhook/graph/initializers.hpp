@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Initial values of variables, and `get_variable`, which makes a variable from one.
+/// Initializers, and `get_variable`, which creates a variable with one.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@
 
 namespace trainhook {
 
-/// Adds what computes an initial value to a graph, under the name scope it finds. Any callable of this form will do.
+/// Adds nodes that compute an initial value, in the current name scope. Any callable of this signature can be one.
 using Initializer = std::function<Output(Graph&, const Shape&, DType)>;
 
-/// Source: `tf.zeros_initializer` and the like, whose names they have.
+/// The initializers have TensorFlow's names. Source: `tf.zeros_initializer` and others.
 TRAINHOOK_DECL Initializer zeros_initializer();
 TRAINHOOK_DECL Initializer ones_initializer();
 TRAINHOOK_DECL Initializer constant_initializer(double value);
-/// The elements of `value`, which must be of the variable's shape and dtype.
+/// The elements of `value`, which must have the variable's shape and dtype.
 TRAINHOOK_DECL Initializer constant_initializer(Tensor value);
 
 TRAINHOOK_DECL Initializer random_uniform_initializer(double minval = -0.05, double maxval = 0.05,
@@ -45,14 +45,13 @@ TRAINHOOK_DECL Initializer glorot_normal_initializer(std::optional<std::int64_t>
 
 struct GetVariableOptions {
   DType dtype = DType::Float;
-  Initializer initializer{};  ///< without one: Glorot uniform for floating dtypes, zeros for others
+  Initializer initializer{};  ///< empty: Glorot uniform for floating dtypes, zeros for others
   bool trainable = true;
   std::vector<std::string> collections = {std::string(graph_keys::kGlobalVariables)};
 };
 
-/// Adds the variable `name`, under the current name scope, whose initial value comes from an initializer. Source:
-/// `tf.compat.v1.get_variable`, which would share a variable that is there already; here that is an error, and sharing
-/// is passing on the `Variable`.
+/// Adds the variable `name` in the current name scope. Source: `tf.compat.v1.get_variable`, but an existing variable is
+/// an error: to share one, pass on the `Variable`.
 TRAINHOOK_DECL Variable get_variable(Graph& graph, std::string_view name, const Shape& shape,
                                      const GetVariableOptions& options = {});
 

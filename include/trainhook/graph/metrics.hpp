@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Streaming metrics: figures over all batches of an evaluation, such as the accuracy on a test set.
+/// Streaming metrics: measures over all batches of an evaluation, such as the accuracy on a test set.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ inline constexpr std::string_view kMetricVariables = "metric_variables";  // Var
 
 }  // namespace graph_keys
 
-/// A figure over many batches. Its state is kept in local variables, so it starts from nothing in each session.
+/// A measure over many batches. Its state is in local variables, so it starts fresh in each session.
 struct StreamingMetric {
-  Output value{};   ///< the figure over all batches taken so far; 0 before the first
-  Output update{};  ///< takes one more batch, then gives the figure
+  Output value{};   ///< the measure over all batches so far; 0 before the first
+  Output update{};  ///< adds the current batch, then gives the measure
 };
 
-/// The metrics of `tf.compat.v1.metrics`: float32 scalars, unless said otherwise. `weights` without value counts every
-/// element once; else it has the shape of what is measured, or one that broadcasts to it. Labels and predictions have
-/// the same shape; a last dimension of 1 that only one of them has does not count.
+/// The metrics of `tf.compat.v1.metrics`, float32 scalars except where noted. Empty `weights` count every element once;
+/// others have the shape of the measured tensor, or broadcast to it. Labels and predictions have the same shape; one of
+/// them may have an additional last dimension of 1.
 namespace metrics {
 
 /// The weighted mean of all elements.
 TRAINHOOK_DECL StreamingMetric mean(Output values, Output weights = {}, std::string_view name = "mean");
 
-/// The share of predictions that equal their label.
+/// The fraction of predictions that equal their label.
 TRAINHOOK_DECL StreamingMetric accuracy(Output labels, Output predictions, Output weights = {},
                                         std::string_view name = "accuracy");
 
@@ -42,7 +42,7 @@ TRAINHOOK_DECL StreamingMetric mean_squared_error(Output labels, Output predicti
 TRAINHOOK_DECL StreamingMetric root_mean_squared_error(Output labels, Output predictions, Output weights = {},
                                                        std::string_view name = "root_mean_squared_error");
 
-/// Counts of the four cases of a binary classifier; labels and predictions count as booleans.
+/// The counts of the four cases of a binary classifier; labels and predictions are converted to bool.
 TRAINHOOK_DECL StreamingMetric true_positives(Output labels, Output predictions, Output weights = {},
                                               std::string_view name = "true_positives");
 TRAINHOOK_DECL StreamingMetric true_negatives(Output labels, Output predictions, Output weights = {},
@@ -52,26 +52,26 @@ TRAINHOOK_DECL StreamingMetric false_positives(Output labels, Output predictions
 TRAINHOOK_DECL StreamingMetric false_negatives(Output labels, Output predictions, Output weights = {},
                                                std::string_view name = "false_negatives");
 
-/// True positives of all positive predictions.
+/// The fraction of positive predictions that are true.
 TRAINHOOK_DECL StreamingMetric precision(Output labels, Output predictions, Output weights = {},
                                          std::string_view name = "precision");
-/// True positives of all positive labels.
+/// The fraction of positive labels that are predicted.
 TRAINHOOK_DECL StreamingMetric recall(Output labels, Output predictions, Output weights = {},
                                       std::string_view name = "recall");
 
 enum class Curve { Roc, PrecisionRecall };
 
 struct AucOptions {
-  std::int64_t num_thresholds = 200;  ///< at least 2; between 0 and 1, at equal distances
+  std::int64_t num_thresholds = 200;  ///< at least 2; equally spaced in [0, 1]
   Curve curve = Curve::Roc;
 };
 
-/// The area under the curve, by trapezoids between the thresholds. Predictions are in [0, 1].
+/// The area under the curve, by the trapezoidal rule between the thresholds. Predictions are in [0, 1].
 TRAINHOOK_DECL StreamingMetric auc(Output labels, Output predictions, Output weights = {},
                                    const AucOptions& options = {}, std::string_view name = "auc");
 
-/// How often class i (row) was taken for class j (column): float64 [num_classes, num_classes]. Labels and predictions
-/// are integers in [0, num_classes). Source: the matrix inside `tf.compat.v1.metrics.mean_iou`.
+/// How often label i (row) was predicted as class j (column): float64 [num_classes, num_classes]. Labels and
+/// predictions are integers in [0, num_classes). Source: the matrix inside `tf.compat.v1.metrics.mean_iou`.
 TRAINHOOK_DECL StreamingMetric confusion_matrix(Output labels, Output predictions, std::int64_t num_classes,
                                                 Output weights = {}, std::string_view name = "confusion_matrix");
 

@@ -10,9 +10,9 @@
 
 namespace trainhook {
 
-/// Returns a table of the trainable variables, a line for each with name, shape, number of elements and dtype, and a
-/// line with the total. Another line counts the global variables that are not trained: steps, slots, moving means.
-/// Source: `tf.contrib.slim.model_analyzer.analyze_vars`.
+/// Returns a table of the trainable variables: a line each with name, shape, number of elements and dtype, and the
+/// total. Another line counts the global variables that are not trained: steps, slots, moving means. Source:
+/// `tf.contrib.slim.model_analyzer.analyze_vars`.
 [[nodiscard]] TRAINHOOK_DECL std::string model_summary(const Graph& graph);
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Averages of variables that forget slowly, for evaluation.
+/// ExponentialMovingAverage: moving averages of variables, for evaluation.
 #pragma once
 
 #include <map>
@@ -17,8 +17,7 @@ namespace trainhook {
 
 struct MovingAverageOptions {
   double decay = 0.999;
-  /// An integer scalar: the decay is smaller while it is. The global step counts with the value that it has after the
-  /// training step that the averages follow.
+  /// An integer scalar, such as the global step after the training step; a small one reduces the decay.
   std::optional<Output> num_updates{};
   std::string name = "ExponentialMovingAverage";
 };
@@ -29,12 +28,12 @@ class ExponentialMovingAverage {
  public:
   TRAINHOOK_DECL explicit ExponentialMovingAverage(MovingAverageOptions options = MovingAverageOptions());
 
-  /// The operation that brings all averages up to date; run it after the training step. Averages start from the initial
+  /// Adds the operation that updates all averages; run it after the training step. Averages start from the initial
   /// values.
   /// @throws InvalidArgumentError for a variable that has an average already, no initial value, or no floating dtype.
   TRAINHOOK_DECL Operation apply(const std::vector<Variable>& variables);
 
-  /// The variable that holds the average, or nothing.
+  /// The variable with the average, or nothing.
   [[nodiscard]] TRAINHOOK_DECL std::optional<Variable> average(const Variable& variable) const;
   [[nodiscard]] TRAINHOOK_DECL std::string average_name(const Variable& variable) const;
 

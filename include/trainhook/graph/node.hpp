@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a graph is made of: nodes with attributes, and the small handles `Operation` and `Output` that name them.
+/// Node, and its handles Operation and Output.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,13 @@ class Graph;
 class Node;
 class Output;
 
-/// The value of a node's attribute, one alternative for each kind that TensorFlow's `AttrValue` has and this library
-/// uses.
+/// The value of a node's attribute: the kinds of TensorFlow's `AttrValue` that this library uses.
 using AttrValue =
     std::variant<std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, std::vector<std::int64_t>,
                  std::vector<float>, std::vector<std::string>, std::vector<DType>, std::vector<PartialShape>>;
 
-/// The attributes of a node by name. A map whose special members are compiled once, not in every file that builds a
-/// graph.
+/// The attributes of a node by name: a map whose special members are compiled once instead of in every file that builds
+/// a graph.
 class Attrs : public std::map<std::string, AttrValue, std::less<>> {
  public:
   TRAINHOOK_DECL Attrs();
@@ -52,13 +51,13 @@ TRAINHOOK_DECL Node& node_of(Node* node, std::string_view kind);
 
 }  // namespace detail
 
-/// A handle of a node: what it does. Valid as long as its graph; a default one names nothing, and throws
-/// FailedPreconditionError if it is asked for anything.
+/// A handle of a node as an operation. Valid as long as its graph. A default-constructed handle is empty; its members
+/// throw FailedPreconditionError.
 class Operation {
  public:
   constexpr Operation() noexcept = default;
   constexpr explicit Operation(Node* node) noexcept : node_(node) {}
-  TRAINHOOK_DECL Operation(const Output& output) noexcept;  ///< the one that the output is of
+  TRAINHOOK_DECL Operation(const Output& output) noexcept;  ///< the operation that computes the output
 
   [[nodiscard]] constexpr bool has_value() const noexcept { return node_ != nullptr; }
   [[nodiscard]] TRAINHOOK_DECL Node& node() const;
@@ -66,7 +65,7 @@ class Operation {
   [[nodiscard]] TRAINHOOK_DECL const std::string& type() const;
   [[nodiscard]] TRAINHOOK_DECL Graph& graph() const;
 
-  /// The node's output `index`. @throws OutOfRangeError if it has no such output.
+  /// Output `index` of the node. @throws OutOfRangeError if there is no such output.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::size_t index = 0) const;
   friend bool operator==(Operation, Operation) noexcept = default;
 
@@ -74,8 +73,8 @@ class Operation {
   Node* node_ = nullptr;
 };
 
-/// A handle of one result of a node: `name:index`. Valid as long as its graph; a default one names nothing, and throws
-/// FailedPreconditionError if it is asked for anything.
+/// A handle of one result of a node, `name:index`. Valid as long as its graph. A default-constructed handle is empty;
+/// its members throw FailedPreconditionError.
 class Output {
  public:
   constexpr Output() noexcept = default;
@@ -92,10 +91,10 @@ class Output {
   /// TensorFlow's tensor name, `dense/MatMul:0`.
   [[nodiscard]] TRAINHOOK_DECL std::string name() const;
 
-  /// Name, dtype and shape as messages show them: `'dense/MatMul:0' float32[784,128]`.
+  /// Name, dtype and shape for messages: `'dense/MatMul:0' float32[784,128]`.
   [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
-  /// The same value under a name of your choice: an Identity node.
+  /// The same value under another name: adds an Identity node.
   [[nodiscard]] TRAINHOOK_DECL Output named(std::string_view name) const;
   friend bool operator==(Output, Output) noexcept = default;
 
@@ -104,13 +103,13 @@ class Output {
   std::uint32_t index_ = 0;
 };
 
-/// The type of one result of a node: its dtype, and its shape as far as it is known.
+/// The dtype of one result of a node, and its shape as far as it is known.
 struct OutputSpec {
   DType dtype = DType::Invalid;
   PartialShape shape{};
 };
 
-/// Everything that is needed to add a node to a graph. The name may be empty: then it is the op type, made unique.
+/// The description of a node to add to a graph. An empty name means the op type, made unique.
 struct NodeSpec {
   std::string type{};
   std::string name{};
@@ -120,14 +119,15 @@ struct NodeSpec {
   std::vector<OutputSpec> outputs{};
 };
 
-/// One node of a graph: an op type applied to inputs. Made by `Graph::add`, owned by its graph; its address is stable.
+/// One node of a graph: an op type applied to inputs. `Graph::add` creates it and the graph owns it, at a stable
+/// address.
 class Node {
  public:
   TRAINHOOK_DECL Node(Graph& graph, std::size_t id, NodeSpec spec);
 
   [[nodiscard]] Graph& graph() const noexcept { return *graph_; }
 
-  /// Position in the order of creation; inputs always have lower ones.
+  /// The position in the order of creation; inputs have lower ids.
   [[nodiscard]] std::size_t id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return spec_.name; }
   [[nodiscard]] const std::string& type() const noexcept { return spec_.type; }
@@ -139,7 +139,7 @@ class Node {
   [[nodiscard]] TRAINHOOK_DECL bool has_attr(std::string_view key) const noexcept;
 
   /// An attribute as type `T`, which must be an alternative of `AttrValue`.
-  /// @throws NotFoundError if the node has none of that name, InvalidArgumentError if it is of another type.
+  /// @throws NotFoundError if the node has no attribute of that name, InvalidArgumentError if it is of another type.
   template <class T>
   [[nodiscard]] const T& attr(std::string_view key) const {
     const auto found = spec_.attrs.find(key);
@@ -156,7 +156,7 @@ class Node {
 
 namespace detail {
 
-/// An output as nodes name their inputs in a GraphDef: `node` for output 0, `node:k` for output k.
+/// The name of an output as an input in a GraphDef: `node` for output 0, `node:k` for output k.
 [[nodiscard]] TRAINHOOK_DECL std::string input_name(const Output& output);
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// OpDef: the definition of an op type. Builders and imported graphs add nodes by it.
+/// OpDef: the definition of an op type, which builders and the import of graphs use.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@ class GradientContext;
 /// Throws InvalidArgumentError if the inputs do not fit together.
 using ShapeRule = PartialShape (*)(const NodeSpec& node, std::size_t index);
 
-/// Adds the gradient of an operation to its graph: one output for each input, without value if none flows.
+/// Adds the gradients of an operation to its graph and returns one output per input; empty if no gradient flows.
 using GradientRule = std::vector<Output> (*)(const GradientContext& context);
 
-/// The definition of an op type. `Graph::add(const OpDef&, NodeSpec)` checks a node against it and works out what the
-/// node gives, no matter whether a builder or an imported graph adds the node.
+/// The definition of an op type. `Graph::add(const OpDef&, NodeSpec)` checks a node against it and infers its outputs,
+/// for builders and imported graphs alike.
 struct OpDef {
   std::string_view type{};
 
-  /// `inputs -> outputs`, for example `T T -> T`. A word is a dtype (`int32`, `string`, ...), an attribute that
-  /// holds one (`T`) or a list of them (`output_types`), either of these repeated (`N*T`), `any` dtype, or `resource`,
-  /// the handle of a state.
+  /// `inputs -> outputs`, for example `T T -> T`. A word is a dtype (`int32`, `string`, ...), an attribute that holds
+  /// one (`T`) or a list of them (`output_types`), either of these repeated (`N*T`), `any` dtype, or `resource`, the
+  /// handle of state such as a queue.
   std::string_view signature{};
 
   /// The attributes, `name:kind` or `name:kind=default`, separated by spaces; those that only the signature names may
@@ -42,17 +42,17 @@ struct OpDef {
   /// one, or a list such as `{uint8,floating}`. TensorFlow leaves attributes out of files if they have their default.
   std::string_view attrs{};
 
-  ShapeRule shape = nullptr;        ///< null: the shape of no output is known before the graph runs
-  GradientRule gradient = nullptr;  ///< null: `gradients()` refuses to pass the op
+  ShapeRule shape = nullptr;        ///< null: the outputs' shapes are unknown until the graph runs
+  GradientRule gradient = nullptr;  ///< null: `gradients()` throws for the op
 };
 
 namespace detail {
 
-/// The ops that one header declares builders of, `kMatMulOp` and so on: what ops/registry.hpp finds op types in.
+/// The ops of one header of graph/ops, such as `kMatMulOp`; ops/registry.hpp searches all families.
 using OpFamily = std::span<const OpDef* const>;
 
-/// Returns the attribute of a node that is not in a graph yet. @throws InvalidArgumentError if it has none of that
-/// kind.
+/// Returns an attribute of a node that is not in a graph yet. @throws InvalidArgumentError if it has no such attribute
+/// of that type.
 template <class T>
 [[nodiscard]] const T& attr_of(const NodeSpec& node, std::string_view key) {
   const auto found = node.attrs.find(key);
@@ -63,19 +63,18 @@ template <class T>
                              node.type, key);
 }
 
-/// Returns how messages call a node that is being added: `node 'dense/MatMul' (MatMul)`, or the type if it has no name.
+/// Returns a label of a node for messages: `node 'dense/MatMul' (MatMul)`, or the type if it has no name.
 [[nodiscard]] TRAINHOOK_DECL std::string label(const NodeSpec& node);
 
-/// Sets the dtype attributes and repeat counts that follow from the inputs, so that builders need not name them.
+/// Sets the dtype attributes and repeat counts that follow from the inputs.
 TRAINHOOK_DECL void infer_attrs(NodeSpec& node, const OpDef& def);
 
-/// Returns the dtypes of the inputs that a node of these attributes takes, Invalid for a resource and for any dtype.
+/// Returns the dtypes of the inputs of a node with these attributes; Invalid for a resource or any dtype.
 /// @throws InvalidArgumentError if attributes are missing.
 [[nodiscard]] TRAINHOOK_DECL std::vector<DType> input_dtypes(NodeSpec node, const OpDef& def);
 
-/// Adds attributes that are left out, checks attributes and inputs, and sets the outputs. Outputs that are there
-/// already give shapes that are known from elsewhere. @throws InvalidArgumentError, naming node and input, if they do
-/// not fit.
+/// Adds missing attributes, checks attributes and inputs, and sets the outputs. Existing outputs may give shapes that
+/// the definition cannot infer. @throws InvalidArgumentError, naming node and input, if they do not fit.
 TRAINHOOK_DECL void complete(NodeSpec& node, const OpDef& def);
 
 }  // namespace detail

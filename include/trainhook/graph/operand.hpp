@@ -14,7 +14,7 @@
 
 namespace trainhook {
 
-/// An output, or a number, which becomes a constant of the dtype of the other operand: `maximum(x, 0)`, `2 * x`,
+/// An output, or a number, which becomes a constant with the other operand's dtype: `maximum(x, 0)`, `2 * x`,
 /// `assign(w, 0.5)`.
 class Operand {
  public:
@@ -26,10 +26,10 @@ class Operand {
 
   [[nodiscard]] bool is_number() const noexcept { return is_number_; }
   [[nodiscard]] double number() const noexcept { return static_cast<double>(number_); }
-  [[nodiscard]] const Output& output() const noexcept { return output_; }  ///< without value if it is a number
+  [[nodiscard]] const Output& output() const noexcept { return output_; }  ///< empty if it is a number
 
-  /// As an output of the dtype of `other`. @throws InvalidArgumentError for a number that the dtype of `other`
-  /// does not have.
+  /// The operand as an output with the dtype of `other`. @throws InvalidArgumentError for a number that this dtype
+  /// cannot represent.
   [[nodiscard]] TRAINHOOK_DECL Output beside(const Output& other, std::string_view name = "Const") const;
 
  private:
@@ -42,7 +42,7 @@ class Operand {
 
 namespace detail {
 
-/// The operands of an op of two. @throws InvalidArgumentError if both are numbers: those have no graph.
+/// Both operands of a binary op, as outputs. @throws InvalidArgumentError if both are numbers, which have no graph.
 TRAINHOOK_DECL std::pair<Output, Output> both(std::string_view type, const Operand& x, const Operand& y);
 
 }  // namespace detail

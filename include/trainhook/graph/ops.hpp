@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All builders of ops, one file a family in graph/ops/.
+/// All op builders. Each family of ops has a file in graph/ops/.
 #pragma once
 
 #include <trainhook/graph/ops/all_reduce.hpp>

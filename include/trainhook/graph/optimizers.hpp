@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Optimizers, which add the operation that makes one training step for a loss: gradient descent, momentum, Adagrad,
-/// RMSProp, Adam, and the base to write your own.
+/// Optimizers, which add the training operation for a loss: gradient descent, momentum, Adagrad, RMSProp, Adam, and the
+/// base class of your own.
 #pragma once
 
 #include <limits>
@@ -23,42 +23,41 @@
 namespace trainhook {
 namespace detail {
 
-/// A number that an optimizer needs, as a scalar of the graph. Constants are float32 whatever the variables are, as in
-/// TensorFlow.
+/// A hyperparameter as a scalar of the graph. Constants are float32 whatever the variables' dtype is, as in TensorFlow.
 TRAINHOOK_DECL Output hyper_parameter(Graph& graph, const Operand& value, std::string_view name);
 
 inline constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace detail
 
-/// A gradient and the variable it is for; the gradient has no value if the loss does not depend on the variable.
+/// A variable and its gradient, which is empty if the loss does not depend on the variable.
 struct GradientAndVariable {
   Output gradient{};
   Variable variable{};
 };
 
-/// Base of all optimizers. Slot variables are named after the variable they serve: `w/Adam`, `w/Adam_1`. Source:
+/// The base of all optimizers. Slot variables are named after their variable: `w/Adam`, `w/Adam_1`. Source:
 /// `tf.compat.v1.train.Optimizer`.
 class Optimizer {
  public:
   TRAINHOOK_DECL virtual ~Optimizer();
 
-  /// An operation that makes one step downhill and, if it is given, adds one to the global step after all else.
-  /// Without a list, all trainable variables of the graph are trained.
+  /// Adds an operation that makes one training step and then, if `global_step` is given, adds one to it. Without a
+  /// list, it trains all trainable variables of the graph.
   TRAINHOOK_DECL Operation minimize(Output loss, const std::optional<Variable>& global_step = std::nullopt,
                                     const std::vector<Variable>& var_list = {}, const GradientOptions& options = {});
 
-  /// The first half of `minimize`. @throws InvalidArgumentError if there is nothing to train.
+  /// The first half of `minimize`. @throws InvalidArgumentError if there is no variable to train.
   [[nodiscard]] TRAINHOOK_DECL std::vector<GradientAndVariable> compute_gradients(
       Output loss, const std::vector<Variable>& var_list = {}, const GradientOptions& options = {}) const;
 
-  /// The second half of `minimize`, for gradients that were changed in between, clipped for example.
-  /// @throws InvalidArgumentError if no variable has a gradient, or one does not fit its variable.
+  /// The second half of `minimize`, for gradients that were changed in between, for example clipped.
+  /// @throws InvalidArgumentError if no variable has a gradient, or a gradient does not fit its variable.
   TRAINHOOK_DECL Operation apply_gradients(const std::vector<GradientAndVariable>& all,
                                            const std::optional<Variable>& global_step = std::nullopt,
                                            std::string_view name = {});
 
-  /// The slot variable of that name (`m` and `v` of Adam, for example) for a variable, or nothing.
+  /// The slot of that name for a variable, such as Adam's `m` and `v`, or nothing.
   [[nodiscard]] TRAINHOOK_DECL std::optional<Variable> get_slot(const Variable& variable, std::string_view slot) const;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
@@ -67,15 +66,15 @@ class Optimizer {
   Optimizer(const Optimizer&) = default;
   Optimizer& operator=(const Optimizer&) = default;
 
-  /// Adds the slots of one variable, by `add_slot`.
+  /// Adds the slots of one variable, with `add_slot`.
   virtual void create_slots(const Variable&) {}
-  /// Adds what all variables share, outside the optimizer's scope; the first variable is given.
+  /// Adds variables that all updates share, outside of the optimizer's name scope. Receives the first variable.
   virtual void create_shared(Graph&, const Variable&) {}
-  /// Adds the constants, inside the optimizer's scope.
+  /// Adds the constants, inside the optimizer's name scope.
   virtual void prepare(Graph&) = 0;
   /// Adds the update of one variable.
   virtual Operation apply(Output gradient, const Variable& variable) = 0;
-  /// Adds what follows all updates, and appends it to them.
+  /// Adds operations that run after all updates, and appends them to `updates`.
   virtual void finish(Graph&, std::vector<Operation>&) {}
 
   TRAINHOOK_DECL void add_slot(const Variable& variable, std::string_view slot, const Initializer& initializer);
@@ -83,7 +82,7 @@ class Optimizer {
     return get_slot(variable, slot)->ref();
   }
 
-  /// @throws InvalidArgumentError if a number breaks a rule; what a tensor holds is known only in a run.
+  /// @throws InvalidArgumentError if a number breaks a rule; a tensor's value is not checked.
   TRAINHOOK_DECL static void require(std::string_view optimizer, std::string_view option, const Operand& value,
                                      bool (*holds)(double), std::string_view rule);
   TRAINHOOK_DECL static void require_not_negative(std::string_view optimizer, std::string_view option,
@@ -95,8 +94,7 @@ class Optimizer {
   [[nodiscard]] TRAINHOOK_DECL GradientAndVariable checked(const GradientAndVariable& pair) const;
   TRAINHOOK_DECL void create_variables(Graph& graph, const std::vector<GradientAndVariable>& pairs);
 
-  /// No variable changes before all gradients are there: one is needed to compute others, and TensorFlow reads such
-  /// variables in place.
+  /// An operation that waits for all gradients, so that no update changes a variable that another gradient still reads.
   TRAINHOOK_DECL static Operation all_gradients(Graph& graph, const std::vector<GradientAndVariable>& pairs);
 
   TRAINHOOK_DECL static Operation step_after(Graph& graph, const std::vector<Operation>& updates, const Variable& step,
@@ -168,11 +166,10 @@ struct RMSPropOptions {
   Operand decay = 0.9;
   Operand momentum = 0.0;
   Operand epsilon = 1e-10;
-  bool centered = false;  ///< divide by the variance of the gradient instead of its mean square; costs another slot
+  bool centered = false;  ///< divides by the gradient's variance instead of its mean square; needs another slot
   std::string name = "RMSProp";
 };
-/// Slots `rms`, which starts from ones, `mg` if it is centered, and `momentum`. Source:
-/// `tf.compat.v1.train.RMSPropOptimizer`.
+/// Slots `rms`, initially ones, `mg` if `centered`, and `momentum`. Source: `tf.compat.v1.train.RMSPropOptimizer`.
 class RMSPropOptimizer final : public Optimizer {
  public:
   TRAINHOOK_DECL explicit RMSPropOptimizer(const RMSPropOptions& options);

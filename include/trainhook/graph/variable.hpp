@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Variable: a handle of state that a session holds and a checkpoint keeps. ops/state.hpp makes and changes them.
+/// Variable: a handle of state that a session holds and checkpoints save. ops/state.hpp creates and changes variables.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,27 @@
 
 namespace trainhook {
 
-/// Which region of a partitioned variable a variable is: `var_shape` elements from `var_offset` on. Checkpoints hold
-/// the whole as `full_name`. Source: `tf.Variable.SaveSliceInfo`.
+/// The region of a partitioned variable: `var_shape` elements from `var_offset` on. Checkpoints store the whole
+/// variable as `full_name`. Source: `tf.Variable.SaveSliceInfo`.
 struct SaveSliceInfo {
   std::string full_name{};
   std::vector<std::int64_t> full_shape{};
   std::vector<std::int64_t> var_offset{};
   std::vector<std::int64_t> var_shape{};
 
-  /// As SaveV2 and RestoreV2 take it: `4 2 0,2:0,2` is the upper half of a matrix of 4 rows.
+  /// The text for SaveV2 and RestoreV2: `4 2 0,2:0,2` is the upper half of a matrix of 4 rows.
   [[nodiscard]] TRAINHOOK_DECL std::string spec() const;
 
-  /// @throws InvalidArgumentError unless it is a region of `full_shape` and `variable`, of that shape, fills it.
+  /// @throws InvalidArgumentError, naming `variable`, if it is not a region of `full_shape`, or not of shape `shape`.
   TRAINHOOK_DECL void check(std::string_view variable, const PartialShape& shape) const;
 };
 
-/// TensorFlow 1's reference variable: the `VariableV2` node called `name`, its `name/Assign` and its `name/read`.
-/// It converts to its value if an `Output` is wanted. A small value type: copies name the same variable.
+/// TensorFlow 1's reference variable: the `VariableV2` node called `name`, its `name/Assign` and its `name/read`. It
+/// converts to its value as an `Output`. Copies refer to the same variable.
 struct Variable {
   Operation handle{};       ///< the VariableV2 node; its name is the variable's name, in checkpoints too
-  Operation initializer{};  ///< assigns the initial value; without value if the engine's user owns the memory
-  Output initial_value{};   ///< without value in the same case
+  Operation initializer{};  ///< assigns the initial value; empty for variables of a LoopSession
+  Output initial_value{};   ///< empty in the same case
   Output read{};            ///< the value as an Identity
   bool trainable = false;
   std::shared_ptr<const SaveSliceInfo> save_slice_info{};  ///< null: not a part of a partitioned variable
@@ -53,16 +53,15 @@ struct Variable {
 
 namespace detail {
 
-/// An attribute of an Identity that keeps the value that its variable has when it runs, as TensorFlow reads resource
-/// variables. Without it, whatever takes the result sees the variable's memory, as with TensorFlow's reference
-/// variables.
+/// An attribute of an Identity that copies its variable's value when it runs, as TensorFlow reads resource variables.
+/// Without it, consumers see the variable's memory, as with TensorFlow's reference variables.
 inline constexpr std::string_view kReadsOnce = "_reads_once";
 
 }  // namespace detail
 
-/// The variables that a checkpoint holds. Source: `tf.compat.v1.global_variables`.
+/// The variables that checkpoints save. Source: `tf.compat.v1.global_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> global_variables(const Graph& graph);
-/// The variables that belong to one session. Source: `tf.compat.v1.local_variables`.
+/// The variables that belong to one session and are not saved. Source: `tf.compat.v1.local_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> local_variables(const Graph& graph);
 /// The variables that optimizers change. Source: `tf.compat.v1.trainable_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> trainable_variables(const Graph& graph);

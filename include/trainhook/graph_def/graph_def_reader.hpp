@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// GraphDef from bytes or text, by whomever they were written.
+/// Reads a GraphDef from bytes or text, written by TensorFlow or by this library.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace trainhook {
 
-/// The content of a GraphDef: nodes by name, none of them in a graph yet.
+/// The contents of a GraphDef: descriptions of nodes that are not in a graph yet.
 struct GraphDef {
   std::vector<NodeDef> nodes{};
   std::int64_t producer = 0;          ///< the version of the op definitions that the writer followed
@@ -39,26 +39,26 @@ class GraphDefReader {
   [[nodiscard]] TRAINHOOK_DECL AttrValue read_value(WireReader reader, const NodeDef& node, const std::string& key);
   [[noreturn]] TRAINHOOK_DECL void refuse() const;
 
-  /// One that is empty counts as one of integers.
+  /// An empty list counts as a list of integers.
   [[nodiscard]] TRAINHOOK_DECL AttrValue read_list(WireReader reader, const NodeDef& node, const std::string& key);
 
   std::string_view what_;
   FillBudget budget_;
 };
 
-/// Whether a file of that name holds text, as those of TensorFlow's that end in `txt` do.
+/// Whether a file of that name contains text: TensorFlow's text files end in `txt`.
 [[nodiscard]] TRAINHOOK_DECL bool is_text_name(std::string_view path) noexcept;
 
 }  // namespace detail
 
-/// The GraphDef in `bytes`. `what` names it in errors.
-/// @throws DataLossError if it is damaged. Attributes that this library cannot hold are in `NodeDef::unheld_attrs`.
+/// Parses a serialized GraphDef. `what` names it in errors.
+/// @throws DataLossError if it is damaged. Attributes that this library cannot represent go to `NodeDef::unheld_attrs`.
 [[nodiscard]] TRAINHOOK_DECL GraphDef parse_graph_def(std::string_view bytes, std::string_view what = "a GraphDef");
 
 /// The same from text.
 [[nodiscard]] TRAINHOOK_DECL GraphDef parse_graph_def_text(std::string_view text, std::string_view what = "a GraphDef");
 
-/// The GraphDef in a file, which is text if its name ends in `txt`.
+/// Reads a GraphDef from a file, as text if its name ends in `txt`.
 [[nodiscard]] TRAINHOOK_DECL GraphDef read_graph_def(FileSystem& file_system, const std::string& path);
 
 }  // namespace trainhook

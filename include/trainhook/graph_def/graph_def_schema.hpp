@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The fields of GraphDef and MetaGraphDef that are read and written, by their names in text and their numbers in
-/// bytes.
+/// The fields of GraphDef and MetaGraphDef that this library uses, with their names and numbers.
 #pragma once
 
 #include <trainhook/graph_def/message_schema.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// GraphDef from a graph, as bytes and as text: what TensorFlow imports and TensorBoard shows.
+/// Writes a graph as a GraphDef, in bytes or text, for TensorFlow and TensorBoard.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,27 @@
 namespace trainhook {
 
 struct GraphDefOptions {
-  bool add_shapes = false;  ///< the attribute `_output_shapes`, from which TensorBoard labels edges
+  bool add_shapes = false;  ///< adds the attribute `_output_shapes`, with which TensorBoard labels edges
 };
 
 namespace detail {
 
-/// The version of the op definitions that our nodes follow: TensorFlow 2.15's.
+/// The version of TensorFlow's op definitions that this library follows, that of TensorFlow 2.15.
 inline constexpr std::int64_t kGraphDefProducer = 1645;
 
-/// GraphDef: node=1, versions=4 {producer=1}. `extra` follows the graph's own nodes.
+/// GraphDef: node=1, versions=4 {producer=1}. `extra` follows the graph's nodes.
 TRAINHOOK_DECL void write_graph_def(WireWriter& writer, const Graph& graph, const std::vector<NodeDef>& extra,
                                     const GraphDefOptions& options);
 
 }  // namespace detail
 
-/// The graph as a serialized GraphDef; the same graph gives the same bytes. Source: `tf.Graph.as_graph_def`.
+/// Serializes the graph as a GraphDef. The same graph always gives the same bytes. Source: `tf.Graph.as_graph_def`.
 [[nodiscard]] TRAINHOOK_DECL std::string as_graph_def(const Graph& graph, const GraphDefOptions& options = {});
 
-/// The graph as the text of a GraphDef.
+/// The graph as a GraphDef in text format.
 [[nodiscard]] TRAINHOOK_DECL std::string as_graph_def_text(const Graph& graph, const GraphDefOptions& options = {});
 
-/// Writes the graph to `directory/name`, replacing what is there at once or not at all. Returns the path. Source:
-/// `tf.io.write_graph`.
+/// Writes the graph to `directory/name`, atomically. Returns the path. Source: `tf.io.write_graph`.
 TRAINHOOK_DECL std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory,
                                        std::string_view name = "graph.pbtxt", bool as_text = true);
 

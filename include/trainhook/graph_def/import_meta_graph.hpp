@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// import_meta_graph: a graph and its collections from a MetaGraphDef.
+/// import_meta_graph: adds the nodes and collections of a MetaGraphDef to a graph.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ struct ImportMetaGraphOptions {
   std::span<const OpDef> op_defs{};  ///< of op types of one's own; must outlive the call
 };
 
-/// Adds the nodes of `def`, but for those of its saver, and its collections of variables, outputs and operations;
-/// others are left out with a log line. A `Saver` then restores the checkpoint beside it.
+/// Adds the nodes of `def`, except those of its saver, and its collections of variables, outputs and operations; other
+/// collections are skipped with a log line. Then a `Saver` can restore the checkpoint of the `.meta` file.
 /// @throws as `import_graph_def`, and InvalidArgumentError if a collection names a node that the graph does not have.
 /// Source: `tf.compat.v1.train.import_meta_graph`.
 TRAINHOOK_DECL void import_meta_graph(Graph& graph, const MetaGraphDef& def,

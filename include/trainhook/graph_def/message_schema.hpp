@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Descriptions of messages, by which their text becomes bytes and their bytes text: one reader and one writer then
-/// serve both forms.
+/// Descriptions of messages that convert text to bytes and bytes to text, so that one reader and one writer serve both
+/// forms.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace trainhook::detail {
 
 enum class FieldKind { Bytes, Integer, Unsigned, Boolean, Float, Double, DataType, CheckpointVersion, Message };
 
-/// A field of a message: its name in text, its number in bytes, and how its value is written.
+/// A field of a message: its name in text, its number in bytes, and the type of its value.
 struct FieldSchema {
   std::string_view name{};
   std::uint32_t number = 0;
@@ -32,12 +32,12 @@ template <std::size_t N>
   return {name, number, FieldKind::Message, fields, N};
 }
 
-/// A nested message of which nothing is read or written.
+/// A nested message that is skipped.
 [[nodiscard]] constexpr FieldSchema unread(std::string_view name, std::uint32_t number) {
   return {name, number, FieldKind::Message};
 }
 
-/// A dtype of TensorFlow's that no tensor here can hold.
+/// A dtype of TensorFlow that this library lacks.
 struct OtherDType {
   std::string_view name{};
   std::uint64_t number = 0;
@@ -50,11 +50,11 @@ inline constexpr std::array kOtherDTypes{
     OtherDType{"DT_INT4", 29},    OtherDType{"DT_UINT4", 30},
 };
 
-/// The message `text` as bytes. @throws DataLossError, naming `what`, if it does not parse.
+/// Converts a message from text to bytes. @throws DataLossError, naming `what`, if it does not parse.
 [[nodiscard]] TRAINHOOK_DECL std::string wire_from_text(std::string_view text, std::string_view what,
                                                         std::span<const FieldSchema> schema);
 
-/// The message `bytes`, which this library has written, as text.
+/// Converts a message that this library has written from bytes to text.
 [[nodiscard]] TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<const FieldSchema> schema);
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// MetaGraphDef, the `.meta` file beside a checkpoint: a graph with its collections and the description of its saver.
+/// MetaGraphDef, the `.meta` file of a checkpoint: a graph with its collections and a description of its saver.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,17 @@
 namespace trainhook {
 
 struct MetaGraphOptions {
-  bool add_saver = true;  ///< the nodes and the SaverDef from which `tf.train.import_meta_graph` makes a Saver
-  std::optional<std::vector<Variable>> variables{};  ///< what that saver saves; without a value, the global variables
+  bool add_saver = true;  ///< adds the nodes and the SaverDef that `tf.train.import_meta_graph` needs for a Saver
+  std::optional<std::vector<Variable>> variables{};  ///< of that saver; none: the global variables
   std::int32_t max_to_keep = 5;
-  bool sharded = false;  ///< what that saver writes has several data files
+  bool sharded = false;  ///< that saver writes several data files
   float keep_checkpoint_every_n_hours = 10'000;
   bool add_shapes = false;
 };
 
-/// The graph as a serialized MetaGraphDef, with its collections of variables, outputs and operations and, by default,
-/// what TensorFlow needs to restore our checkpoints of it. Source: `tf.compat.v1.train.export_meta_graph`.
+/// Serializes the graph as a MetaGraphDef, with its collections of variables, outputs and operations and, by default,
+/// the nodes that TensorFlow needs to restore this library's checkpoints. Source:
+/// `tf.compat.v1.train.export_meta_graph`.
 [[nodiscard]] TRAINHOOK_DECL std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& options = {});
 
 /// The same as text.

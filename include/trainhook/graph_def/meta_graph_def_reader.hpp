@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// MetaGraphDef from bytes or text, by whomever it was written.
+/// Reads a MetaGraphDef from bytes or text, written by TensorFlow or by this library.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace trainhook {
 
-/// How the writer of a MetaGraphDef saved: the nodes by which TensorFlow does, and its Saver's options.
+/// The Saver of a MetaGraphDef: the nodes with which TensorFlow saves, and options.
 struct SaverDef {
   std::string filename_tensor_name{};
   std::string save_tensor_name{};
@@ -32,7 +32,7 @@ struct CollectionDef {
   std::vector<std::string> messages{};
 };
 
-/// The content of a MetaGraphDef, as far as it is used.
+/// The parts of a MetaGraphDef that this library uses.
 struct MetaGraphDef {
   std::string tensorflow_version{};
   GraphDef graph_def{};
@@ -40,9 +40,9 @@ struct MetaGraphDef {
   std::vector<CollectionDef> collections{};
 };
 
-/// The MetaGraphDef in `bytes`. `what` names it in errors.
+/// Parses a serialized MetaGraphDef. `what` names it in errors.
 /// @throws DataLossError if it is damaged, UnimplementedError for dtypes and attributes that this library cannot
-/// hold.
+/// represent.
 [[nodiscard]] TRAINHOOK_DECL MetaGraphDef parse_meta_graph(std::string_view bytes,
                                                            std::string_view what = "a MetaGraphDef");
 
@@ -50,7 +50,7 @@ struct MetaGraphDef {
 [[nodiscard]] TRAINHOOK_DECL MetaGraphDef parse_meta_graph_text(std::string_view text,
                                                                 std::string_view what = "a MetaGraphDef");
 
-/// The MetaGraphDef in a file such as `model.ckpt-100.meta`, which is text if its name ends in `txt`.
+/// Reads a MetaGraphDef from a file such as `model.ckpt-100.meta`, as text if its name ends in `txt`.
 [[nodiscard]] TRAINHOOK_DECL MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path);
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// NodeDef: a node as a GraphDef holds it, with its inputs by name.
+/// NodeDef: a node of a GraphDef, with its inputs by name.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,22 @@ struct NodeDef {
   std::vector<std::string> inputs{};
   Attrs attrs{};
   std::vector<PartialShape> output_shapes{};
-  std::vector<std::string> unheld_attrs{};  ///< attributes of a file that this library cannot hold, as messages say it
+  std::vector<std::string> unheld_attrs{};  ///< descriptions of attributes that this library cannot represent
 };
 
-/// The node of a graph in that form.
+/// Converts a node of a graph.
 [[nodiscard]] TRAINHOOK_DECL NodeDef node_def_of(const Node& node);
 
 namespace detail {
 
-/// How a NodeDef names one of its inputs.
+/// The parts of an input's name.
 struct InputName {
   std::string_view node{};
   std::size_t index = 0;
   bool is_control = false;
 };
 
-/// Returns the parts of `node`, `node:k` or `^node`, or nothing if `input` is no such name.
+/// Splits `node`, `node:k` or `^node`; nothing if `input` is not such a name.
 [[nodiscard]] TRAINHOOK_DECL std::optional<InputName> parse_input_name(std::string_view input) noexcept;
 
 /// NodeDef: name=1, op=2, input=3, attr=5. `add_shapes` adds the attribute `_output_shapes`, which sorts before all

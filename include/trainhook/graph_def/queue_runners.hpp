@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Queue runners of graphs from files.
+/// Imports and exports queue runners.
 #pragma once
 
 #include <span>
@@ -16,19 +16,18 @@
 
 namespace trainhook::detail {
 
-/// Adds the queue runners that serialized QueueRunnerDefs describe, whose nodes are in the graph below `prefix`. Those
-/// that need a node that is not there or cannot run are left out, with a warning that says why.
+/// Adds the queue runners of serialized QueueRunnerDefs, whose nodes are in the graph under `prefix`. Skips those with
+/// a node that is missing or cannot run, with a warning that says why.
 /// @param source names the file
 /// @param op_defs as in ImportGraphDefOptions
 TRAINHOOK_DECL void import_queue_runners(Graph& graph, const std::vector<std::string>& messages,
                                          const std::string& prefix, std::string_view source,
                                          std::span<const OpDef> op_defs);
 
-/// Notes that nothing fills those of the imported queues that no queue runner is for, and logs a warning that names
-/// them.
+/// Records which imported queues have no queue runner, so that nothing fills them, and logs a warning with their names.
 TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation> imported, std::string_view source);
 
-/// The serialized QueueRunnerDef.
+/// Serializes a QueueRunnerDef.
 [[nodiscard]] TRAINHOOK_DECL std::string export_queue_runner(const QueueRunnerDef& runner);
 
 }  // namespace trainhook::detail

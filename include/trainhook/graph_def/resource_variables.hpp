@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Resource variables of graphs from files, as the reference variables that this library has.
+/// ResourceVariables: converts the resource variables of imported graphs to reference variables.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@
 
 namespace trainhook::detail {
 
-/// An op type on resource variables, and the one on reference variables that does the same.
+/// An op type on resource variables, and its equivalent on reference variables.
 struct ResourceOp {
   std::string_view type{};
   std::string_view reference{};
-  std::string_view dtype_as{};  ///< what the attribute `dtype` is called there; empty: as here
-  std::string_view taken{};     ///< an attribute that is the dtype of the variable, which this node does not say itself
+  std::string_view dtype_as{};  ///< the name of the attribute `dtype` in the equivalent; empty: the same
+  std::string_view taken{};     ///< an attribute that takes the variable's dtype, which the resource op lacks
 };
 
 inline constexpr std::array kResourceOps{
@@ -56,9 +56,9 @@ inline constexpr std::array kResourceOps{
 
 [[nodiscard]] TRAINHOOK_DECL const ResourceOp* find_resource_op(std::string_view type) noexcept;
 
-/// Puts reference variables in the place of resource variables, and their ops in the place of those on resources, under
-/// the same names. Reading, in order with whatever control inputs say, gives the same values: a value that was read
-/// does not change, which the attribute `kReadsOnce` says. What a node needs besides comes behind all others.
+/// Replaces resource variables, and ops on them, by reference variables and their ops, with the same names. Reads give
+/// the same values, in the order that control inputs define: the attribute `kReadsOnce` makes each read keep its value.
+/// Additional nodes are placed after all others.
 class ResourceVariables {
  public:
   explicit ResourceVariables(GraphDef def) : def_(std::move(def)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The nodes by which TensorFlow's Saver saves and restores; they exist in exported files only.
+/// The nodes with which TensorFlow's Saver saves and restores; they exist only in exported files.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace trainhook::detail {
 
-/// A save and restore subgraph and the three names by which a SaverDef finds it.
+/// A subgraph that saves and restores, and the three names that a SaverDef refers to.
 struct SaverNodes {
   std::vector<NodeDef> nodes{};
   std::string filename_tensor_name{};
@@ -24,7 +24,7 @@ struct SaverNodes {
 
 TRAINHOOK_DECL NodeDef const_node(std::string name, const Tensor& value);
 
-/// The subgraph for `variables`, which are saved in the order of their names. Its shape and names are those of
+/// The subgraph for `variables`, which are saved in the order of their names. It has the structure and names of
 /// TensorFlow's Saver.
 TRAINHOOK_DECL SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> variables);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// TensorProto and TensorShapeProto: how a GraphDef holds a value.
+/// Writes TensorProto and TensorShapeProto messages.
 #pragma once
 
 #include <bit>
@@ -18,8 +18,8 @@ static_assert(std::endian::native == std::endian::little,
 /// TensorShapeProto: dim=2 {size=1}, unknown_rank=3.
 TRAINHOOK_DECL void write_shape(WireWriter& writer, const PartialShape& shape);
 
-/// TensorProto: dtype=1, tensor_shape=2, tensor_content=4, the `_val` fields. What is the same throughout takes one
-/// element, as TensorFlow has it.
+/// TensorProto: dtype=1, tensor_shape=2, tensor_content=4, the `_val` fields. A tensor of equal elements is stored as
+/// one element, as in TensorFlow.
 TRAINHOOK_DECL void write_tensor(WireWriter& writer, const Tensor& tensor);
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads TensorProto and TensorShapeProto from bytes that may be anything.
+/// Reads TensorProto and TensorShapeProto messages, and checks everything in them.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace trainhook::detail {
 
-/// How many bytes the constants of one file may take beyond those that are in it, as zeros of a large shape do: what
-/// a protobuf may be.
+/// Limits the memory that the constants of one file take beyond the file's size, for example by zeros of a large shape,
+/// to the largest size of a protobuf.
 class FillBudget {
  public:
-  /// @throws DataLossError, naming `what`, when it is used up.
+  /// @throws DataLossError, naming `what`, if the budget is used up.
   TRAINHOOK_DECL void take(std::uint64_t bytes, std::string_view what);
 
  private:
@@ -29,13 +29,13 @@ class FillBudget {
   std::uint64_t left_ = kBytes;
 };
 
-/// A DataType that this library holds, references counting as what they refer to. @throws UnimplementedError, naming
-/// `what`.
+/// Converts a DataType; a reference dtype counts as the dtype it refers to. @throws UnimplementedError, naming `what`,
+/// for a dtype that this library lacks.
 [[nodiscard]] TRAINHOOK_DECL DType read_dtype(std::uint64_t number, std::string_view what);
 
 [[nodiscard]] TRAINHOOK_DECL PartialShape read_shape(WireReader reader, std::string_view what);
 
-/// One TensorProto: its fields first, then the tensor they make.
+/// Reads one TensorProto: first its fields, then the tensor.
 class TensorProtoReader {
  public:
   TensorProtoReader(std::string_view what, FillBudget& budget) : what_(what), budget_(budget) {}
@@ -53,7 +53,7 @@ class TensorProtoReader {
   [[noreturn]] TRAINHOOK_DECL void fail(std::string_view problem) const;
   [[nodiscard]] TRAINHOOK_DECL Tensor make();
 
-  /// `reals_` holds the first elements; the last of them is repeated for all that follow, zero if there is none.
+  /// Fills a tensor with the elements in `reals_`, then repeats the last one, or zero if there is none.
   [[nodiscard]] TRAINHOOK_DECL Tensor filled(DType dtype, std::uint64_t wanted);
 
   [[nodiscard]] TRAINHOOK_DECL Tensor of_strings(std::int64_t count);
@@ -66,7 +66,7 @@ class TensorProtoReader {
   std::uint64_t dtype_ = 0;
   PartialShape shape_{Shape{}};
   std::string_view content_{};
-  std::string reals_{};  // the elements that stand as numbers, as they lie in memory
+  std::string reals_{};  // the elements stored as numbers, in memory form
   std::vector<std::int64_t> integers_{};
   std::vector<std::string> strings_{};
 };

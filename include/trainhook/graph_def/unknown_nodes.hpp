@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Nodes of op types that are not known here: what they give, as far as the nodes that read them tell.
+/// UnknownNodes: nodes of op types that this library lacks, with what other nodes tell about their outputs.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@
 
 namespace trainhook::detail {
 
-/// The nodes of a GraphDef that no run can compute. They are imported so that the rest of the graph can be: what they
-/// give can be fed, and the nodes that do not need them run.
+/// The nodes of a GraphDef that cannot run. They are imported so that the rest of the graph can be: their outputs can
+/// be fed, and nodes that do not need them run.
 class UnknownNodes {
  public:
   /// `extra` defines op types besides those of this library. `def` must outlive this.
   TRAINHOOK_DECL UnknownNodes(const GraphDef& def, std::span<const OpDef> extra);
 
-  /// Returns the outputs of one of these nodes: at least one, and as many as the file names. Dtypes are those that the
-  /// nodes want that read them, or Invalid.
+  /// Returns the outputs of one of these nodes: at least one, and all that the file refers to. A dtype is the one that
+  /// consumers need, or Invalid.
   [[nodiscard]] TRAINHOOK_DECL std::vector<OutputSpec> outputs(const NodeDef& node) const;
 
-  /// Logs how many nodes there are and the first of them, if there are any.
+  /// Logs the number of nodes and names the first of them, if there are any.
   TRAINHOOK_DECL void log() const;
 
  private:

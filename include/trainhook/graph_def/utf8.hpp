@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Whether bytes are UTF-8, which the names in files must be.
+/// Checks UTF-8, which names in files must be.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// AsyncCheckpointSaverHook: saves checkpoints without holding up the loop.
+/// AsyncCheckpointSaverHook: saves checkpoints in the background.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ class BackgroundWriter;
 class CheckpointJob;
 }  // namespace detail
 
-/// Saves as CheckpointSaverHook does, but writes in the background: the state is taken on the loop's thread, at one
-/// point in time, and written by another thread. Listeners are called on the loop's thread: `before_save` when the
-/// state is taken, `after_save` in the first hook call after the commit. A step counts as saved when it is committed.
-/// If a background save fails, the next run fails with its error, or the end if there is no further run. The end waits
-/// for the writer and then saves the last step if it is not saved yet; a recovery only waits. If other ranks of a job
-/// write parts of a checkpoint, it exists only once they have said so at the end of a later step: an error of a rank
-/// before that ends the job without it. Source: TensorFlow's `AsyncCheckpointSaverHook`, which takes no snapshot.
+/// Saves as CheckpointSaverHook does, but takes the state at one point in time on the loop's thread and writes it on
+/// another. Listeners are called on the loop's thread: `before_save` when the state is taken, `after_save` in the first
+/// hook call after the commit. A step counts as saved when it is committed. If a background save fails, the next run,
+/// or else `end`, throws its error. `end` waits for the writer and then saves the last step if it is not saved yet; a
+/// recovery only waits. If other ranks of a job write parts of a checkpoint, it is committed at the end of a later
+/// step, when all have finished; if a rank fails before that, the job ends without it. Source: TensorFlow's
+/// `AsyncCheckpointSaverHook`, which takes no snapshot.
 class AsyncCheckpointSaverHook final : public SessionRunHook {
  public:
   using Options = CheckpointSaverOptions;
@@ -36,11 +36,11 @@ class AsyncCheckpointSaverHook final : public SessionRunHook {
   AsyncCheckpointSaverHook& operator=(AsyncCheckpointSaverHook&&) = delete;
   TRAINHOOK_DECL ~AsyncCheckpointSaverHook() override;
 
-  /// The step of the newest checkpoint that this hook knows to be committed.
+  /// The step of the newest checkpoint whose commit this hook has seen.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> last_saved_step() const noexcept;
 
-  /// Waits until nothing is being written. Listeners are called in the next hook call.
-  /// @throws FailedPreconditionError if other ranks of a job have a part in it, as a sharded saver lets them.
+  /// Waits for the background save. Listeners are called in the next hook call.
+  /// @throws FailedPreconditionError if other ranks of a job write parts of it, as with a sharded saver.
   TRAINHOOK_DECL void wait_until_written();
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
@@ -49,19 +49,20 @@ class AsyncCheckpointSaverHook final : public SessionRunHook {
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// Waits for the writer, so that a recovery finds the checkpoint; not for other ranks, as a job does not recover.
+  /// Waits for the writer, so that a recovery finds the checkpoint. Does not wait for other ranks, because a job does
+  /// not recover.
   TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
 
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
-  // Starts a save. True if a listener asks to stop.
+  // Starts a save. True if a listener requests a stop.
   TRAINHOOK_DECL bool save(SessionRef session, std::int64_t step);
   TRAINHOOK_DECL bool may_overlap(std::int64_t step);
   TRAINHOOK_DECL void report_replaced(SessionRef session, std::int64_t step, std::int64_t by);
 
-  // Reports all finished saves, then throws the first failure. True if a listener asks to stop.
+  // Reports all finished saves, then throws the first failure. True if a listener requests a stop.
   TRAINHOOK_DECL bool take_outcomes(SessionRef session);
 
   std::unique_ptr<detail::CheckpointJob> job_;

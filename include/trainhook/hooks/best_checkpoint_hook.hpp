@@ -23,18 +23,18 @@ class BestCheckpoints;
 }
 
 /// Saves the model when a published metric, such as an EvaluationHook's `eval/loss`, is among the best `keep` values,
-/// and removes the checkpoint whose value is no longer one of them. They are whole checkpoints, with hook state and,
-/// beside a CheckpointInputPipelineHook, the input's position; `latest_checkpoint(directory)`, here and in TensorFlow,
-/// is the best one. Each holds its value, so the folder is the list: it outlives restarts, and kills at any moment,
-/// even if the model itself goes back to an earlier checkpoint. Of equal values the earlier step is the better one; NaN
-/// is never saved. Remove the folder to start over. Saves on the loop's thread. In a job of several ranks they have no
-/// state of ranks other than the chief, whose hooks alone can veto them.
+/// and removes the checkpoint that no longer is. They are complete checkpoints with the hooks' state and, with a
+/// CheckpointInputPipelineHook, the input's position; `latest_checkpoint(directory)`, here and in TensorFlow, returns
+/// the best one. Each contains its value, so the directory is the list: it survives restarts and kills, even if the
+/// model resumes from an earlier checkpoint. Of equal values the earlier step wins; NaN is never saved. Remove the
+/// directory to start over. Saves on the loop's thread. In a job, they contain the state of the chief only, and only
+/// its hooks can veto them.
 ///
 ///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),
 ///               th::BestCheckpointHook({.metric = "eval/accuracy", .better = th::Better::Higher, .keep = 2})}
 ///
-/// A value counts if it is published for the step that the model is at: in a callback of any hook, at the latest before
-/// the next run, or at the end by a hook of an earlier phase.
+/// A value counts if it is published for the model's current step: in a callback of any hook before the next run or, at
+/// the end, by a hook of an earlier phase.
 class BestCheckpointHook final : public SessionRunHook {
  public:
   using Options = BestCheckpointOptions;
@@ -46,20 +46,20 @@ class BestCheckpointHook final : public SessionRunHook {
   BestCheckpointHook& operator=(BestCheckpointHook&&) = delete;
   TRAINHOOK_DECL ~BestCheckpointHook() override;
 
-  /// The checkpoints that are kept, best first; known once the session is created.
+  /// The kept checkpoints, best first; available once the session is created.
   [[nodiscard]] const std::vector<BestCheckpoint>& best() const noexcept { return best_; }
 
-  /// After the hooks that publish metrics or change the model.
+  /// Runs after the hooks that publish metrics or change the model.
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
-  /// @throws FailedPreconditionError if there is no directory, several hooks save the model, or another session or hook
-  /// saves into the directory.
+  /// @throws FailedPreconditionError if there is no directory, if several hooks save the model, or if another session
+  /// or hook saves into the directory.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// Also says so if the metric was never published.
+  /// Also logs a warning if the metric was never published.
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 

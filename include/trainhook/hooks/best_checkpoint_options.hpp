@@ -13,8 +13,8 @@ namespace trainhook {
 struct BestCheckpointOptions {
   std::string metric = "eval/loss";
   Better better = Better::Lower;
-  int keep = 1;              ///< how many checkpoints; at least 1
-  std::int64_t from_step{};  ///< values of earlier steps do not count
+  int keep = 1;              ///< the number of checkpoints; at least 1
+  std::int64_t from_step{};  ///< values of earlier steps are ignored
   std::string directory{};   ///< empty: `best` in the directory of the only hook that saves the model
 };
 

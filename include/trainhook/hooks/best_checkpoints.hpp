@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BestCheckpoints: the folder of a BestCheckpointHook.
+/// BestCheckpoints: the directory of a BestCheckpointHook.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,14 @@
 
 namespace trainhook::detail {
 
-/// Keeps the best checkpoints in a directory that it locks. Each holds its value as one more tensor. Its own are those
-/// that the state file lists, and those of a process that was killed before it could list them, of which a file says so
-/// (see bundle_protocol.hpp); others, such as copies made by hand, are left alone. A save commits the new checkpoint,
-/// then writes the state file, then removes the one that is no longer kept; a process that is killed in between leaves
-/// the rest to the next one.
+/// Keeps the best checkpoints in a directory that it locks. Each contains its value as an additional tensor. It manages
+/// those that the state file lists, and those that a killed process could not list, which a file marks (see
+/// bundle_protocol.hpp); it leaves others, such as copies made by hand, alone. A save commits the new checkpoint, then
+/// writes the state file, then removes the surplus one; after a kill in between, the next process does the rest.
 class BestCheckpoints {
  public:
-  /// Locks the directory, finishes what a process that was killed had begun, and reads what is there.
-  /// @param model the hook that saves the model, whose companions save here, too; null: there is none
+  /// Locks the directory, finishes interrupted saves of a killed process, and reads its checkpoints.
+  /// @param model the hook that saves the model, whose companions save here too; null: none
   /// @throws InvalidArgumentError if that hook saves into the same directory.
   TRAINHOOK_DECL BestCheckpoints(BestCheckpointOptions options, HookServices& services, const Graph& graph,
                                  std::shared_ptr<CheckpointClaim> model);
@@ -35,23 +34,23 @@ class BestCheckpoints {
   /// Best first.
   [[nodiscard]] const std::vector<BestCheckpoint>& best() const noexcept { return best_; }
 
-  /// True if a value at `step` belongs to the best.
+  /// True if `value` at `step` is among the best.
   [[nodiscard]] TRAINHOOK_DECL bool is_wanted(std::int64_t step, double value) const;
 
-  /// For a session that has not run since it was restored: gives it the input's position, which the first run would.
+  /// For a session that has not run since it was restored: restores the input's position, as the first run would.
   TRAINHOOK_DECL void restore_input(SessionRef session, std::int64_t step) const;
 
   /// Saves the session as the checkpoint of `step`, and returns its prefix.
   TRAINHOOK_DECL std::string save(SessionRef session, std::int64_t step, double value);
 
-  /// Keeps the directory, as a saver hook does: call it after each run.
+  /// Refreshes the hold on the directory, as a saver hook does; call it after each run.
   void keep_directory(SessionRunContext& context) const { claim_->keep_directory(context); }
 
  private:
   [[nodiscard]] TRAINHOOK_DECL bool ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL std::vector<BestCheckpoint> read();
-  // Basenames with step of what this hook saved, by the state file and by records of saves that did not end, which it
-  // notes for removal.
+  // The basenames with step of this hook's checkpoints, from the state file and from the records of interrupted saves,
+  // which it adds to `records_`.
   [[nodiscard]] TRAINHOOK_DECL std::set<std::string> own_names();
   [[nodiscard]] TRAINHOOK_DECL std::string value_name() const;
   TRAINHOOK_DECL void settle(std::vector<BestCheckpoint> all);
@@ -59,11 +58,11 @@ class BestCheckpoints {
 
   BestCheckpointOptions options_;
   HookServices* services_;
-  std::shared_ptr<CheckpointClaim> model_;  // held: its companions belong to the input
+  std::shared_ptr<CheckpointClaim> model_;  // keeps its companions alive
   std::shared_ptr<CheckpointClaim> claim_;
   Saver saver_;
   std::vector<BestCheckpoint> best_;
-  std::vector<std::string> records_;  // of begun saves and removals: to be removed when the state file is written
+  std::vector<std::string> records_;  // files that mark begun saves and removals, until they are removed
 };
 
 }  // namespace trainhook::detail

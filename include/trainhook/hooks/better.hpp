@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Better: whether the lower or the higher of two values of a metric is the better one.
+/// Better: whether lower or higher values of a metric are better.
 #pragma once
 
 #include <cmath>
@@ -9,12 +9,12 @@
 
 namespace trainhook {
 
-/// For hooks that act on a metric: a loss is better if it is lower, an accuracy if it is higher.
+/// Whether lower values of a metric are better, as for a loss, or higher ones, as for an accuracy.
 enum class Better : std::uint8_t { Lower, Higher };
 
 namespace detail {
 
-/// True if `value` is better than `best` by more than `min_delta`, or is the first. NaN is never better.
+/// True if `value` is better than `best` by more than `min_delta`, or there is no `best`. NaN is never better.
 [[nodiscard]] inline bool is_better(Better better, double value, std::optional<double> best,
                                     double min_delta = 0) noexcept {
   if (std::isnan(value)) return false;

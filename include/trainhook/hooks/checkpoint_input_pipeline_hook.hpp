@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CheckpointInputPipelineHook: keeps the positions of input pipelines along with the model's checkpoints.
+/// CheckpointInputPipelineHook: saves the positions of input pipelines with the model's checkpoints.
 #pragma once
 
 #include <concepts>
@@ -26,33 +26,33 @@ class InputCheckpoints;
 
 /// Saves the positions of all iterators of the graph with every checkpoint of the model, in separate files
 /// `input.ckpt-<step>`, which are committed before the model's files of that step. At the first run, after all
-/// initializers, the iterators continue from the step that the model was restored at.
+/// initializers, the iterators continue from the step at which the model was restored.
 ///
-/// A model checkpoint without an input file of its step, because it was saved without this hook, is whole: the input
-/// goes on from its newest file of an earlier step, or else from the beginning, with a warning. If the input file of a
-/// step is damaged, the model is restored from an older checkpoint; if it cannot be read, the restore fails. A save
-/// deletes the input files that restoring none of the remaining models would use.
+/// If a model checkpoint has no input file of its step, because it was saved without this hook, the input continues
+/// from its newest file of an earlier step, or else from the beginning, with a warning. If the input file of a step is
+/// damaged, the model is restored from an older checkpoint; if it cannot be read, the restore fails. Each save deletes
+/// the input files that no remaining model needs.
 ///
-/// In a session that saves no model, the hook saves at its own periods and at the end, and continues from its newest
+/// In a session that saves no model, the hook saves at its own period and at the end, and continues from its newest
 /// file, whatever the step is. Source: TensorFlow's `CheckpointInputPipelineHook`, which always does that.
 class CheckpointInputPipelineHook final : public SessionRunHook {
  public:
   struct Options {
-    std::string checkpoint_dir{};  ///< where the model is saved; empty: the directory of the only saver hook
+    std::string checkpoint_dir{};  ///< the model's directory; empty: that of the only saver hook
     ExternalStatePolicy external_state_policy =
-        ExternalStatePolicy::Fail;  ///< for pipelines with state that no checkpoint can hold
+        ExternalStatePolicy::Fail;  ///< for pipelines with state that no checkpoint can contain
     std::string checkpoint_basename = "input.ckpt";
     std::string latest_filename = "checkpoint_input";  ///< the state file
-    OptionalDuration save_secs{};                      ///< if no hook saves the model: one of the two periods
+    OptionalDuration save_secs{};                      ///< if no hook saves the model: set one of the two periods
     std::optional<std::int64_t> save_steps{};
-    DirectoryLock directory_lock = DirectoryLock::Auto;  ///< then: keeps other processes out of `checkpoint_dir`
+    DirectoryLock directory_lock = DirectoryLock::Auto;  ///< also then: locks `checkpoint_dir`
   };
 
   CheckpointInputPipelineHook() : CheckpointInputPipelineHook(Options{}) {}
   /// @throws InvalidArgumentError for names that are not file names, or a period that is not positive.
   TRAINHOOK_DECL explicit CheckpointInputPipelineHook(Options options);
-  /// Goes with the checkpoints of an Estimator, or of another program that says what it saves. If several tasks train,
-  /// each has files of its own, `input_<task type>_<task id>.ckpt-<step>`.
+  /// Saves with the checkpoints of an Estimator, or of another program that converts to a CheckpointTarget. If several
+  /// tasks train, each has its own files, `input_<task type>_<task id>.ckpt-<step>`.
   template <std::convertible_to<CheckpointTarget> Program>
   explicit CheckpointInputPipelineHook(const Program& estimator,
                                        ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail)
@@ -61,20 +61,20 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   CheckpointInputPipelineHook& operator=(CheckpointInputPipelineHook&&) = delete;
   TRAINHOOK_DECL ~CheckpointInputPipelineHook() override;
 
-  /// @throws InvalidArgumentError if the graph has no iterator, FailedPreconditionError if an iterator has state that
-  /// the policy does not allow.
+  /// @throws InvalidArgumentError if the graph has no iterator, FailedPreconditionError if an iterator has external
+  /// state that the policy does not allow.
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
-  /// @throws FailedPreconditionError if no hook of the session saves the model into the directory, and this one has no
-  /// period and directory of its own.
+  /// @throws FailedPreconditionError if no hook of the session saves the model into the directory and this one has no
+  /// period or directory.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
-  /// Restores the input at the first run; `run_step_fn` has it restored before it calls the step function. @throws
-  /// NotFoundError, which lists what there is, if the file has no position of an iterator.
+  /// Restores the input at the first run; `run_step_fn` restores it before it calls the step function. @throws
+  /// NotFoundError, which lists the file's positions, if the position of an iterator is missing.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// With a saver hook: that one keeps the files for the model's last save. Otherwise saves the last position.
+  /// Saves the last position, unless a saver hook has saved it with the model.
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
@@ -82,7 +82,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   [[nodiscard]] TRAINHOOK_DECL static Options options_for(const CheckpointTarget& target, ExternalStatePolicy policy);
   TRAINHOOK_DECL static void check_name(std::string_view option, const std::string& name);
   TRAINHOOK_DECL void check_iterators(const Graph& graph) const;
-  // That of the hook to go with; null if there is none and this one saves by itself.
+  // The claim of the saver hook to join; null if there is none and this hook saves by itself.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> find_claim(const Graph& graph) const;
   [[nodiscard]] bool can_save_alone() const noexcept {
     return !options_.checkpoint_dir.empty() && (options_.save_secs || options_.save_steps);

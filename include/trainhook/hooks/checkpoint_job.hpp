@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CheckpointJob: what CheckpointSaverHook and AsyncCheckpointSaverHook have in common.
+/// CheckpointJob: the common part of CheckpointSaverHook and AsyncCheckpointSaverHook.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ class OtherParts;
 /// The order of the first two parts of a save.
 enum class SaveStart { ListenersThenLog, LogThenListeners };
 
-/// Whether another save will follow. The failure of a save without a successor is never tolerated.
+/// Whether another save will follow. The failure of the last save is never tolerated.
 enum class SaveOrder { Periodic, Last };
 
-/// Saves the checkpoints of one hook: knows when a save is due, takes the state, commits it, and calls listeners. A
-/// save goes through `is_vetoed`, `start_save`, `take`, the commit that `take` returned, and `committed` or `failed`.
-/// All of it belongs on the loop's thread, except for the commit.
+/// Saves the checkpoints of one hook: decides when a save is due, takes the state, commits it, and calls listeners. The
+/// steps of a save are `is_vetoed`, `start_save`, `take`, the commit that `take` returns, and `committed` or `failed`.
+/// Call all of them on the loop's thread, except the commit.
 class CheckpointJob {
  public:
   /// @param hook the type of the hook, for messages
@@ -51,62 +51,61 @@ class CheckpointJob {
   [[nodiscard]] std::optional<std::int64_t> last_saved_step() const noexcept { return last_saved_; }
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step(SessionRef session) const;
 
-  /// Locks the directory and forgets the last session. `services` must live until the session ends.
+  /// Locks the directory and resets the state of the last session. `services` must outlive the session.
   TRAINHOOK_DECL void begin(Graph& graph, HookServices& services);
 
-  /// True if the session's model is a checkpoint of this directory and basename, which then counts as saved. One of
-  /// another basename has its input restored at once, because it is saved again before the first run.
+  /// True if the session was restored from a checkpoint of this directory and basename, which then counts as saved. If
+  /// the basename differs, the model is saved again before the first run, so its input is restored at once.
   [[nodiscard]] TRAINHOOK_DECL bool is_restored(SessionRef session);
 
-  /// Writes what describes the graph, once for each graph: it is final, and a recovery does not change it.
+  /// Writes the description of the graph, once per graph: a recovery does not change it.
   TRAINHOOK_DECL void describe(const Graph& graph);
   [[nodiscard]] bool is_described() const noexcept { return described_; }
 
   [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;
 
-  /// Keeps the directory: call it after each run.
+  /// Refreshes the hold on the directory; call it after each run.
   void keep_directory(SessionRunContext& context) const {
     if (claim_ != nullptr) claim_->keep_directory(context);
   }
 
-  /// The whole save, on this thread. Returns true if a listener asks to stop.
+  /// Does the whole save on this thread. Returns true if a listener requests a stop.
   TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step, SaveOrder order = SaveOrder::Periodic);
 
-  /// True if a hook vetoes the save, of this rank or another one. The timer is not triggered, so that the model is
-  /// saved as soon as it may be. @throws the error of a rank that has failed.
+  /// True if a hook of any rank vetoes the save. The timer is not triggered, so the model is saved as soon as no hook
+  /// vetoes. @throws the error of a rank that has failed.
   [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SessionRef session, std::int64_t step);
 
   enum class Commit { AtOnce, Later };
 
-  /// Before `start_save` and outside of what may fail and be tolerated: takes what the other ranks of a job have of
-  /// their own for the next `take`, and lets them write their parts of it. @throws the error of a rank that has failed,
-  /// which ends all.
+  /// Call it before `start_save`, not inside code whose failure is tolerated. Takes the other ranks' own state for the
+  /// next `take` and asks them to write their parts. @throws the error of a rank that has failed, which ends the job.
   TRAINHOOK_DECL void take_ranks(SessionRef session, std::int64_t step, Commit when);
 
-  /// In a job of several ranks: whether a commit `Later` needs what the other ranks write, and, before waiting for it,
-  /// at the end of that step, or of the loop, waits until they have. False in the middle of a step.
+  /// In a job: `awaits_parts` tells whether a commit `Later` still needs parts of other ranks. `fetch_parts` waits for
+  /// them, at the end of `step` or, without one, of the loop. It returns false if the ranks do not meet at that step.
   [[nodiscard]] TRAINHOOK_DECL bool awaits_parts() const noexcept;
   TRAINHOOK_DECL bool fetch_parts(std::optional<std::int64_t> step = std::nullopt);
 
-  /// Triggers the timer, calls the listeners' `before_save`, logs.
+  /// Triggers the timer, calls the listeners' `before_save`, and logs the save.
   TRAINHOOK_DECL void start_save(SessionRef session, std::int64_t step);
 
-  /// Takes everything that belongs to the checkpoint. The result commits it, on any thread, and returns its prefix.
-  /// With `AtOnce` it is called before the session runs again, and reads the model itself: no copy of it is taken here.
+  /// Takes the state of the checkpoint. The result commits it, on any thread, and returns its prefix. With `AtOnce`,
+  /// call the result before the session runs again: it reads the model itself instead of a copy.
   [[nodiscard]] TRAINHOOK_DECL std::function<std::string()> take(SessionRef session, std::int64_t step, Commit when);
 
-  /// Calls the listeners' `after_save`. Returns true if one of them asks to stop.
+  /// Calls the listeners' `after_save`. Returns true if one of them requests a stop.
   TRAINHOOK_DECL bool committed(SessionRef session, std::int64_t step, const std::string& prefix);
 
-  /// Calls the listeners' `save_failed`, then throws the error again unless it is tolerated, and logs it if it is.
+  /// Calls the listeners' `save_failed`, then rethrows the error, or logs it if it is tolerated.
   TRAINHOOK_DECL void failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
                              SaveOrder order = SaveOrder::Periodic);
 
-  /// Calls only the listeners' `save_failed`. What one of them throws is logged.
+  /// Only calls the listeners' `save_failed`. Logs their exceptions.
   TRAINHOOK_DECL void not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error);
 
-  /// Saves the last step if it is not saved yet, calls the listeners' `end`, and unlocks the directory. Throws the
-  /// first error when all of it is done; a failure of that save counts, however many failures are tolerated.
+  /// Saves the last step if it is not saved yet, calls the listeners' `end`, and unlocks the directory. Then throws the
+  /// first error. A failure of this save is never tolerated.
   TRAINHOOK_DECL void end(SessionRef session);
 
   /// Unlocks the directory.
@@ -118,7 +117,8 @@ class CheckpointJob {
   [[nodiscard]] TRAINHOOK_DECL const std::shared_ptr<Saver>& find_saver(const Graph& graph);
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Saver> only_saver(const Graph& graph) const;
 
-  // Events must not be older than the checkpoint: a resumed run does not write them again. On any thread.
+  // Flushes the events, which must be on disk before the checkpoint, because a resumed run does not write them again.
+  // On any thread.
   TRAINHOOK_DECL void flush_events() noexcept;
 
   std::string_view hook_;
@@ -130,12 +130,12 @@ class CheckpointJob {
   std::shared_ptr<CheckpointClaim> claim_;
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
-  std::vector<NamedTensor> ranks_;      // of the next checkpoint
+  std::vector<NamedTensor> ranks_;      // state of other ranks, for the next checkpoint
   std::shared_ptr<OtherParts> others_;  // the same
-  std::weak_ptr<OtherParts> pending_;   // of a commit that was begun
+  std::weak_ptr<OtherParts> pending_;   // the parts of a started commit
   std::optional<std::int64_t> last_saved_;
-  std::exception_ptr events_failure_;  // set by the thread that writes; read at the end, which waits for it
-  std::uint64_t save_requests_ = 0;    // of others, that were followed
+  std::exception_ptr events_failure_;  // set by the writing thread; `end` reads it after waiting for that thread
+  std::uint64_t save_requests_ = 0;    // requests of others that were served
   int failures_ = 0;
   bool described_ = false;
   bool vetoed_ = false;

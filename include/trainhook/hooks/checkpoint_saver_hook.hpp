@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CheckpointSaverHook: saves checkpoints now and then, and at the end.
+/// CheckpointSaverHook: saves checkpoints periodically and at the end.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ class CheckpointJob;
 }  // namespace detail
 
 /// Saves the model to `<checkpoint_dir>/<checkpoint_basename>-<step>`: when training starts, at every period, and when
-/// the session ends. A checkpoint that was just restored is not saved again; a save that a hook vetoes is left out.
-/// Also writes `graph.pbtxt`, and events for the graph and each save. Saves on the loop's thread;
-/// AsyncCheckpointSaverHook writes in the background. Source: TensorFlow's `CheckpointSaverHook`.
+/// the session ends. A checkpoint that was just restored is not saved again; hooks can veto a save. Also writes
+/// `graph.pbtxt`, and events for the graph and each save. Saves on the loop's thread; AsyncCheckpointSaverHook writes
+/// in the background. Source: TensorFlow's `CheckpointSaverHook`.
 class CheckpointSaverHook final : public SessionRunHook {
  public:
   using Options = CheckpointSaverOptions;
 
-  /// @throws InvalidArgumentError if the directory is missing, unless exactly one positive period is given, if both
-  /// saver and scaffold are given, or if a listener is null.
+  /// @throws InvalidArgumentError if no directory is given, unless exactly one positive period is given, if both saver
+  /// and scaffold are given, or if a listener is null.
   TRAINHOOK_DECL explicit CheckpointSaverHook(Options options);
   TRAINHOOK_DECL CheckpointSaverHook(CheckpointSaverHook&& other) noexcept;
   CheckpointSaverHook& operator=(CheckpointSaverHook&&) = delete;

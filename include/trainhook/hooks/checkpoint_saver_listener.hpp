@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CheckpointSaverListener: is told of every checkpoint that a saver hook makes.
+/// CheckpointSaverListener: callbacks before and after each save of a saver hook.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace trainhook {
 
-/// Derive from it and give it to a CheckpointSaverHook or AsyncCheckpointSaverHook. All callbacks come on the thread
-/// that runs the session. Source: TensorFlow's `CheckpointSaverListener`; `save_failed` is an addition.
+/// Derive from it and pass it to a CheckpointSaverHook or AsyncCheckpointSaverHook. All callbacks are called on the
+/// thread that runs the session. Source: TensorFlow's `CheckpointSaverListener`; `save_failed` is an addition.
 class CheckpointSaverListener {
  public:
   TRAINHOOK_DECL virtual ~CheckpointSaverListener();
 
-  /// Once, before the session exists.
+  /// Called once, before the session exists.
   virtual void begin() {}
 
-  /// Before the state of step `global_step` is taken. An exception makes this save fail.
+  /// Called before the state of step `global_step` is taken. An exception makes the save fail.
   virtual void before_save(SessionRef /*session*/, std::int64_t /*global_step*/) {}
 
-  /// When the checkpoint is committed, that is on disk and the newest. After an asynchronous save: in the first hook
-  /// call after the commit, when training may be some steps ahead. Return true to stop the loop.
+  /// Called when the checkpoint is committed: it is on disk and the newest. After an asynchronous save, in the first
+  /// hook call after the commit, when training may be some steps ahead. Return true to request a stop.
   virtual bool after_save(SessionRef /*session*/, std::int64_t /*global_step*/) { return false; }
 
-  /// In place of `after_save`, if the checkpoint could not be saved because of `error`.
+  /// Called instead of `after_save` if the save failed with `error`.
   virtual void save_failed(SessionRef /*session*/, std::int64_t /*global_step*/, const std::exception_ptr& /*error*/) {}
 
-  /// Once, after the last save of a session that ends without an error.
+  /// Called once, after the last save of a session that ends without an error.
   virtual void end(SessionRef /*session*/, std::int64_t /*global_step*/) {}
 
  protected:

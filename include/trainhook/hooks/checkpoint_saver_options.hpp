@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CheckpointSaverOptions: what, where and how often the saver hooks save.
+/// CheckpointSaverOptions: the options of the saver hooks.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,29 @@ class CheckpointSaverListener;
 class Saver;
 class Scaffold;
 
-/// What happens if a save is due while the one before is still being written.
+/// What to do if a save is due while the previous one is still being written.
 enum class SaveOverlap {
-  Skip,     ///< no save; it is made as soon as the writer is free
+  Skip,     ///< saves as soon as the writer is free
   Wait,     ///< the loop waits until the writer is free
   Replace,  ///< the state is taken now and written next, in place of a save that waits already; as Wait as long as
             ///< other ranks of a job write a part of the one before
 };
 
-/// Exactly one of the two periods must be given.
+/// Set exactly one of the two periods.
 struct CheckpointSaverOptions {
   std::string checkpoint_dir{};
   OptionalDuration save_secs{};
   std::optional<std::int64_t> save_steps{};
-  std::shared_ptr<Saver>
-      saver{};  ///< null: that of `scaffold`, or else the only one in the graph's collection `savers`
+  std::shared_ptr<Saver> saver{};  ///< null: the scaffold's, or else the only one in the graph's collection `savers`
   std::string checkpoint_basename = "model.ckpt";
-  std::shared_ptr<const Scaffold> scaffold{};  ///< give this or `saver`, not both
+  std::shared_ptr<const Scaffold> scaffold{};  ///< set this or `saver`, not both
   std::vector<std::shared_ptr<CheckpointSaverListener>> listeners{};
-  bool save_graph_def = true;               ///< also write `graph.pbtxt`, and a `.meta` file with each checkpoint
-  bool align_steps = false;                 ///< save at multiples of `save_steps`, wherever training was interrupted
+  bool save_graph_def = true;               ///< also writes `graph.pbtxt`, and a `.meta` file with each checkpoint
+  bool align_steps = false;                 ///< saves at multiples of `save_steps`, wherever training was interrupted
   int tolerated_save_failures = 0;          ///< failed saves in a row that are only logged; one more fails the run, and
                                             ///< a failure of the last save, at the end, is always thrown
   SaveOverlap overlap = SaveOverlap::Skip;  ///< for AsyncCheckpointSaverHook
-  DirectoryLock directory_lock = DirectoryLock::Auto;  ///< keeps other processes from saving into `checkpoint_dir`
+  DirectoryLock directory_lock = DirectoryLock::Auto;  ///< locks `checkpoint_dir` against other processes
 };
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CsvLoggerHook: a table of values and metrics, one row for each logged step.
+/// CsvLoggerHook: writes values and metrics to a CSV file, one row per logged step.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>
@@ -9,23 +9,23 @@
 
 namespace trainhook {
 
-/// Writes values of the run and published metrics to a CSV file, every so many steps or seconds: a line with the names
-/// of the columns, `step` first, then a row for each logged step. Numbers have the digits that read back the same,
-/// `nan` and `inf` as Python reads them; text is quoted as RFC 4180 says; a cell without a value is empty; lines end in
-/// `\n`.
+/// Writes values of the run and published metrics to a CSV file, every N steps or T seconds: a line with the names of
+/// the columns, `step` first, then a row per logged step. Numbers have the shortest digits that read back the same, or
+/// are `nan` and `inf`, as Python reads them; text is quoted according to RFC 4180; a cell without a value is empty;
+/// lines end in a line feed.
 ///
-/// A run that is killed and goes on has the same file as one that was not: rows after the restored step and a torn last
-/// line are cut off, rows up to it are on the disk before the checkpoint of their step. A run that starts at step 0
-/// therefore begins the file again. List the hook after the hooks that publish. Source: Keras' `CSVLogger`.
+/// A run that is killed and resumed writes the same file as an uninterrupted one: rows after the restored step and a
+/// torn last line are cut off, and rows are on disk before the checkpoint of their step. So a run that starts at step 0
+/// starts the file again. List the hook after the hooks that publish. Source: Keras' `CSVLogger`.
 ///
 ///     th::CsvLoggerHook({"loss"}, {.path = "run/log.csv", .every_n_steps = 100, .metrics = {"eval/accuracy"}})
 class CsvLoggerHook final : public detail::RowLoggerHook {
  public:
   using Options = RowLoggerOptions;
 
-  /// @param values one number, truth value or string each, or none
-  /// @throws InvalidArgumentError if the path is empty, two columns have one name, there are no columns, or values are
-  /// given unless exactly one positive period is.
+  /// @param values scalar numbers, bools or strings; may be empty
+  /// @throws InvalidArgumentError if the path is empty, two columns have the same name, there are no columns, or there
+  /// are values without exactly one positive period.
   TRAINHOOK_DECL CsvLoggerHook(FetchRefs values, Options options);
   TRAINHOOK_DECL CsvLoggerHook(CsvLoggerHook&& other) noexcept;
   CsvLoggerHook& operator=(CsvLoggerHook&&) = delete;

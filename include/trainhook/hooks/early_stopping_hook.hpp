@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// EarlyStoppingHook: ends a run whose metric does not get better any more.
+/// EarlyStoppingHook: stops a run whose metric no longer improves.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace trainhook {
 
-/// Requests a stop when a published metric, such as an EvaluationHook's `eval/loss`, has not become better `patience`
-/// times in a row. The best value is kept over restarts; a run that was stopped and is started again stops at once.
-/// NaN is never better. List it after the hook that publishes the metric.
+/// Requests a stop when a published metric, such as an EvaluationHook's `eval/loss`, has not improved `patience` times
+/// in a row. The best value survives restarts; a run that it stopped stops at once if it is started again. NaN is never
+/// better. List it after the hook that publishes the metric.
 class EarlyStoppingHook final : public SessionRunHook {
  public:
   struct Options {
     std::string metric = "eval/loss";
     Better better = Better::Lower;
-    int patience = 1;      ///< how many values in a row may fail to be better; the last of them stops the run
-    double min_delta = 0;  ///< a value is better only by more than this
+    int patience = 1;      ///< stops after this many values in a row without an improvement
+    double min_delta = 0;  ///< an improvement must be larger than this
   };
 
   EarlyStoppingHook() : EarlyStoppingHook(Options{}) {}
@@ -42,7 +42,7 @@ class EarlyStoppingHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// Says so if the metric was never published.
+  /// Logs a warning if the metric was never published.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// EvaluationHook: measures the model while it trains, and when it is done.
+/// EvaluationHook: evaluates the model during training and at the end.
 #pragma once
 
 #include <cstdint>
@@ -22,36 +22,36 @@ namespace trainhook {
 
 class FileWriter;
 
-/// Computes metrics every so many steps or seconds, and at the end: logs them, writes them as scalars for TensorBoard,
-/// and publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Events go to a directory of their
-/// own, so a metric that has the tag of a training summary is a second curve in its chart.
+/// Computes metrics every N steps or T seconds, and at the end: logs them, writes them as scalars for TensorBoard, and
+/// publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Events go to a separate directory, so a
+/// metric with the tag of a training summary is a second curve in its chart.
 class EvaluationHook final : public SessionRunHook {
  public:
   struct Options {
-    std::optional<std::int64_t> every_n_steps{};  ///< at the multiples of this, wherever the run began
+    std::optional<std::int64_t> every_n_steps{};  ///< at multiples of this, wherever the run started
     OptionalDuration every_n_secs{};
-    bool at_end = true;         ///< also when the session ends, unless that step was measured
+    bool at_end = true;         ///< also when the session ends, unless that step was evaluated
     std::string name = "eval";  ///< of the log line, of published metrics, and of the directory of events
     std::string output_dir{};   ///< events go to `<output_dir>/<name>`; empty: none are written
   };
 
-  /// Metrics that your own code computes, for instance on variables of a LoopSession: `[&] { return
-  /// th::Metrics{{"loss", loss_of(test)}}; }`.
+  /// Metrics that your code computes, for example on variables of a LoopSession: `[&] { return th::Metrics{{"loss",
+  /// loss_of(test)}}; }`.
   /// @throws InvalidArgumentError unless exactly one positive period is given, or none with `at_end`; the same below.
   TRAINHOOK_DECL EvaluationHook(std::function<Metrics()> evaluate, Options options);
 
-  /// Scalars of the session, computed in one run with these feeds.
+  /// Scalars of the session, computed in one run with `feeds`.
   TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, FeedDict feeds, Options options);
 
-  /// Scalars of the session, computed for each element of `data`, whose components are fed to `inputs` in order, and
-  /// averaged. Batches count by their size, the first dimension of their first component.
+  /// Scalars of the session, computed for each element of `data` and averaged. The components of an element are fed to
+  /// `inputs`, in order. Batches are weighted by their size, the first dimension of the first component.
   TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, Dataset data, std::vector<Output> inputs, Options options);
 
   TRAINHOOK_DECL EvaluationHook(EvaluationHook&& other) noexcept;
   EvaluationHook& operator=(EvaluationHook&&) = delete;
   TRAINHOOK_DECL ~EvaluationHook() override;
 
-  /// The newest figures; empty before the first.
+  /// The newest metrics; empty before the first evaluation.
   [[nodiscard]] const Metrics& metrics() const noexcept { return metrics_; }
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
@@ -64,7 +64,7 @@ class EvaluationHook final : public SessionRunHook {
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_feeds(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_data(SessionRef session) const;
 
-  // The values of one run, by name. @throws InvalidArgumentError for what is not a number.
+  // The values of one run, by name. @throws InvalidArgumentError for a result that is not a number.
   [[nodiscard]] TRAINHOOK_DECL Metrics figures(const std::vector<Tensor>& results) const;
 
   Options options_;
@@ -77,8 +77,8 @@ class EvaluationHook final : public SessionRunHook {
   Variable global_step_;
   FetchList fetches_;
   FileWriter* writer_ = nullptr;
-  std::optional<std::int64_t> measured_;  // the step
-  bool in_first_period_ = false;          // of all runs of the training, as far as is known
+  std::optional<std::int64_t> measured_;  // the last evaluated step
+  bool in_first_period_ = false;          // the first period of the whole training, as far as known
   Metrics metrics_;
 };
 

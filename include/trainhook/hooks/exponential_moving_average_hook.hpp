@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ExponentialMovingAverageHook: averages of variables over the steps, to evaluate with.
+/// ExponentialMovingAverageHook: moving averages of variables, for evaluation.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 namespace trainhook {
 
 /// Keeps `average = decay * average + (1 - decay) * value` for float and double variables of a session, after each
-/// step. Averages start from the values that the session starts with, and are state: a run that is killed and goes on
-/// has the same ones. Made for plain loops, whose variables are memory of yours; works on graphs too, whose own way is
-/// ExponentialMovingAverage. Costs a copy of the variables at each step. Source: `tf.train.ExponentialMovingAverage`.
+/// step. Averages start from the session's first values and are saved in checkpoints: a resumed run has the same ones.
+/// For plain loops; graphs can also use ExponentialMovingAverage. Copies the variables at each step. Source:
+/// `tf.train.ExponentialMovingAverage`.
 ///
 ///     auto ema = th::make_hook<th::ExponentialMovingAverageHook>({.decay = 0.999});
 ///     .hooks = {ema, th::EvaluationHook([&] {
@@ -28,11 +28,11 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
  public:
   struct Options {
     double decay = 0.999;
-    bool warm_up = false;  ///< after n steps the decay is at most `(1 + n) / (10 + n)`, so early averages follow faster
+    bool warm_up = false;  ///< limits the decay to `(1 + n) / (10 + n)` after n steps, so early averages adapt faster
     std::vector<std::string> variables{};  ///< names; empty: all trainable ones
   };
 
-  /// Puts the values of training back when it is destroyed.
+  /// The destructor restores the training values.
   class Swapped {
    public:
     TRAINHOOK_DECL Swapped(SessionRef session, const std::vector<NamedTensor>& averages);
@@ -52,11 +52,11 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
   ExponentialMovingAverageHook& operator=(ExponentialMovingAverageHook&&) = delete;
   TRAINHOOK_DECL ~ExponentialMovingAverageHook() override;
 
-  /// The averages, by the names of the variables; there once the session is created.
+  /// The averages, by the names of the variables; available once the session is created.
   [[nodiscard]] const std::vector<NamedTensor>& averages() const noexcept { return averages_; }
 
-  /// Gives the session's variables their averages, until the result is destroyed. Call it in a callback of a hook, not
-  /// in a step. What is saved or trained meanwhile is the averages.
+  /// Sets the session's variables to their averages until the result is destroyed. Call it in a hook's callback, not in
+  /// a step. Saving or training meanwhile uses the averages.
   /// @throws FailedPreconditionError before the session is created and after its end.
   [[nodiscard]] TRAINHOOK_DECL Swapped use_averages() const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// FeedFnHook: feeds every run with what a function gives.
+/// FeedFnHook: feeds every run with the results of a function.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace trainhook {
 
-/// Calls `feed_fn` before every attempt of a run and feeds what it returns. A run that is repeated after a recovery
-/// gets the values of a new call: if no batch may be skipped, use an iterator, whose position is restored with the
-/// model. Source: TensorFlow's `FeedFnHook`.
+/// Calls `feed_fn` before every attempt of a run and feeds what it returns. After a recovery the repeated run gets the
+/// values of a new call. If no batch may be skipped, use an iterator, whose position is restored with the model.
+/// Source: TensorFlow's `FeedFnHook`.
 class FeedFnHook final : public SessionRunHook {
  public:
   /// @throws InvalidArgumentError for an empty function.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// FinalOpsHook: computes something once, when training is over.
+/// FinalOpsHook: computes values once, at the end of training.
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +16,7 @@
 namespace trainhook {
 
 /// Runs `final_ops` in one run when the session ends, and keeps their values: pass the hook as a shared pointer to read
-/// them afterwards. The run comes after the last checkpoint, so nothing that it changes is saved. Source: TensorFlow's
+/// them afterwards. The run comes after the last checkpoint, so its changes are not saved. Source: TensorFlow's
 /// `FinalOpsHook`.
 class FinalOpsHook final : public SessionRunHook {
  public:
@@ -35,7 +35,7 @@ class FinalOpsHook final : public SessionRunHook {
   FinalOpsHook& operator=(FinalOpsHook&&) = delete;
   TRAINHOOK_DECL ~FinalOpsHook() override;
 
-  /// The values in the order given, or sorted by name if names were given; empty until `end` has succeeded. The value
+  /// The values in the given order, or sorted by name if names were given; empty until `end` has succeeded. The value
   /// of an operation is an empty Tensor.
   [[nodiscard]] std::span<const Tensor> final_ops_values() const noexcept { return values_; }
   [[nodiscard]] bool has_values() const noexcept { return !values_.empty(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// GlobalStepWaiterHook: holds a worker's first run until others have trained so far.
+/// GlobalStepWaiterHook: delays a worker's first run until others have trained to a step.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,13 @@
 namespace trainhook {
 
 /// Waits once, in the first `before_run`, until the global step reaches `wait_until_step`, which it reads twice a
-/// second. A stop request ends the wait at once: the loop then makes the run it was about to make, and stops. Without a
-/// call of `after_create_session`, only the step and the timeout end the wait. Source: TensorFlow's
-/// `GlobalStepWaiterHook`, which cannot be interrupted and has no timeout.
+/// second. A stop request ends the wait at once: the loop makes this run and stops. If `after_create_session` was not
+/// called, only the step and the timeout end the wait. Source: TensorFlow's `GlobalStepWaiterHook`, which cannot be
+/// interrupted and has no timeout.
 class GlobalStepWaiterHook final : public SessionRunHook {
  public:
   struct Options {
-    std::int64_t wait_until_step = 0;  ///< 0 or less: no wait, and the step is not read
+    std::int64_t wait_until_step = 0;  ///< 0 or less: does not wait or read the step
     OptionalDuration timeout{};        ///< none: no limit
   };
 
@@ -41,7 +41,7 @@ class GlobalStepWaiterHook final : public SessionRunHook {
 
   TRAINHOOK_DECL void wait(SessionRunContext& context);
 
-  // Waits so long, or until a stop is requested. True if one was; without a coordinator nobody can.
+  // Waits for `period` or until a stop is requested. True if a stop was requested; always false without a coordinator.
   [[nodiscard]] TRAINHOOK_DECL bool stops_within(Duration period);
 
   Options options_;

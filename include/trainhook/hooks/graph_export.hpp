@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a saver hook tells about the graph: `graph.pbtxt`, events for TensorBoard, and the MetaGraphDef that goes with
+/// The files about the graph that a saver hook writes: `graph.pbtxt`, events for TensorBoard, and the MetaGraphDef of
 /// each checkpoint.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace trainhook::detail {
 
-/// The MetaGraphDef of a graph whose variables `saver` saves, serialized.
+/// The serialized MetaGraphDef of a graph whose variables `saver` saves.
 [[nodiscard]] TRAINHOOK_DECL std::string export_meta_graph_for(const Graph& graph, const SaverOptions& saver);
 
-/// Replaces `<directory>/graph.pbtxt`, at once or not at all.
+/// Replaces `<directory>/graph.pbtxt` atomically.
 TRAINHOOK_DECL void write_graph_text(FileSystem& file_system, const Graph& graph, const std::string& directory);
 
-/// The graph for TensorBoard, which shows the first of the two events.
+/// Adds the GraphDef, which TensorBoard shows, and the MetaGraphDef as events.
 TRAINHOOK_DECL void add_graph_events(FileWriter& writer, const Graph& graph, const std::string& meta_graph);
 
 }  // namespace trainhook::detail

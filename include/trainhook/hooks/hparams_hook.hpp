@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HParamsHook: the hyperparameters of a run for TensorBoard's HPARAMS tab.
+/// HParamsHook: writes the hyperparameters of a run for TensorBoard's HPARAMS tab.
 #pragma once
 
 #include <concepts>
@@ -17,7 +17,7 @@
 
 namespace trainhook {
 
-/// A hyperparameter: a number, a truth value or a text.
+/// A hyperparameter: a number, a bool or a text.
 struct HParam {
   template <class T>
     requires std::is_arithmetic_v<T> && (!std::same_as<T, bool>)
@@ -31,11 +31,11 @@ struct HParam {
   std::variant<double, bool, std::string> value;
 };
 
-/// Writes the hyperparameters of a run into its event files, when it starts, and that it has succeeded, when it ends
-/// without an error. TensorBoard's HPARAMS tab then shows a row for each run, that is each directory of event files,
-/// with its hyperparameters and the last values of its scalars. Give each run a directory of its own below the one that
-/// TensorBoard is started with. A run that ends by an error has no end in the file, since it can be started again.
-/// Source: `tensorboard.plugins.hparams.api.KerasCallback`.
+/// Writes the hyperparameters of a run to its event files when it starts, and its success when it ends without an
+/// error. TensorBoard's HPARAMS tab then shows a row for each run, that is for each directory of event files, with its
+/// hyperparameters and the last values of its scalars. Give each run its own directory below TensorBoard's logdir.
+/// After an error no end is written, because the run can be started again. Source:
+/// `tensorboard.plugins.hparams.api.KerasCallback`.
 ///
 ///     th::HParamsHook({.hparams = {{"learning_rate", 0.1}, {"optimizer", "adam"}}, .output_dir = "runs/7"})
 class HParamsHook final : public SessionRunHook {
@@ -43,11 +43,11 @@ class HParamsHook final : public SessionRunHook {
   struct Options {
     std::vector<HParam> hparams{};
     std::string output_dir{};  ///< the directory of the run's event files
-    std::string group{};       ///< runs of one group, such as repetitions, share a row; empty: each run has its own
+    std::string group{};       ///< runs of one group, such as repetitions, share a row; empty: a row for this run
   };
 
-  /// @throws InvalidArgumentError if there is no hyperparameter, one has no name, two have the same, or the directory
-  /// is missing.
+  /// @throws InvalidArgumentError if there is no hyperparameter, one has no name, two have the same name, or no
+  /// directory is given.
   TRAINHOOK_DECL explicit HParamsHook(Options options);
   TRAINHOOK_DECL HParamsHook(HParamsHook&& other) noexcept;
   HParamsHook& operator=(HParamsHook&&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LambdaHook: a hook made of functions.
+/// LambdaHook: a hook from functions.
 #pragma once
 
 #include <exception>
@@ -13,9 +13,9 @@
 
 namespace trainhook {
 
-/// Calls a function of yours in each callback of a hook; those that are left out do nothing. For a few lines in the
-/// place where the session is made; a hook with state or options is better a class of its own. When each is called, on
-/// which thread, and what an exception in it does: see SessionRunHook.
+/// Calls a function in each callback; a missing function does nothing. It suits a few lines at the place where the
+/// session is created; write a class for a hook with state or options. SessionRunHook says when each callback is
+/// called, on which thread, and what its exceptions do.
 ///
 ///     .hooks = {th::LambdaHook({.before_run = [&](auto&) -> th::SessionRunArgs { return {loss}; },
 ///                               .after_run = [&](auto&, const auto& values) { plot(values.results[0]); }})}
@@ -24,19 +24,19 @@ class LambdaHook final : public SessionRunHook {
   struct Options {
     std::function<void(Graph&)> begin{};
     std::function<void(SessionRef, Coordinator&)> after_create_session{};
-    std::function<SessionRunArgs(SessionRunContext&)> before_run{};  ///< returns what `after_run` gets
+    std::function<SessionRunArgs(SessionRunContext&)> before_run{};  ///< returns the fetches for `after_run`
     std::function<void(SessionRunContext&, const SessionRunValues&)> after_run{};
     std::function<void(SessionRunContext&, const std::exception_ptr&)> on_run_failed{};
     std::function<void(SessionRef)> end{};
-    std::function<void(const std::exception_ptr&)> abort{};  ///< what it throws is logged
+    std::function<void(const std::exception_ptr&)> abort{};  ///< its exceptions are logged
     std::function<std::optional<std::string>()> veto_save{};
     std::function<StateValues()> save_state{};
     std::function<void(const StateValues&)> load_state{};
     HookPhase phase = HookPhase::Normal;
-    std::string name{};  ///< of its state in checkpoints; give one if there are several with state
+    std::string name{};  ///< of its state in checkpoints; set it if several LambdaHooks have state
   };
 
-  /// @throws InvalidArgumentError if there is no function at all, or only one of `save_state` and `load_state`.
+  /// @throws InvalidArgumentError if there is no function, or only one of `save_state` and `load_state`.
   TRAINHOOK_DECL explicit LambdaHook(Options options);
   TRAINHOOK_DECL LambdaHook(LambdaHook&& other) noexcept;
   LambdaHook& operator=(LambdaHook&&) = delete;

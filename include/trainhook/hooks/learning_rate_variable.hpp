@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// A learning rate that is a variable of a session: checked, read and changed by name.
+/// Checks, reads and changes a learning rate that is a variable of a session.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-/// The dtype of the variable. @param hook who asks, for the message. @throws NotFoundError if the session has no such
+/// The dtype of the variable. @param hook names the hook in messages. @throws NotFoundError if the session has no such
 /// variable, InvalidArgumentError if it is not one float or double.
 [[nodiscard]] TRAINHOOK_DECL DType require_learning_rate(SessionRef session, const std::string& name,
                                                          std::string_view hook);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LearningRateWarmUpHook: raises the learning rate step by step when training begins.
+/// LearningRateWarmUpHook: raises the learning rate in the first steps of training.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,20 @@
 
 namespace trainhook {
 
-/// Raises the learning rate in a straight line during the first `steps` steps of a model, up to the value that the
-/// variable has at first; step `n` is made with `start + (1 - start) * n / steps` of it. Large batches and Adam need
-/// that. The rate is a variable of the session, by name, as for ReduceLearningRateOnPlateauHook, which may follow:
-/// until the warm-up is over, what others write to the variable is overwritten. The value to be reached is part of the
-/// checkpoint, so a run that is killed and goes on has the same rates. Source: Goyal et al., "Accurate, Large Minibatch
-/// SGD", 2017, and Horovod's `LearningRateWarmupCallback`.
+/// Raises the learning rate linearly during the first `steps` steps of a model, up to the variable's initial value:
+/// step `n` uses `start + (1 - start) * n / steps` of it. Useful for large batches and Adam. The rate is a variable of
+/// the session, by name, as for ReduceLearningRateOnPlateauHook, which may take over afterwards; during the warm-up
+/// this hook overwrites the variable. The target value is part of the checkpoint, so a resumed run has the same rates.
+/// Source: Goyal et al., "Accurate, Large Minibatch SGD", 2017, and Horovod's `LearningRateWarmupCallback`.
 ///
 ///     loop.variable("learning_rate", rate);
 ///     .hooks = {th::LearningRateWarmUpHook({.steps = 500})}
 class LearningRateWarmUpHook final : public SessionRunHook {
  public:
   struct Options {
-    std::int64_t steps = 0;                       ///< how long it takes; must be given
-    double start = 0;                             ///< the part of the rate that the line begins with
-    std::string learning_rate = "learning_rate";  ///< the name of the variable, one float or double
+    std::int64_t steps = 0;                       ///< the length of the warm-up; required
+    double start = 0;                             ///< the fraction of the rate at the start
+    std::string learning_rate = "learning_rate";  ///< the name of a variable, a float or double scalar
   };
 
   /// @throws InvalidArgumentError unless `steps` is positive, and `start` at least 0 and below 1.
@@ -52,7 +51,7 @@ class LearningRateWarmUpHook final : public SessionRunHook {
   Options options_;
   Variable global_step_;
   DType dtype_ = DType::Invalid;  // of the rate
-  std::optional<double> whole_;   // the rate to be reached
+  std::optional<double> whole_;   // the target rate
   bool is_over_ = false;
 };
 

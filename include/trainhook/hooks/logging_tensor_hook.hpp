@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LoggingTensorHook: logs tensors now and then.
+/// LoggingTensorHook: logs tensors periodically.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@
 
 namespace trainhook {
 
-/// Logs `tag = value` of each tensor in one line, with the seconds since the last line: at the first run and then at
-/// every period. Tensors are fetched only in runs that are logged. Values look as NumPy prints them, so an array of
-/// several rows has several lines. Source: TensorFlow's `LoggingTensorHook`;
-/// `every_n_steps` is an addition, and `at_end` does not need the user's feeds.
+/// Logs `tag = value` of all tensors in one line, with the seconds since the last line: at the first run and then at
+/// every period. Tensors are fetched only in logged runs. Values are printed as by NumPy, so an array of several rows
+/// takes several lines. Source: TensorFlow's `LoggingTensorHook`; `every_n_steps` is an addition, and `at_end` does not
+/// need the user's feeds.
 class LoggingTensorHook final : public SessionRunHook {
  public:
-  /// Returns the line, from tags and values in the order of output.
+  /// Returns the line for tags and values, in the order of output.
   using Formatter = std::function<std::string(std::span<const NamedTensor>)>;
 
   struct Options {
     std::optional<std::int64_t> every_n_iter{};   ///< in runs
     std::optional<std::int64_t> every_n_steps{};  ///< in global steps
     OptionalDuration every_n_secs{};
-    bool at_end = false;  ///< also when the session ends; without a period, only then
+    bool at_end = false;  ///< also logs when the session ends; without a period, only then
     Formatter formatter{};
   };
 
-  /// @param tensors one, several, or several with tags of their own: `loss`, `{loss, "accuracy"}`, `{{"loss", loss},
-  /// {"hits", accuracy}}`
+  /// @param tensors one, several, or several with tags: `loss`, `{loss, "accuracy"}`, `{{"loss", loss}, {"hits",
+  /// accuracy}}`
   /// @throws InvalidArgumentError if there is none, and unless exactly one positive period is given, or none with
   /// `at_end`.
   TRAINHOOK_DECL LoggingTensorHook(FetchRefs tensors, Options options);
@@ -48,7 +48,7 @@ class LoggingTensorHook final : public SessionRunHook {
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }
 
-  /// @throws FailedPreconditionError for `every_n_steps` without a global step; whatever `FetchRefs::resolve` throws.
+  /// @throws FailedPreconditionError for `every_n_steps` without a global step, and as `FetchRefs::resolve`.
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
@@ -56,11 +56,11 @@ class LoggingTensorHook final : public SessionRunHook {
 
   TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
 
-  /// If the tensors cannot be computed any more, because they need feeds or input, the values of the last logged run
-  /// are shown.
+  /// If the tensors can no longer be computed, because they need feeds or input, logs the values of the last logged
+  /// run.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
-  /// Where in its period it is, so that a resumed run logs what one that was not interrupted does.
+  /// The position in the period, so that a resumed run logs at the same runs as an uninterrupted one.
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
@@ -74,7 +74,7 @@ class LoggingTensorHook final : public SessionRunHook {
   FetchList fetches_;
   std::vector<NamedTensor> values_;  // of the last line
   std::int64_t runs_ = 0;
-  std::int64_t position_ = 0;  // of the run at hand: run or step
+  std::int64_t position_ = 0;  // of the current run: a run or a step
   bool due_ = false;
   bool is_running_ = false;
   std::optional<std::int64_t> last_logged_;  // run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// MetricWatch: how a published metric has fared, for hooks that act on it.
+/// MetricWatch: tracks the improvement of a published metric, for hooks that act on it.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace trainhook::detail {
 
-/// The best value of a metric, and how many in a row have not been better since. It is part of its hook's state.
+/// The best value of a metric, and the number of values since that were no improvement. It is part of its hook's state.
 class MetricWatch {
  public:
-  /// @param min_delta a value is better only by more than this
+  /// @param min_delta an improvement must be larger than this
   MetricWatch(Better better, double min_delta) noexcept : better_(better), min_delta_(min_delta) {}
 
-  /// Takes the newest value, which may be null. False if it was taken before: values are told apart by their steps.
+  /// Takes the newest value, which may be null. False if a value of the same step was taken before.
   TRAINHOOK_DECL bool take(const PublishedMetric* newest) noexcept;
 
   [[nodiscard]] std::optional<double> best() const noexcept { return best_; }
   [[nodiscard]] std::int64_t best_step() const noexcept { return best_step_; }
-  [[nodiscard]] std::int64_t worse() const noexcept { return worse_; }  ///< values in a row that were not better
+  [[nodiscard]] std::int64_t worse() const noexcept { return worse_; }  ///< values in a row without an improvement
   [[nodiscard]] bool has_seen_one() const noexcept { return seen_.has_value(); }
 
-  /// Starts to count again from 0.
+  /// Resets that count to 0.
   void forgive() noexcept { worse_ = 0; }
 
   void reset() noexcept { *this = MetricWatch(better_, min_delta_); }
@@ -44,7 +44,7 @@ class MetricWatch {
   std::int64_t worse_ = 0;
 };
 
-/// For the end of a run whose hook has seen no value of its metric: says so, unless one was published all the same.
+/// For the end of a run whose hook has seen no value of its metric: logs a warning if none was published.
 TRAINHOOK_DECL void warn_if_never_published(std::string_view hook, std::string_view metric,
                                             const HookServices& services);
 

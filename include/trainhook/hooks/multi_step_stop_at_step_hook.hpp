@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// MultiStepStopAtStepHook: ends at a step a loop that makes several steps in a run.
+/// MultiStepStopAtStepHook: stops a loop that makes several steps per run at a step.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@
 
 namespace trainhook {
 
-/// How many steps a run of the graph is to make: the int32 variable `hooks/steps_per_run`, 1 unless a hook sets it.
+/// The number of steps that a run of the graph must make: the int32 variable `hooks/steps_per_run`, 1 unless a hook
+/// sets it.
 /// @throws FailedPreconditionError if its collection, `hooks_steps_per_run`, has several.
 TRAINHOOK_DECL Variable get_or_create_steps_per_run_variable(Graph& graph);
 
-/// A StopAtStepHook for runs of several steps: before each run it says how many to make, `steps_per_run` or what is
-/// left until the last step, so that no run goes beyond it. A graph reads the number in the variable that
-/// `get_or_create_steps_per_run_variable` returns, a loop of your own in `steps_per_run()`. Source: TensorFlow's
+/// A StopAtStepHook for runs of several steps: before each run it sets the number of steps, `steps_per_run` or the
+/// remaining ones, so that no run passes the last step. A graph reads the number from the variable of
+/// `get_or_create_steps_per_run_variable`, a plain loop from `steps_per_run()`. Source: TensorFlow's
 /// `_MultiStepStopAtStepHook`.
 class MultiStepStopAtStepHook final : public StopAtStepHook {
  public:
@@ -34,7 +35,7 @@ class MultiStepStopAtStepHook final : public StopAtStepHook {
   /// @throws InvalidArgumentError as StopAtStepHook, and for fewer steps than 1.
   TRAINHOOK_DECL explicit MultiStepStopAtStepHook(const Options& options);
 
-  /// The steps that the next run is to make, once the session is created.
+  /// The number of steps that the next run must make, once the session is created.
   [[nodiscard]] std::int32_t steps_per_run() const noexcept { return steps_; }
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
@@ -47,7 +48,7 @@ class MultiStepStopAtStepHook final : public StopAtStepHook {
   std::int32_t most_;
   std::int32_t steps_;
   std::int32_t loaded_ = 0;
-  Variable variable_;  // without value if the graph has none
+  Variable variable_;  // empty if the graph has none
 };
 
 }  // namespace trainhook

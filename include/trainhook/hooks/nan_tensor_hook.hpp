@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// NanTensorHook: ends training when a tensor is no longer finite, before anything saves it.
+/// NanTensorHook: stops training if a tensor is no longer finite, before the model is saved.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace trainhook {
 
-/// A tensor that a NanTensorHook watches is NaN or infinite.
+/// A NanTensorHook found NaN or infinity in a tensor.
 class NanLossDuringTrainingError : public FailedPreconditionError {
  public:
   using FailedPreconditionError::FailedPreconditionError;
@@ -29,9 +29,9 @@ TRAINHOOK_DECL std::optional<std::size_t> first_not_finite(const Tensor& tensor)
 
 }  // namespace detail
 
-/// Watches tensors in every run. If one of them has a NaN or an infinity, the run fails, or a stop is requested, and
-/// the model is not saved until a run is good again or the session was restored. Source: TensorFlow's `NanTensorHook`,
-/// which watches one scalar for NaN only.
+/// Checks tensors in every run. If one contains NaN or infinity, the run fails or a stop is requested, and the model is
+/// not saved until a run is finite again or the session was restored. Source: TensorFlow's `NanTensorHook`, which
+/// watches one scalar for NaN only.
 class NanTensorHook final : public SessionRunHook {
  public:
   struct Options {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// NeverTriggerTimer: in the place of a SecondOrStepTimer, for what is only due at the end.
+/// NeverTriggerTimer: replaces a SecondOrStepTimer if something is due only at the end.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace trainhook {
 
-/// Never due, and notes nothing. Source: TensorFlow's `NeverTriggerTimer`.
+/// Never due, and records nothing. Source: TensorFlow's `NeverTriggerTimer`.
 class NeverTriggerTimer {
  public:
   [[nodiscard]] static constexpr bool should_trigger_for_step(std::int64_t /*step*/, Duration /*now*/) noexcept {

@@ -13,7 +13,7 @@
 
 namespace trainhook::detail {
 
-/// A number, and as few of its digits as read back the same in its own type.
+/// A number, and the shortest digits that read back the same in its type.
 struct NumpyNumber {
   TRAINHOOK_DECL explicit NumpyNumber(float number);
   TRAINHOOK_DECL explicit NumpyNumber(double number);
@@ -24,13 +24,13 @@ struct NumpyNumber {
   std::string shortest{};  ///< `1.25e+08`; empty unless it is finite
 };
 
-/// A scalar: `0.1`, `1e-07`, `nan`; a whole number ends with `whole_ends_with`.
+/// A scalar: `0.1`, `1e-07`, `nan`; an integer value ends with `whole_ends_with`.
 [[nodiscard]] TRAINHOOK_DECL std::string numpy_scalar(const NumpyNumber& number,
                                                       std::string_view whole_ends_with = ".0");
 
-/// All numbers of an array in one form, at most 8 digits after points that are below each other. With exponents if one
-/// is 1e8 or more, without if all are small (`suppress=True`).
-/// @param with_plus shows the sign of those that are not negative, too
+/// All numbers of an array in one format: aligned points, at most 8 digits after them. With exponents if a number is
+/// 1e8 or more, but not if all are small (`suppress=True`).
+/// @param with_plus also shows the sign of numbers that are not negative
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> numpy_column(std::span<const NumpyNumber> numbers,
                                                                    bool with_plus = false);
 

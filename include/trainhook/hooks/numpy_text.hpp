@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tensors as Python prints what a session of TensorFlow returns, for log lines that are the same in both.
+/// Prints tensors as Python prints NumPy arrays, so that log lines equal TensorFlow's.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace trainhook::detail {
 
-/// What `str` of Python says of the tensor's value, a NumPy array or scalar, after `numpy.set_printoptions(suppress=
-/// True)`: `42.0`, `[1.  2.5]`, one line for each row, lines of at most 75 columns, and of more than 1,000 elements the
-/// first and last three along each dimension. A Tensor without value is `none`.
+/// The result of Python's `str` for the value as a NumPy array or scalar, after
+/// `numpy.set_printoptions(suppress=True)`: `42.0`, `[1. 2.5]`, one line per row, lines of at most 75 columns, and for
+/// more than 1,000 elements only the first and last three along each dimension. An empty Tensor is `none`.
 [[nodiscard]] TRAINHOOK_DECL std::string numpy_text(const Tensor& tensor);
 
 }  // namespace trainhook::detail

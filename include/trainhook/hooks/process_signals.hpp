@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ProcessSignals: the handlers of SignalHook, of which a process has one set.
+/// ProcessSignals: the signal handlers of SignalHook, one set per process.
 #pragma once
 
 #include <csignal>
@@ -18,9 +18,9 @@
 
 namespace trainhook::detail {
 
-/// Handles signals for as long as it lives, then gives them back to their earlier handlers. The handler notes the
-/// signal and calls the function that handled it before. The second signal to stop ends the process at once, and so
-/// does the first one if this lives on for longer than the deadline.
+/// Handles signals while it exists; the destructor restores the earlier handlers. The handler records the signal and
+/// calls the earlier handler. The second stop signal ends the process at once, and so does the first one if this object
+/// still exists after the deadline.
 class ProcessSignals {
  public:
   struct Options {
@@ -30,20 +30,20 @@ class ProcessSignals {
     friend bool operator==(const Options&, const Options&) = default;
   };
 
-  /// The process's own; made if there is none. @throws InvalidArgumentError for a number that is not a signal, or a
-  /// signal that cannot be handled, FailedPreconditionError if somebody else in the process has other options.
+  /// The object of the process, which is created if there is none. @throws InvalidArgumentError for a number that is
+  /// not a signal, or a signal that cannot be handled, FailedPreconditionError if it exists with other options.
   [[nodiscard]] TRAINHOOK_DECL static std::shared_ptr<ProcessSignals> share(const Options& options, Clock& clock);
 
-  /// For `share`, which makes sure that there is only one.
+  /// For `share`, which ensures that there is only one.
   TRAINHOOK_DECL ProcessSignals(Options options, Clock& clock);
   ProcessSignals(const ProcessSignals&) = delete;
   ProcessSignals& operator=(const ProcessSignals&) = delete;
   TRAINHOOK_DECL ~ProcessSignals();
 
-  /// The first signal to stop, or 0.
+  /// The first stop signal, or 0.
   [[nodiscard]] TRAINHOOK_DECL int stop_signal() const noexcept;
 
-  /// How many signals to save have come.
+  /// The number of save signals so far.
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t num_saves() const noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ProfilerHook: shows where the time of a step goes.
+/// ProfilerHook: writes timelines of runs.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace trainhook {
 
 class FileWriter;
 
-/// Traces a run at every period, but never a session's first run. Each trace is written to `timeline-<step>.json`, for
+/// Traces a run at every period, but never a session's first run. Writes each trace to `timeline-<step>.json`, for
 /// chrome://tracing and ui.perfetto.dev, and as run metadata `step_<step>` to the event file, for TensorBoard's graph.
-/// If a step is traced again after a recovery, the file is replaced and the metadata gets a new tag. Source:
+/// If a step is traced again after a recovery, replaces the file and uses a new tag for the metadata. Source:
 /// TensorFlow's `ProfilerHook`.
 class ProfilerHook final : public SessionRunHook {
  public:
@@ -41,7 +41,7 @@ class ProfilerHook final : public SessionRunHook {
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// Also says so if no run was traced, because the program ended before the first period did.
+  /// Also logs a warning if no run was traced because the program ended before the first period.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
@@ -51,8 +51,8 @@ class ProfilerHook final : public SessionRunHook {
   SecondOrStepTimer timer_;
   const Graph* graph_ = nullptr;
   FileWriter* writer_ = nullptr;
-  std::optional<std::int64_t> next_step_;  // that the coming run will probably reach
-  std::optional<bool> has_traced_;         // since the first period began; nothing if that was in another process
+  std::optional<std::int64_t> next_step_;  // which the next run will probably reach
+  std::optional<bool> has_traced_;         // since the first period began; nothing if in another process
   bool due_ = false;
 };
 

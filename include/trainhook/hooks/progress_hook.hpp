@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ProgressHook: shows how far training is, how fast it goes and how long it will take.
+/// ProgressHook: shows the progress, speed and remaining time of training.
 #pragma once
 
 #include <cstddef>
@@ -26,17 +26,17 @@ namespace detail {
 class ProgressLine;
 }  // namespace detail
 
-/// Shows `step 400/3000 (13 %), 812 steps/s, 3.2 s left, loss = 0.43`: on a terminal one line that is overwritten, in a
-/// file plain lines. The last line says why training ended. The clock is read once in a run; tensors are fetched in the
-/// runs that are shown, and in the one that reaches `last_step`.
+/// Shows `step 400/3000 (13 %), 812 steps/s, 3.2 s left, loss = 0.43`: on a terminal as one line that is overwritten,
+/// in a file as plain lines. The last line says why training ended. Tensors are fetched only in runs that are shown and
+/// in the one that reaches `last_step`.
 class ProgressHook final : public SessionRunHook {
  public:
   struct Options {
-    std::optional<std::int64_t> last_step{};       ///< when training ends; none: no percentage and no time left
-    FetchRefs tensors{};                           ///< shown with their tags, such as `{{"loss", loss}}`
+    std::optional<std::int64_t> last_step{};       ///< when training ends; none: shows no percentage or remaining time
+    FetchRefs tensors{};                           ///< shown with their tags, for example `{{"loss", loss}}`
     OptionalDuration every_secs{};                 ///< default: 0.2 s on a terminal, 10 s in a file
     std::FILE* file = nullptr;                     ///< default: standard error
-    std::function<void(std::string_view)> sink{};  ///< in place of a file: gets text with line ends; must not throw
+    std::function<void(std::string_view)> sink{};  ///< instead of a file: receives text with newlines; must not throw
     std::optional<bool> on_terminal{};             ///< default: true if the file is a terminal
     std::size_t width = 100;                       ///< columns of the terminal
   };
@@ -60,7 +60,7 @@ class ProgressHook final : public SessionRunHook {
  private:
   [[nodiscard]] TRAINHOOK_DECL std::FILE* file() const noexcept;
 
-  // The rate since the line before, smoothed, so that the time left neither jumps nor sticks.
+  // Updates the rate since the last line, smoothed, so that the remaining time does not jump.
   TRAINHOOK_DECL void measure(Duration now);
 
   [[nodiscard]] TRAINHOOK_DECL std::string position_text() const;
@@ -83,7 +83,7 @@ class ProgressHook final : public SessionRunHook {
   std::optional<Duration> last_time_;
   std::optional<double> rate_;
   std::string values_;
-  std::int64_t values_step_ = 0;  // that the values are of
+  std::int64_t values_step_ = 0;  // of the values
   std::string reason_;
 };
 

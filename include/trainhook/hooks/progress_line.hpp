@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ProgressLine: one line on a terminal that is written over and over, or plain lines elsewhere.
+/// ProgressLine: one line on a terminal that is overwritten, or plain lines elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace trainhook::detail {
 
-/// Takes text as it is to appear, line ends and control characters included. Must not throw.
+/// Receives text for output, with newlines and control characters. Must not throw.
 using ProgressSink = std::function<void(std::string_view text)>;
 
-/// Writes to a file of the C library, at once.
+/// A sink that writes to a C file and flushes it.
 [[nodiscard]] TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file);
 
 [[nodiscard]] TRAINHOOK_DECL bool is_terminal(std::FILE* file) noexcept;
 
-/// On a terminal each text takes the place of the one before, and the cursor stays at the start of the line, so that
-/// whatever else is printed covers it. However it ends, the cursor is on a line of its own afterwards.
+/// On a terminal each text replaces the previous one, and the cursor stays at the start of the line, so that other
+/// output overwrites it. At the end the cursor is on an empty line.
 class ProgressLine {
  public:
   TRAINHOOK_DECL ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width);
@@ -34,14 +34,14 @@ class ProgressLine {
 
   TRAINHOOK_DECL void show(std::string text);
 
-  /// The last text, whole, with its line end.
+  /// Writes the last text, not truncated, with a newline.
   TRAINHOOK_DECL void finish(std::string text);
 
  private:
   ProgressSink sink_;
   bool on_terminal_;
   std::size_t width_;
-  bool is_open_ = false;  // the line of the cursor has text
+  bool is_open_ = false;  // the cursor's line has text
 };
 
 }  // namespace trainhook::detail

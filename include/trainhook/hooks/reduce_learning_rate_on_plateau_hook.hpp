@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ReduceLearningRateOnPlateauHook: lowers the learning rate when a metric gets no better.
+/// ReduceLearningRateOnPlateauHook: lowers the learning rate when a metric no longer improves.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 namespace trainhook {
 
 /// Multiplies the learning rate by `factor` when a published metric, such as an EvaluationHook's `eval/loss`, has not
-/// become better `patience` times in a row. The rate is a variable of the session, by name: one of the graph that the
-/// optimizer reads, or memory of yours that is registered with a LoopSession. It is in the checkpoint, as is the state
-/// of this hook, so a run that is killed and goes on has the same rates. NaN is never better. List the hook after the
-/// hook that publishes the metric. For rates that follow from the step alone, see graph/learning_rate_schedules.hpp,
-/// and LearningRateWarmUpHook. Source: Keras' `ReduceLROnPlateau`, with its defaults.
+/// improved `patience` times in a row. The rate is a variable of the session, by name: one that the graph's optimizer
+/// reads, or memory registered with a LoopSession. The checkpoint contains it and the state of this hook, so a resumed
+/// run has the same rates. NaN is never better. List the hook after the hook that publishes the metric. For rates that
+/// depend only on the step, see graph/learning_rate_schedules.hpp and LearningRateWarmUpHook. Source: Keras'
+/// `ReduceLROnPlateau`, with its defaults.
 ///
 ///     loop.variable("learning_rate", rate);
 ///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),
@@ -31,12 +31,12 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   struct Options {
     std::string metric = "eval/loss";
     Better better = Better::Lower;
-    std::string learning_rate = "learning_rate";  ///< the name of the variable, one float or double
+    std::string learning_rate = "learning_rate";  ///< the name of a variable, a float or double scalar
     double factor = 0.1;
-    int patience = 10;             ///< how many values in a row may fail to be better; the last of them lowers the rate
-    double min_delta = 1e-4;       ///< a value is better only by more than this
-    int cooldown = 0;              ///< so many values after a reduction do not count as failures
-    double min_learning_rate = 0;  ///< the rate gets no lower than this
+    int patience = 10;             ///< lowers the rate after this many values in a row without an improvement
+    double min_delta = 1e-4;       ///< an improvement must be larger than this
+    int cooldown = 0;              ///< the number of values after a reduction that are not counted
+    double min_learning_rate = 0;  ///< the lower limit of the rate
   };
 
   ReduceLearningRateOnPlateauHook() : ReduceLearningRateOnPlateauHook(Options{}) {}
@@ -56,7 +56,7 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// Says so if the metric was never published.
+  /// Logs a warning if the metric was never published.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
@@ -68,7 +68,7 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   Options options_;
   detail::MetricWatch watch_;
   DType dtype_ = DType::Invalid;  // of the rate
-  std::int64_t cooldown_ = 0;     // values that do not count yet
+  std::int64_t cooldown_ = 0;     // remaining values that are not counted
 };
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RowFile: a text file with one record for each logged step, which a resumed run goes on with.
+/// RowFile: a text file with one record per logged step, which a resumed run continues.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ namespace trainhook::detail {
 
 /// One record of a file.
 struct RowRecord {
-  std::size_t length = 0;              ///< with its line end
+  std::size_t length = 0;              ///< with its newline
   std::optional<std::int64_t> step{};  ///< nothing: not a row
 };
 
-/// How rows look. A cell is text as it is in the file; an empty one has no value.
+/// The format of rows. A cell is text in the file's form; an empty cell has no value.
 struct RowFormat {
   std::string_view hook{};                                                   ///< the type of the hook, for messages
   std::string (*header)(const std::vector<std::string>& columns) = nullptr;  ///< null: none
@@ -32,24 +32,24 @@ struct RowFormat {
                       const std::vector<std::string>& cells) = nullptr;
   std::string (*text)(std::string_view text) = nullptr;  ///< a string as a cell
   std::string (*non_finite)(double value) = nullptr;     ///< NaN or infinity as a cell
-  RowRecord (*record)(std::string_view text) = nullptr;  ///< the first one; no length: it is not complete
+  RowRecord (*record)(std::string_view text) = nullptr;  ///< parses the first record; length 0: it is incomplete
 };
 
-/// One number, truth value or string as a cell, in digits that read back the same.
+/// A scalar number, bool or string as a cell; numbers have the shortest digits that read back the same.
 /// @throws InvalidArgumentError, naming `column`, for anything else.
 [[nodiscard]] TRAINHOOK_DECL std::string cell_of(const Tensor& tensor, const std::string& column,
                                                  const RowFormat& format);
 
-/// Rows are appended at once, and durable after `sync`.
+/// Appends rows immediately; they are durable after `sync`.
 class RowFile {
  public:
-  /// Goes on with the file at `path`: the rows of steps up to `last_step` are kept, all others and a torn last line are
-  /// cut off. Replaces the file atomically, through `<path>.tmp`.
-  /// @throws FailedPreconditionError if rows are kept that have other columns.
+  /// Continues the file at `path`: keeps the rows of steps up to `last_step` and removes all others and a torn last
+  /// line. Replaces the file atomically, through `<path>.tmp`.
+  /// @throws FailedPreconditionError if kept rows have other columns.
   TRAINHOOK_DECL RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
                          const RowFormat& format, std::int64_t last_step);
 
-  /// The step of the last row; nothing: there is none.
+  /// The step of the last row; nothing if there is none.
   [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }
 
   TRAINHOOK_DECL void append(std::int64_t step, const std::string& line);

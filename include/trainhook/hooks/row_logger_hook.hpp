@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RowLoggerHook: what CsvLoggerHook and JsonLinesHook have in common.
+/// RowLoggerHook: the common part of CsvLoggerHook and JsonLinesHook.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace trainhook {
 
 struct RowLoggerOptions {
   std::string path{};                           ///< of the file; its directory is created
-  std::optional<std::int64_t> every_n_steps{};  ///< at the multiples of this, whatever step the run began at
+  std::optional<std::int64_t> every_n_steps{};  ///< at multiples of this, wherever the run started
   OptionalDuration every_n_secs{};
   std::vector<std::string> metrics{};  ///< published ones, such as `eval/loss`, which have a column each; a step for
                                        ///< which one is published has a row, whatever the period
@@ -32,8 +32,8 @@ namespace detail {
 class RowFile;
 struct RowFormat;
 
-/// Writes one row for a step. The newest row stays in memory until the next run begins, or the session ends, because
-/// metrics of its step may be published meanwhile; it is in the hook's state, and rows before it are on the disk
+/// Writes one row per logged step. The newest row stays in memory until the next run starts or the session ends,
+/// because metrics of its step may still be published. It is part of the hook's state; earlier rows are on disk
 /// whenever the model is saved.
 class RowLoggerHook : public SessionRunHook {
  public:
@@ -66,12 +66,12 @@ class RowLoggerHook : public SessionRunHook {
   const RowFormat* format_;
   FetchRefs refs_;
   RowLoggerOptions options_;
-  std::vector<std::string> columns_;        // without the step; values, then metrics
+  std::vector<std::string> columns_;        // values, then metrics, without the step
   std::optional<SecondOrStepTimer> timer_;  // none: metrics only
   Variable global_step_;
   FetchList fetches_;
   std::unique_ptr<RowFile> file_;
-  std::optional<Row> row_;                         // not written yet
+  std::optional<Row> row_;                         // the row that is not written yet
   std::vector<std::optional<std::int64_t>> seen_;  // the step of the last value of each metric
   std::int64_t step_ = 0;                          // after the last run
   bool fetched_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Scaffold: the pieces that a session is made from, with defaults for those that are not given.
+/// Scaffold: the parts from which a session is created, with defaults.
 #pragma once
 
 #include <functional>
@@ -20,23 +20,22 @@ namespace trainhook {
 class Saver;
 class Scaffold;
 
-/// Every piece may be omitted.
+/// Every part may be omitted.
 struct ScaffoldOptions {
-  Operation init_op{};        ///< default: all global variables get their initial values
-  FeedDict init_feed_dict{};  ///< feeds for `init_op`
+  Operation init_op{};                                         ///< default: initializes all global variables
+  FeedDict init_feed_dict{};                                   ///< feeds for `init_op`
   std::function<void(const Scaffold&, SessionRef)> init_fn{};  ///< called after `init_op`
-  Operation local_init_op{};        ///< default: all local variables get their initial values
-  FeedDict local_init_feed_dict{};  ///< feeds for `local_init_op`
-  Output ready_op{};                ///< string vector of what is not ready; default: all variables without a value
-  Output
-      ready_for_local_init_op{};   ///< the same, before `local_init_op`; default: all global variables without a value
-  Output summary_op{};             ///< default: all collected summaries merged
-  std::shared_ptr<Saver> saver{};  ///< default: the one in the collection `savers`, else one for everything
-  std::shared_ptr<const Scaffold> copy_from_scaffold{};  ///< has the pieces that are not given here
+  Operation local_init_op{};                                   ///< default: initializes all local variables
+  FeedDict local_init_feed_dict{};                             ///< feeds for `local_init_op`
+  Output ready_op{};                 ///< a string vector of what is not ready; default: all uninitialized variables
+  Output ready_for_local_init_op{};  ///< the same, before `local_init_op`; default: all uninitialized global variables
+  Output summary_op{};               ///< default: all collected summaries merged
+  std::shared_ptr<Saver> saver{};    ///< default: the one in the collection `savers`, or else one that saves everything
+  std::shared_ptr<const Scaffold> copy_from_scaffold{};  ///< provides the parts that are not given here
 };
 
-/// Collects the pieces that a new session needs. Pieces that were not given are made when it is finalized. Source:
-/// TensorFlow's `tf.compat.v1.train.Scaffold`.
+/// The parts that a new session needs. `finalize` creates the missing ones. Source: TensorFlow's
+/// `tf.compat.v1.train.Scaffold`.
 class Scaffold {
  public:
   TRAINHOOK_DECL explicit Scaffold(ScaffoldOptions options = {});
@@ -54,10 +53,10 @@ class Scaffold {
   /// Calls the user's `init_fn` with this scaffold, if there is one.
   TRAINHOOK_DECL void init_fn(SessionRef session) const;
 
-  /// Makes the missing pieces, shares them with other scaffolds through the graph's collections, and finalizes the
-  /// graph. Harmless when repeated.
-  /// @throws FailedPreconditionError if a collection that should have one item has several; InvalidArgumentError
-  /// for a piece of another graph.
+  /// Creates the missing parts, shares them with other scaffolds through the graph's collections, and finalizes the
+  /// graph. A second call does nothing.
+  /// @throws FailedPreconditionError if a collection that must have one item has several; InvalidArgumentError for a
+  /// part of another graph.
   TRAINHOOK_DECL void finalize(Graph& graph);
 
  private:
@@ -67,7 +66,7 @@ class Scaffold {
   template <class T>
   static std::optional<T> only(const Graph& graph, std::string_view key);
 
-  // An operation that runs all initial values; empty if there is nothing to run.
+  // An operation that runs all initializers; empty if there are none.
   TRAINHOOK_DECL static Operation initializers(Graph& graph, std::string_view key,
                                                const std::vector<Variable>& variables);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SecondOrStepTimer: decides when something periodic is due again, by steps or by time.
+/// SecondOrStepTimer: tells when something periodic is due, by steps or by time.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,12 @@
 
 namespace trainhook {
 
-/// Tells when something is due: every N steps or every T seconds. Asking changes nothing; `update_last_triggered_step`
-/// notes that it was done. Time is monotonic and passed in, so that a period in steps never reads a clock. Source:
-/// TensorFlow's `SecondOrStepTimer`.
+/// Tells when something is due: every N steps or every T seconds. `should_trigger_for_step` changes nothing;
+/// `update_last_triggered_step` records a trigger. The caller passes monotonic time, so a period in steps never reads a
+/// clock. Source: TensorFlow's `SecondOrStepTimer`.
 ///
-/// A timer that is made with its hook is part of the hook's state: a run that is killed and goes on triggers at the
-/// same steps as one that was not. Made without a hook it is TensorFlow's, and starts over with each process.
+/// A timer that is constructed with its hook is part of the hook's state: a resumed run triggers at the same steps as
+/// an uninterrupted one. A timer without a hook, as in TensorFlow, starts over in each process.
 ///
 ///     class EveryHundredSteps : public SessionRunHook {
 ///       SecondOrStepTimer timer_{*this, {.every_steps = 100}};
@@ -32,26 +32,25 @@ class SecondOrStepTimer {
   struct Options {
     OptionalDuration every_secs{};
     std::optional<std::int64_t> every_steps{};
-    bool align = false;  ///< with `every_steps`: due at its multiples, whatever the last step was
+    bool align = false;  ///< with `every_steps`: due at multiples of it, whatever the last step was
   };
 
-  SecondOrStepTimer(SecondOrStepTimer&&) noexcept = default;  // with its hook
+  SecondOrStepTimer(SecondOrStepTimer&&) noexcept = default;  // moves with its hook
   SecondOrStepTimer& operator=(SecondOrStepTimer&&) noexcept = default;
 
-  /// What elapsed between two triggers. `steps` is negative if the step went back.
+  /// The time and steps between two triggers. `steps` is negative if the step went back.
   struct Elapsed {
     Duration time{};
     std::int64_t steps = 0;
   };
 
-  /// A timer that is saved and restored with the state of `hook`, of which it is a member. A period in seconds is due
-  /// at once after a restart. @throws as below.
+  /// A timer that is saved and restored with the state of `hook`, of which it must be a member. A period in seconds is
+  /// due immediately after a restart. @throws as below.
   TRAINHOOK_DECL SecondOrStepTimer(SessionRunHook& hook, Options options, std::string_view owner = "SecondOrStepTimer",
                                    std::string_view secs_name = "every_secs",
                                    std::string_view steps_name = "every_steps");
 
-  /// @throws InvalidArgumentError unless exactly one positive period is given; its message uses `owner` and the names
-  /// of the options.
+  /// @throws InvalidArgumentError, which names `owner` and its options, unless exactly one positive period is given.
   TRAINHOOK_DECL explicit SecondOrStepTimer(Options options, std::string_view owner = "SecondOrStepTimer",
                                             std::string_view secs_name = "every_secs",
                                             std::string_view steps_name = "every_steps");
@@ -59,17 +58,17 @@ class SecondOrStepTimer {
   /// True if it is due at `step`: never twice at the same step, and always before the first trigger.
   [[nodiscard]] TRAINHOOK_DECL bool should_trigger_for_step(std::int64_t step, Duration now) const noexcept;
 
-  /// The same in a run. The run's time is read only for a period in seconds.
+  /// The same in a run. Reads the run's time only for a period in seconds.
   [[nodiscard]] TRAINHOOK_DECL bool should_trigger_for_step(std::int64_t step, SessionRunContext& context) const;
 
-  /// Notes a trigger. Returns what elapsed since the last one, or nothing for the first.
+  /// Records a trigger. Returns the time and steps since the last one, or nothing for the first.
   TRAINHOOK_DECL std::optional<Elapsed> update_last_triggered_step(std::int64_t step, Duration now) noexcept;
 
-  /// Notes a trigger. The time is read only for a period in seconds.
+  /// Records a trigger. Reads the time only for a period in seconds.
   TRAINHOOK_DECL void update_last_triggered_step(std::int64_t step, SessionRunContext& context);
   TRAINHOOK_DECL void update_last_triggered_step(std::int64_t step, Clock& clock);
 
-  /// The step of a trigger in an earlier process; a period in seconds is due at once.
+  /// Records the step of a trigger in an earlier process; a period in seconds is then due immediately.
   void set_last_triggered_step(std::int64_t step) noexcept {
     mark().step = step;
     mark().time.reset();
@@ -78,7 +77,8 @@ class SecondOrStepTimer {
   [[nodiscard]] std::optional<std::int64_t> last_triggered_step() const noexcept { return mark().step; }
   [[nodiscard]] bool uses_seconds() const noexcept { return options_.every_secs.has_value(); }
 
-  /// From which step on a period in steps is due; the lowest of all before the first trigger, nothing for seconds.
+  /// The first step at which a period in steps is due, the lowest integer before the first trigger; nothing for
+  /// seconds.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> next_step() const noexcept;
 
   /// Forgets all triggers.
@@ -107,13 +107,13 @@ class SecondOrStepTimer {
   [[nodiscard]] TRAINHOOK_DECL std::int64_t periods(std::int64_t step) const noexcept;
 
   Options options_;
-  detail::TimerMark* kept_ = nullptr;  // by the hook, if there is one
+  detail::TimerMark* kept_ = nullptr;  // owned by the hook, if there is one
   detail::TimerMark own_;
 };
 
 namespace detail {
 
-/// The global step, which `hook` needs. @throws FailedPreconditionError if the graph has none.
+/// The global step. @throws FailedPreconditionError, naming `hook`, if the graph has none.
 TRAINHOOK_DECL Variable require_global_step(const Graph& graph, std::string_view hook);
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SignalHook: Ctrl-C, SIGTERM and files end a run after its present step, with a checkpoint.
+/// SignalHook: Ctrl-C, SIGTERM or a file stops a run after its current step, with a checkpoint.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ namespace detail {
 class ProcessSignals;
 }
 
-/// Requests a stop when the process gets one of `signals`: the present step is finished, hooks end, the last step is
+/// Requests a stop when the process gets one of `signals`: the current step is finished, hooks end, the last step is
 /// saved, and a log line says what was saved. A second one ends the process at once. One of `save_signals` saves a
-/// checkpoint after the next step and goes on. The function that handled a signal before is called too, and alone when
-/// the session has ended. Several sessions of one process share the signals; their options must be equal.
+/// checkpoint after the next step, and the run continues. Earlier handlers of the signals are called too, and are
+/// restored when the session has ended. Several sessions of one process share the signals; their options must be equal.
 class SignalHook final : public SessionRunHook {
  public:
   struct Options {
@@ -43,10 +43,10 @@ class SignalHook final : public SessionRunHook {
   SignalHook& operator=(SignalHook&&) = delete;
   TRAINHOOK_DECL ~SignalHook() override;
 
-  /// After the hooks that save, so that it can say what was saved.
+  /// Runs after the hooks that save, so that it can log what was saved.
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }
 
-  /// Handles the signals from here on.
+  /// Installs the handlers.
   /// @throws InvalidArgumentError for a signal that cannot be handled or is given twice, FailedPreconditionError if
   /// another session of the process has a SignalHook with other options.
   TRAINHOOK_DECL void begin(Graph& graph) override;
@@ -57,15 +57,15 @@ class SignalHook final : public SessionRunHook {
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
-  // Why to stop, or nothing.
+  // The reason to stop, or nothing.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> reason_to_stop(Duration now);
   [[nodiscard]] TRAINHOOK_DECL bool take_file(const std::string& name);
 
   Options options_;
   std::shared_ptr<detail::ProcessSignals> signals_;
-  std::uint64_t saves_ = 0;  // that were asked for by signals and passed on
+  std::uint64_t saves_ = 0;  // requests by signals that were passed on
   std::optional<Duration> looked_;
-  std::string reason_;  // of the stop that this hook has requested
+  std::string reason_;  // of the stop that this hook requested
 };
 
 }  // namespace trainhook

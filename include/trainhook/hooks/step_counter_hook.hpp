@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// StepCounterHook: tells how many steps a second training makes.
+/// StepCounterHook: logs steps per second.
 #pragma once
 
 #include <chrono>
@@ -18,15 +18,15 @@ namespace trainhook {
 
 class FileWriter;
 
-/// Logs how many steps per second training makes, and writes it for TensorBoard as `global_step/sec`. Counting begins
-/// at the first run, and again after a recovery. There is no rate if the step went back or no time has passed. Source:
-/// TensorFlow's `StepCounterHook`.
+/// Logs the steps per second and writes them for TensorBoard as `global_step/sec`. Counting starts at the first run,
+/// and again after a recovery. If the step went back or no time has passed, there is no rate. Source: TensorFlow's
+/// `StepCounterHook`.
 class StepCounterHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> every_n_steps{};  ///< default: 100 if no period is given
     OptionalDuration every_n_secs{};
-    std::string output_dir{};  ///< for event files; if empty, and without a writer: log only
+    std::string output_dir{};  ///< for event files; empty, and no writer: only logs
     std::shared_ptr<FileWriter> summary_writer{};
   };
 
@@ -49,7 +49,8 @@ class StepCounterHook final : public SessionRunHook {
   TRAINHOOK_DECL static SecondOrStepTimer::Options timer_options(const Options& options);
   TRAINHOOK_DECL void report(std::int64_t step, const SecondOrStepTimer::Elapsed& elapsed);
 
-  // A few runs without training are normal; if the step never rises, the train op does not increment it.
+  // Logs a warning if the step does not rise for several runs, because then the train op probably does not increment
+  // it.
   TRAINHOOK_DECL void watch(std::int64_t step);
 
   std::string output_dir_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// StopAfterNEvalsHook: ends an evaluation after a number of batches.
+/// StopAfterNEvalsHook: stops an evaluation after a number of batches.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ namespace trainhook {
 
 namespace graph_keys {
 
-/// Output: how many batches an evaluation has taken, this run's included.
+/// A collection with an Output: the number of batches of the evaluation, including this run's.
 inline constexpr std::string_view kEvalStep = "eval_step";
 
 }  // namespace graph_keys
 
-/// Logs how far an evaluation has come, and ends it after `num_evals` batches; without a value it goes on to the end of
-/// the input. For `evaluate_once`, which counts the batches. Source: TensorFlow's `_StopAfterNEvalsHook`.
+/// Logs the progress of an evaluation and stops it after `num_evals` batches; without a value, at the end of the input.
+/// For `evaluate_once`, which counts the batches. Source: TensorFlow's `_StopAfterNEvalsHook`.
 class StopAfterNEvalsHook final : public SessionRunHook {
  public:
-  /// @param log_progress log the first runs, or if there are 20 or more of them, every tenth part
+  /// @param log_progress logs every run or, for 20 or more runs, every tenth part
   /// @throws InvalidArgumentError unless `num_evals` is positive.
   TRAINHOOK_DECL explicit StopAfterNEvalsHook(std::optional<std::int64_t> num_evals, bool log_progress = true);
 
-  /// @throws FailedPreconditionError if nothing counts the batches of this graph.
+  /// @throws FailedPreconditionError if the graph has no `eval_step`.
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;

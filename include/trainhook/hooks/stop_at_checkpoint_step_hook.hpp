@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// StopAtCheckpointStepHook: stops a worker when the chief has saved the last step.
+/// StopAtCheckpointStepHook: stops a worker once the chief has saved the last step.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 
 namespace trainhook {
 
-/// Requests a stop when a directory has a checkpoint of the last step, and waits for it once this session is that far:
-/// workers then end no earlier than the model is saved. Source: TensorFlow's `_StopAtCheckpointStepHook`.
+/// Requests a stop when a directory has a checkpoint of the last step. Once this session reaches that step it waits, so
+/// that workers do not end before the model is saved. Source: TensorFlow's `_StopAtCheckpointStepHook`.
 class StopAtCheckpointStepHook final : public SessionRunHook {
  public:
   struct Options {
     std::string model_dir{};
     std::int64_t last_step = 0;
-    Duration wait_after_file_check_secs = std::chrono::seconds(30);  ///< the wait in each run that finds no such one
+    Duration wait_after_file_check_secs = std::chrono::seconds(30);  ///< the wait in each run without such a checkpoint
   };
 
   /// @throws InvalidArgumentError without a `model_dir` or a positive `last_step`.

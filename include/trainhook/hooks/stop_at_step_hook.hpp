@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// StopAtStepHook: ends the loop at a step.
+/// StopAtStepHook: stops the loop at a step.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 namespace trainhook {
 
 /// Requests a stop when the global step reaches `last_step`, or `num_steps` more than at the start of the session. A
-/// session that starts at the last step or after it makes no step. A recovery does not move the target. Source:
+/// session that starts at or after the last step makes no step. A recovery does not move the target. Source:
 /// TensorFlow's `StopAtStepHook`, which always runs one step.
 class StopAtStepHook : public SessionRunHook {
  public:
   struct Options {
-    std::optional<std::int64_t> num_steps{};  ///< steps to make in this session
+    std::optional<std::int64_t> num_steps{};  ///< the number of steps in this session
     std::optional<std::int64_t> last_step{};  ///< the global step to stop at
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// StopOnPredicateHook: stops training when a function says so, for instance by what evaluations have written.
+/// StopOnPredicateHook: stops training when a function returns true, for example by the results of evaluations.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace trainhook {
 
 class FileSystem;
 
-/// True if training should stop.
+/// Returns true if training should stop.
 using StopPredicate = std::function<bool()>;
 
-/// Asks a predicate at the first run and then at every period, and requests a stop when it is true. Source:
+/// Calls a predicate at the first run and then at every period, and requests a stop if it returns true. Source:
 /// TensorFlow's `_StopOnPredicateHook`.
 class StopOnPredicateHook final : public SessionRunHook {
  public:
@@ -44,13 +44,13 @@ class StopOnPredicateHook final : public SessionRunHook {
 };
 
 struct MetricPredicateOptions {
-  std::int64_t min_steps = 0;         ///< evaluations of earlier steps do not count
-  FileSystem* file_system = nullptr;  ///< null: the machine's own
+  std::int64_t min_steps = 0;         ///< evaluations of earlier steps are ignored
+  FileSystem* file_system = nullptr;  ///< null: the disk
 };
 
-/// Predicates on what evaluations have written as events into a directory, an EvaluationHook's `<output_dir>/eval` for
-/// instance. They read all of it each time, and are false while nothing is there. Asked, they throw NotFoundError if
-/// an evaluation has no metric of that name. Source: TensorFlow's `stop_if_higher_hook` and its like.
+/// Predicates on the events of evaluations in a directory, for example an EvaluationHook's `<output_dir>/eval`. Each
+/// call reads all events and returns false while there are none. A call throws NotFoundError if an evaluation has no
+/// metric of that name. Source: TensorFlow's `stop_if_higher_hook` and its like.
 ///
 /// True once a value is above the threshold.
 [[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_higher(std::string eval_dir, std::string metric, double threshold,
@@ -58,11 +58,11 @@ struct MetricPredicateOptions {
 /// True once a value is below the threshold.
 [[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_lower(std::string eval_dir, std::string metric, double threshold,
                                                          MetricPredicateOptions options = {});
-/// True if the best value was not surpassed for so many steps.
+/// True if no value has exceeded the best one for that many steps.
 [[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_no_increase(std::string eval_dir, std::string metric,
                                                                std::int64_t max_steps_without_increase,
                                                                MetricPredicateOptions options = {});
-/// True if no value fell below the best one for so many steps.
+/// True if no value has fallen below the best one for that many steps.
 [[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_no_decrease(std::string eval_dir, std::string metric,
                                                                std::int64_t max_steps_without_decrease,
                                                                MetricPredicateOptions options = {});

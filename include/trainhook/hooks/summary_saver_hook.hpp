@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SummarySaverHook: writes summaries for TensorBoard now and then.
+/// SummarySaverHook: writes summaries for TensorBoard periodically.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ namespace trainhook {
 class FileWriter;
 class Scaffold;
 
-/// Writes summaries at the first run and then at every period, at the step that the run reached and once for each step.
-/// They are computed only in these runs, with the feeds of the run. Whenever training starts or resumes, a START record
-/// tells TensorBoard to drop what an interrupted run wrote after the checkpoint. The timer is part of the checkpoint,
-/// so that a resumed run writes summaries at the same steps as one that was never interrupted. Source: TensorFlow's
+/// Writes summaries at the first run and then at every period, for the step that the run reached and at most once per
+/// step. They are computed only in these runs, with the run's feeds. Whenever training starts or resumes, a START
+/// record tells TensorBoard to drop what an interrupted run wrote after the checkpoint. The timer is part of the
+/// checkpoint, so a resumed run writes summaries at the same steps as an uninterrupted one. Source: TensorFlow's
 /// `SummarySaverHook`.
 class SummarySaverHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> save_steps{};
     OptionalDuration save_secs{};
-    std::string output_dir{};                      ///< for event files; empty, and no writer: nothing is computed
-    std::shared_ptr<FileWriter> summary_writer{};  ///< in place of `output_dir`
-    std::shared_ptr<const Scaffold> scaffold{};    ///< its `summary_op` is used
-    FetchRefs summary_op{};                        ///< in place of a scaffold: string tensors of serialized summaries
+    std::string output_dir{};                      ///< for event files; empty, and no writer: does nothing
+    std::shared_ptr<FileWriter> summary_writer{};  ///< instead of `output_dir`
+    std::shared_ptr<const Scaffold> scaffold{};    ///< provides the `summary_op`
+    FetchRefs summary_op{};                        ///< instead of a scaffold: string tensors of serialized summaries
   };
 
   /// @throws InvalidArgumentError unless exactly one of `scaffold` and `summary_op`, and exactly one positive period,
@@ -48,7 +48,7 @@ class SummarySaverHook final : public SessionRunHook {
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
-  /// Writes the START record; a session without a run leaves no file behind.
+  /// Writes the START record here, so that a session without a run creates no file.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
 
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
@@ -64,8 +64,8 @@ class SummarySaverHook final : public SessionRunHook {
   Variable global_step_;
   FileWriter* writer_ = nullptr;
   FetchList summaries_;
-  std::optional<std::int64_t> next_step_;   // that the coming run will probably reach
-  std::optional<std::int64_t> start_step_;  // of a START record that is still to be written
+  std::optional<std::int64_t> next_step_;   // which the next run will probably reach
+  std::optional<std::int64_t> start_step_;  // of a START record that is not written yet
   bool due_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tensors as text for log lines: short, and in digits that read back the same; and text as JSON.
+/// Short text of tensors for log lines, with digits that read back the same, and text as JSON.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,13 @@
 
 namespace trainhook::detail {
 
-/// The elements in brackets, `[1.0 2.5]`; of a long tensor the first 32. A scalar is its number alone, a Tensor without
-/// value `none`.
+/// The elements in brackets, `[1.0 2.5]`, at most the first 32. A scalar is a plain number, an empty Tensor `none`.
 [[nodiscard]] TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor);
 
-/// Text as a string of JSON, with its quotes. Bytes that are not UTF-8 stay as they are.
+/// Text as a JSON string, with quotes. Bytes that are not UTF-8 are unchanged.
 [[nodiscard]] TRAINHOOK_DECL std::string json_string(std::string_view text);
 
-/// The value of a float, double, int32 or int64 tensor with one element; nothing for any other.
+/// The value of a float, double, int32 or int64 tensor with one element; nothing for other tensors.
 [[nodiscard]] TRAINHOOK_DECL std::optional<double> tensor_number(const Tensor& tensor);
 
 }  // namespace trainhook::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// When each node of a traced run was executed, for people: in Chrome's trace format, and as the message that
-/// TensorBoard shows over the graph. Source: TensorFlow's `timeline.py`.
+/// Converts the trace of a run to Chrome's trace format, and to the message that TensorBoard shows on the graph.
+/// Source: TensorFlow's `timeline.py`.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace trainhook {
 
-/// A traced run as JSON that chrome://tracing and ui.perfetto.dev open: a bar for each node that was executed, with its
-/// inputs. Times are microseconds since the Unix epoch.
+/// A traced run as JSON that chrome://tracing and ui.perfetto.dev open: a bar for each executed node, with its inputs.
+/// Times are microseconds since the Unix epoch.
 [[nodiscard]] TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph);
 
 namespace detail {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CRC32C (Castagnoli), the checksum of records, tables and tensors, and the mask under which files store it.
+/// CRC32C (Castagnoli), the checksum of records, tables and tensors, and the masked form that files store.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@
 namespace trainhook::crc32c {
 namespace detail {
 
-/// The polynomial with its lowest power in the highest bit, as all of this file holds polynomials.
+/// The polynomial. All polynomials in this file have their lowest power in the highest bit.
 inline constexpr std::uint32_t kPolynomial = 0x82f63b78u;
 
-/// One bit further: multiplies by x.
+/// Multiplies by x, which advances by one bit.
 constexpr std::uint32_t times_x(std::uint32_t value) noexcept {
   return (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0u);
 }
 
-/// The product of two polynomials, modulo the CRC's own.
+/// The product of two polynomials modulo the CRC's polynomial.
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) noexcept {
   std::uint32_t product = 0;
   for (std::uint32_t bit = 0x80000000u; bit != 0; bit >>= 1) {
@@ -34,10 +34,10 @@ constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) noexcept {
 
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-/// `tables[k][b]`: what byte b does to the register when k more bytes follow it.
+/// `tables[k][b]`: the effect of byte b on the register if k more bytes follow it.
 TRAINHOOK_DECL const Tables& tables() noexcept;
 
-/// Works everywhere: eight table look-ups for eight bytes.
+/// The version for any processor: eight table look-ups for eight bytes.
 TRAINHOOK_DECL std::uint32_t extend_by_table(std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -55,7 +55,7 @@ inline std::uint32_t extend_by_instruction(std::uint32_t crc, std::span<const st
 
 }  // namespace detail
 
-/// The checksum of what `crc` covers followed by `bytes`: `extend(value(a), b) == value(a + b)`.
+/// The checksum of the data that `crc` covers followed by `bytes`: `extend(value(a), b) == value(a + b)`.
 [[nodiscard]] TRAINHOOK_DECL std::uint32_t extend(std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
 [[nodiscard]] TRAINHOOK_DECL std::uint32_t extend(std::uint32_t crc, std::string_view text) noexcept;
 
@@ -64,7 +64,7 @@ inline std::uint32_t extend_by_instruction(std::uint32_t crc, std::span<const st
 
 inline constexpr std::uint32_t kMaskDelta = 0xa282ead8u;
 
-/// What files hold: a checksum over data that holds checksums of itself would be weak.
+/// The form in which files store a checksum, because a checksum of data that contains its own checksums is weak.
 [[nodiscard]] constexpr std::uint32_t mask(std::uint32_t crc) noexcept {
   return ((crc >> 15) | (crc << 17)) + kMaskDelta;
 }
@@ -74,7 +74,7 @@ inline constexpr std::uint32_t kMaskDelta = 0xa282ead8u;
   return (rotated >> 17) | (rotated << 15);
 }
 
-/// Whether the checksum in a file is the one of what was read. Every reader asks here.
+/// Whether a stored checksum matches the computed one. Every reader compares here.
 [[nodiscard]] constexpr bool agree(std::uint32_t stored, std::uint32_t computed) noexcept { return stored == computed; }
 
 }  // namespace trainhook::crc32c

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Paths as plain strings with `/` between their parts: joining and taking apart, without looking at any disk.
+/// Joins and splits paths, which are plain strings with `/`, without looking at the disk.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace trainhook {
   return !path.empty() && path.front() == '/';
 }
 
-/// `name` inside `directory`. An absolute `name` stays as it is; an empty directory is the current one.
+/// `name` inside `directory`. An absolute `name` stays as it is; an empty `directory` means the current one.
 [[nodiscard]] TRAINHOOK_DECL std::string join_path(std::string_view directory, std::string_view name);
 
 /// The part after the last `/`: `ckpt-1` of `run/ckpt-1`; empty for a path that ends in `/`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Files of the operating system, and what its error numbers mean. For PosixFileSystem.
+/// File descriptors, and the errors that belong to errno values. For PosixFileSystem.
 #pragma once
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ struct ErrnoMeaning {
 
 TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept;
 
-/// @throws the error that the number means, with operation, path and way out.
+/// @throws the error that belongs to the errno value; its message names the operation, the path and what to do.
 [[noreturn]] TRAINHOOK_DECL void throw_errno(std::string_view operation, std::string_view path, int number);
 
 /// Repeats a call that a signal interrupted.
@@ -35,7 +35,7 @@ auto retry_on_signal(Call call) noexcept {
   return result;
 }
 
-/// Owns a file descriptor. A close that is interrupted has closed: it is never repeated.
+/// Owns a file descriptor. An interrupted close is not repeated: on Linux the descriptor is closed.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int number) noexcept : number_(number) {}

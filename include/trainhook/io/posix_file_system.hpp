@@ -12,7 +12,7 @@
 #include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
-/// The disk of this machine. Stateless; `posix_file_system()` is the one that everything uses by default.
+/// The disk of this machine. Stateless.
 class PosixFileSystem final : public FileSystem {
  public:
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_readable(const std::string& path) override;
@@ -31,7 +31,7 @@ class PosixFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_file(const std::string& path) override;
 };
 
-/// The file system that everything uses unless told otherwise.
+/// The file system that the library uses unless an option names another one.
 [[nodiscard]] TRAINHOOK_DECL FileSystem& posix_file_system();
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Locks of the operating system, which a forked child does not keep. For PosixFileSystem.
+/// File locks of the operating system, which a forked child does not hold. For PosixFileSystem.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace trainhook::detail {
 
-/// What `FileSystem::lock_file` promises, by `flock`.
+/// Implements `FileSystem::lock_file` with `flock`.
 [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const std::string& path);
 
 }  // namespace trainhook::detail

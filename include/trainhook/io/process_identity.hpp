@@ -11,12 +11,12 @@
 
 namespace trainhook::detail {
 
-/// Which process on which machine. A number of a process is used again one day; its start tells the two apart.
+/// A process on a machine. Process ids are reused; the start time tells such processes apart.
 struct ProcessIdentity {
   std::string host{};    ///< the machine's name
-  std::string boot{};    ///< the machine's present run and the container in it; empty if the system does not tell
-  std::int64_t pid = 0;  ///< within that container
-  std::string start{};   ///< when the process started, in units of the system; empty if the system does not tell
+  std::string boot{};    ///< the current boot of the machine, and the container; empty if the system does not tell
+  std::int64_t pid = 0;  ///< in that container
+  std::string start{};   ///< when the process started, in system units; empty if the system does not tell
 
   bool operator==(const ProcessIdentity&) const = default;
 };
@@ -29,11 +29,11 @@ struct ProcessIdentity {
 /// Program and arguments of this process, separated by spaces; empty if the system does not tell. At most 4 KiB.
 [[nodiscard]] TRAINHOOK_DECL std::string command_line();
 
-/// CRC-32C of the program's file, which tells different builds apart; 0 if the system does not tell.
+/// CRC32C of the program's file, to tell builds apart; 0 if the file cannot be read.
 [[nodiscard]] TRAINHOOK_DECL std::uint32_t program_digest();
 
-/// Whether the process lives. Nothing if that cannot be seen from here, because it runs on another machine, in another
-/// container, or ran before this machine's last start.
+/// Whether the process is alive. Nothing if this process cannot tell: the other one is on another machine or in another
+/// container, or started before the last boot.
 [[nodiscard]] TRAINHOOK_DECL std::optional<bool> is_alive(const ProcessIdentity& process);
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads files of records, also ones that are still being written.
+/// RecordReader: reads files of records, also while they are being written.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,27 @@ namespace trainhook::detail {
 enum class RecordStatus {
   Record,     ///< a record was read
   End,        ///< the file ends here, between two records
-  Truncated,  ///< the file ends inside a record: it was cut off, or its writer is not finished
+  Truncated,  ///< the file ends inside a record: it was cut off, or is still being written
 };
 
-/// Gives one record after another. Nothing can be found behind a damaged one: the format has no marks to look for.
+/// Reads one record after another. Records behind a damaged one cannot be found: the format has no markers to search
+/// for.
 class RecordReader {
  public:
-  /// Begins at `offset`, which has to be that of a record.
+  /// Starts at `offset`, which must be the start of a record.
   TRAINHOOK_DECL explicit RecordReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset = 0);
 
   /// The offset of the next record.
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
   [[nodiscard]] const std::string& path() const noexcept { return file_->path(); }
 
-  /// Reads the next record. After `End` and `Truncated` the offset stays, so that the same call may succeed once the
+  /// Reads the next record. `End` and `Truncated` leave the offset unchanged, so the call can be repeated after the
   /// file has grown.
-  /// @throws DataLossError for a wrong checksum, naming file and offset; so does every later call.
+  /// @throws DataLossError, naming file and offset, for a wrong checksum; every later call throws it too.
   [[nodiscard]] TRAINHOOK_DECL RecordStatus try_next(std::string& payload);
 
-  /// Reads the next record of a file that is complete; false at its end. @throws DataLossError for a truncated record
-  /// as well.
+  /// Reads the next record of a complete file; false at its end. @throws DataLossError for a wrong checksum or a
+  /// truncated record.
   [[nodiscard]] TRAINHOOK_DECL bool next(std::string& payload);
 
  private:

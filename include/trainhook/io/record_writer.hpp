@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Writes files of records (TFRecord): a bare sequence of checksummed byte strings.
+/// RecordWriter: writes files of records (TFRecord), a sequence of checksummed byte strings.
 ///
 ///     file   = record*
 ///     record = length:u64 masked_crc32c(length):u32 payload:byte[length] masked_crc32c(payload):u32
@@ -21,18 +21,18 @@ namespace trainhook::detail {
 inline constexpr std::size_t kRecordHeaderSize = 12;
 inline constexpr std::size_t kRecordOverhead = kRecordHeaderSize + 4;
 
-/// Appends the record to `batch`: several records can then go to a file in one write.
+/// Appends the record to `batch`, so that several records can be written to a file at once.
 TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload);
 
-/// Writes records to a file, each with a single write: a process that dies leaves whole records, a write that fails
-/// those before it.
+/// Writes each record to a file with a single write. So a process that dies leaves only whole records, and a failed
+/// write leaves those before it.
 class RecordWriter {
  public:
   explicit RecordWriter(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
 
   TRAINHOOK_DECL void write(std::string_view payload);
 
-  /// Writes what `append_record` gathered.
+  /// Writes the records that `append_record` collected.
   void write_batch(std::string_view records) { file_->append(records); }
 
   [[nodiscard]] const std::string& path() const noexcept { return file_->path(); }

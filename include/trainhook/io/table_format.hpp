@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What writer and reader of a table file (a sorted, immutable map of byte strings; LevelDB's format) agree on.
+/// The format of table files, LevelDB's: a sorted, immutable map of byte strings.
 ///
 ///     file     = data_block* metaindex_block index_block footer
 ///     *_block  = contents trailer
 ///     trailer  = type:u8 masked_crc32c(contents type):u32
 ///     contents = entry* restart_offset:u32* restart_count:u32
-///     entry    = shared:varint32 unshared:varint32 value_size:varint32 key_suffix:byte[unshared]
-///     value:byte[value_size] footer   = handle(metaindex) handle(index), zeros up to 40 bytes, magic:u64 handle   =
-///     offset:varint64 size:varint64                      size is that of the contents
+///     entry    = shared:varint32 unshared:varint32 value_size:varint32 key_suffix value
+///     footer   = handle(metaindex) handle(index), zeros up to 40 bytes, magic:u64
+///     handle   = offset:varint64 size:varint64
 ///
-/// Numbers are little-endian. A key repeats the first `shared` bytes of the key before it, none at a restart. A data
-/// block's entry in the index block has its handle as value, and as key anything from its last key up to, and without,
-/// the next block's first.
+/// Numbers are little-endian. `unshared` and `value_size` count the bytes of `key_suffix` and `value`; a handle's
+/// `size` is that of the contents. A key starts with the first `shared` bytes of the previous key; `shared` is 0 at a
+/// restart. The index block has one entry for each data block: its value is the block's handle, its key is at least the
+/// block's last key and less than the next block's first key.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@
 
 namespace trainhook::detail {
 
-/// How a block's contents are packed. Stored in files: never renumber.
+/// The compression of a block. Stored in files: never renumber.
 enum class BlockType : unsigned char { Plain = 0, Snappy = 1 };
 
 inline constexpr std::uint64_t kTableMagic = 0xdb4775248b80fb57u;

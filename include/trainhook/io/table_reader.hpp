@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads a table file and trusts nothing in it.
+/// TableReader: reads a table file and checks everything in it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace trainhook::detail {
 
-/// Walks the entries of one block whose checksum is known to be right. That does not make its lengths right.
+/// Iterates over the entries of a block. The checksum was verified before; the lengths in the block are checked here.
 class BlockIterator {
  public:
   TRAINHOOK_DECL BlockIterator(std::string_view contents, std::string_view what);
@@ -37,17 +37,17 @@ class BlockIterator {
   std::string_view value_;
 };
 
-/// Gives the entries of a table file in order. The constructor checks footer and index, `for_each` every block that it
-/// comes to. All failures are DataLossErrors that name the file, except a block that is compressed: UnimplementedError.
+/// Reads the entries of a table file in order. The constructor checks footer and index, `for_each` each block that it
+/// reaches. Damage is a DataLossError that names the file, a compressed block an UnimplementedError.
 class TableReader {
  public:
-  /// `what` is the file's name in errors.
+  /// `what` names the file in errors.
   TRAINHOOK_DECL TableReader(std::string contents, std::string what);
 
-  TableReader(TableReader&&) = delete;  // holds views of itself
+  TableReader(TableReader&&) = delete;  // holds views of its own contents
 
-  /// Calls `take(key, value)`, both string_views valid during the call only, for each entry, in increasing order of the
-  /// keys.
+  /// Calls `take(key, value)` for each entry, in increasing order of keys. Both are string_views that are valid only
+  /// during the call.
   template <class Take>
   void for_each(Take&& take) const {
     std::string last_key;
@@ -62,7 +62,7 @@ class TableReader {
       BlockIterator entries(block(*handle), what_);
       while (entries.next()) {
         if (!first && entries.key() <= last_key) throw damaged("its keys are out of order");
-        // Shared prefixes may unfold to the square of the file's size; no honest writer comes near this.
+        // Shared prefixes can expand to the square of the file's size; no real file comes near this limit.
         key_bytes += entries.key().size();
         if (key_bytes / kMostUnfolding > contents_.size()) throw damaged("its keys unfold to many times its size");
         take(std::string_view(entries.key()), entries.value());
@@ -78,7 +78,7 @@ class TableReader {
 
   [[nodiscard]] TRAINHOOK_DECL DataLossError damaged(std::string_view problem) const;
 
-  /// The contents of a block, checksum verified.
+  /// The contents of a block, whose checksum it verifies.
   [[nodiscard]] TRAINHOOK_DECL std::string_view block(BlockHandle handle) const;
 
   std::string contents_;

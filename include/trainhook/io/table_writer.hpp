@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Builds a table file in memory, byte for byte as TensorFlow does.
+/// TableWriter: builds a table file in memory, byte for byte as TensorFlow does.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class BlockBuilder {
 
   [[nodiscard]] bool empty() const noexcept { return contents_.empty(); }
 
-  /// What `finish` would return in bytes.
+  /// The number of bytes that `finish` would return.
   [[nodiscard]] TRAINHOOK_DECL std::size_t size() const noexcept;
 
   TRAINHOOK_DECL void add(std::string_view key, std::string_view value);
@@ -44,19 +44,19 @@ class BlockBuilder {
 /// A short key that is not below `key`, for the index entry of the last block.
 [[nodiscard]] TRAINHOOK_DECL std::string short_successor(std::string_view key);
 
-/// Takes entries in strictly increasing order of their keys (unsigned bytes) and gives the file's bytes.
+/// Takes entries in strictly increasing order of their keys, compared as unsigned bytes, and returns the file's bytes.
 class TableWriter {
  public:
   explicit TableWriter(std::size_t block_size = kTableBlockSize) : block_size_(block_size) {}
 
-  /// @throws InvalidArgumentError for a key that is not above the one before it.
+  /// @throws InvalidArgumentError if `key` is not greater than the previous one.
   TRAINHOOK_DECL void add(std::string_view key, std::string_view value);
 
-  /// The whole file. The writer is used up.
+  /// Returns the whole file. Call nothing on the writer afterwards.
   [[nodiscard]] TRAINHOOK_DECL std::string finish();
 
  private:
-  static constexpr std::size_t kLargestEntry = 0x7fffffff;  // block sizes and lengths in it are 32 bits wide
+  static constexpr std::size_t kLargestEntry = 0x7fffffff;  // block sizes, and lengths in blocks, have 32 bits
 
   TRAINHOOK_DECL void finish_data_block();
   TRAINHOOK_DECL void add_index_entry(const std::string& key);

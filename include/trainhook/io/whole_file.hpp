@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Whole files at once: reading one into a string, replacing one so that it is never seen half written.
+/// Reads a whole file into a string, and replaces a whole file atomically.
 #pragma once
 
 #include <unistd.h>
@@ -23,19 +23,19 @@
 namespace trainhook {
 namespace detail {
 
-/// A number that no other writer has: part of temporary names, never of results.
+/// A random number that makes temporary names unique. It never influences results.
 TRAINHOOK_DECL std::uint64_t random_number();
 
-/// Removes a file after a failure, and ignores further errors.
+/// Removes a file after a failure and ignores errors.
 TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept;
 
 }  // namespace detail
 
-/// The whole content of a file.
+/// The contents of a file.
 [[nodiscard]] TRAINHOOK_DECL std::string read_file(FileSystem& file_system, const std::string& path);
 
-/// Replaces the file durably: whenever the machine stops, the path holds either all of the old content or all of the
-/// new one. Its temporary file, `<path>.tmp<16 hex digits>`, is gone after a failure too.
+/// Replaces the file durably: even if the machine stops at any moment, `path` has either the old contents or the new
+/// ones. The temporary file, `<path>.tmp<16 hex digits>`, is removed after an error too.
 TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents);
 
 }  // namespace trainhook

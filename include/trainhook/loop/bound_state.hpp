@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BoundState: everything that a LoopSession saves, by name; loading loads all entries or none.
+/// BoundState: everything that a LoopSession saves, by name. It loads all entries or none.
 #pragma once
 
 #include <cstddef>
@@ -21,30 +21,29 @@
 
 namespace trainhook::detail {
 
-/// The variables and other state of a loop. Their addresses are stable.
+/// The variables and other state of a loop, at stable addresses.
 class BoundState {
  public:
   TRAINHOOK_DECL VariableBinding& add(VariableBinding binding);
   TRAINHOOK_DECL void add(StateBinding binding);
 
-  /// The name of a variable without a known value, or null.
+  /// The name of a variable that is not initialized, or null.
   [[nodiscard]] TRAINHOOK_DECL const std::string* uninitialized() const noexcept;
   TRAINHOOK_DECL void set_initialized() noexcept;
 
-  /// Begins a new session: variables have no known value.
+  /// Starts a new session: variables are uninitialized again.
   TRAINHOOK_DECL void begin_again();
 
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> specs() const;
 
-  /// The present value. @throws NotFoundError if nothing has that name.
+  /// The current value. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor save(std::string_view name);
 
-  /// The present value in memory of the caller's own: nothing is kept here. @throws NotFoundError if nothing has that
-  /// name.
+  /// The current value in memory that only the caller holds. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor save_once(std::string_view name);
 
-  /// Checks and decodes all entries, then loads them. If the user's code fails while loading, what was loaded is
-  /// undone.
+  /// Checks and decodes all entries, then loads them. If the user's code fails while loading, undoes the entries loaded
+  /// before.
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
 
  private:
@@ -53,7 +52,7 @@ class BoundState {
     std::function<void()> undo{};  // only if `commit` may fail
   };
 
-  /// What has a name; no variable is called as a state.
+  /// A variable or other state. Names are unique among both.
   struct Named {
     VariableBinding* variable = nullptr;
     StateBinding* state = nullptr;
@@ -63,7 +62,7 @@ class BoundState {
   [[nodiscard]] TRAINHOOK_DECL StateBinding* find_state(std::string_view name) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL StateBinding& state_called(std::string_view name) const;
 
-  /// Of a variable whose memory only the user's code knows.
+  /// For a variable whose memory only the user's code can reach.
   TRAINHOOK_DECL static Change change_of(VariableBinding& variable, const Tensor& value);
   TRAINHOOK_DECL static Change change_of(StateBinding& state, const Tensor& value);
   TRAINHOOK_DECL static void apply(const std::vector<Change>& changes);
@@ -73,7 +72,7 @@ class BoundState {
   std::deque<StateBinding> states_;
   std::unordered_map<std::string_view, Named> by_name_;
   std::uint64_t loads_ = 0;
-  std::size_t next_ = 0;  // the variable whose name is tried first, because names mostly come in order
+  std::size_t next_ = 0;  // the variable to try first, because names mostly come in order
 };
 
 }  // namespace trainhook::detail

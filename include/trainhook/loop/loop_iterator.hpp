@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Input pipelines whose position is part of a LoopSession's state.
+/// make_iterator: an input pipeline whose position is part of a LoopSession's state.
 #pragma once
 
 #include <string_view>
@@ -12,9 +12,9 @@
 
 namespace trainhook {
 
-/// Creates an iterator over `dataset`, which the loop owns: take elements in the step, `batches.get_next(element)`. Its
-/// position is saved if an input hook or a saveable asks for it, as for an iterator of a graph. In a session that
-/// restores nothing it starts from the beginning.
+/// Creates an iterator over `dataset`; the loop owns it. Take elements in the step: `batches.get_next(element)`. As
+/// with a graph's iterator, its position is saved if an input hook or a saveable asks for it. A session that restores
+/// nothing starts it from the beginning.
 TRAINHOOK_DECL Iterator& make_iterator(LoopSession& loop, const Dataset& dataset, std::string_view name = "IteratorV2");
 
 }  // namespace trainhook

@@ -32,7 +32,7 @@ namespace trainhook {
 
 namespace detail {
 
-/// Several elements in one piece, possibly constant.
+/// A contiguous range of elements, possibly constant.
 template <class R>
 concept DenseResult = requires(const R& result) {
   std::data(result);
@@ -40,7 +40,7 @@ concept DenseResult = requires(const R& result) {
   requires SingleValue<std::remove_const_t<PointedElement<R>>>;
 };
 
-/// A function for `value()`: returns a number, a string, or several numbers in one piece.
+/// A function for `value()`: returns a number, a string, or a contiguous range of numbers.
 template <class F>
 concept ValueFunction = std::invocable<F&> && (TensorElement<std::remove_cvref_t<std::invoke_result_t<F&>>> ||
                                                DenseResult<std::remove_cvref_t<std::invoke_result_t<F&>>>);
@@ -51,13 +51,13 @@ concept ValueFunction = std::invocable<F&> && (TensorElement<std::remove_cvref_t
 /// the loop to `monitored_training_session`, and run your step as a callable: `session.run([&] { loss =
 /// gradient_step(weights); })`.
 ///
-/// Registered objects are referred to, never copied: they must outlive the session and stay where they are (a vector
-/// may get other memory but must keep its size). Names are unique. Registration ends when the session is created.
+/// The loop refers to registered objects and does not copy them: they must outlive the session and keep their address
+/// (a vector may reallocate but must keep its size). Names are unique. Registration ends when the session is created.
 ///
 /// A run calls the step, then computes the fetches: variables and values as they are *after* the step, each read at
-/// most once in a run; the global step as it was *before* the step, which is what TensorFlow's hooks see. Every
-/// callable that returns counts as one step. The step and the functions of values may make runs of their own. Memory is
-/// read and written on the thread that calls the session, without a lock: do not call it from several threads at once.
+/// most once per run; the global step as it was *before* the step, which is what TensorFlow's hooks see. Every callable
+/// that returns counts as one step. The step and the functions of values may run the session themselves. Memory is read
+/// and written on the calling thread without a lock: do not call the session from several threads at once.
 class LoopSession : public RunForms<LoopSession, true> {
  public:
   static constexpr bool kRunsUserCode = true;
@@ -67,10 +67,10 @@ class LoopSession : public RunForms<LoopSession, true> {
   LoopSession& operator=(const LoopSession&) = delete;
   TRAINHOOK_DECL ~LoopSession();
 
-  /// Makes `memory` a variable, which is saved and restored and can be fetched and summarised. `memory` is a number, a
+  /// Makes `memory` a variable: it is saved and restored, and can be fetched and summarised. `memory` is a number, a
   /// bool, or a vector, array or dense matrix of them.
   /// @throws InvalidArgumentError if the name is taken or the shape does not fit; FailedPreconditionError if the
-  /// session was created already.
+  /// session has been created.
   template <VariableMemory Memory>
   Variable variable(std::string_view name, Memory& memory, const MemoryOptions& options = {}) {
     detail::check_in_one_piece(name, memory);
@@ -84,21 +84,21 @@ class LoopSession : public RunForms<LoopSession, true> {
       return detail::MemoryView{std::as_writable_bytes(memory), detail::natural_shape(memory)};
     });
   }
-  /// The same for memory that only `external.read` and `external.write` can reach, such as a GPU's.
+  /// The same for memory that only `external.read` and `external.write` can access, such as a GPU's.
   TRAINHOOK_DECL Variable variable(std::string_view name, ExternalVariable external);
 
   template <class Temporary>
   void variable(std::string_view name, const Temporary&& memory,
                 const MemoryOptions& options = {}) = delete;  // would dangle
 
-  /// Saves and restores `object` along with the variables: a generator of `<random>`, a number or string, or an object
-  /// whose bytes are its value.
+  /// Saves and restores `object` with the variables: a generator of `<random>`, a number or string, or a trivially
+  /// copyable object without pointers.
   template <LoopState T>
   void state(std::string_view name, T& object) {
     add_state(detail::state_of(state_name(name), object));
   }
-  /// The same by a pair of functions: `save` returns a string and `load` takes one, or both use Tensors of one dtype.
-  /// If `load` throws, the restore fails, and what was loaded before is loaded back.
+  /// The same with a pair of functions: `save` returns a string and `load` takes one, or both use Tensors of one dtype.
+  /// If `load` throws, the restore fails and state that was already loaded gets its old value back.
   template <class Save, class Load>
     requires StateFunctions<Save, Load>
   void state(std::string_view name, Save save, Load load) {
@@ -107,8 +107,7 @@ class LoopSession : public RunForms<LoopSession, true> {
   template <class Temporary>
   void state(std::string_view name, const Temporary&& object) = delete;  // would dangle
 
-  /// Names a value, for hooks to fetch and summaries to show. `function` is called after the step, in runs that fetch
-  /// the value.
+  /// Adds a named value that hooks can fetch and summaries can show. Runs that fetch it call `function` after the step.
   template <detail::ValueFunction Function>
   Output value(std::string_view name, Function function) {
     using Result = std::remove_cvref_t<std::invoke_result_t<Function&>>;
@@ -131,14 +130,14 @@ class LoopSession : public RunForms<LoopSession, true> {
     return add_value(name, spec, std::move(function));
   }
 
-  /// Adds a summary that `encode` makes: it gets the tag and returns a serialized Summary, which `events/summary.hpp`
-  /// and `events/tensor_summary.hpp` make. It is called after the step, in runs that fetch the summary. The tag is
-  /// `name`, made unique as that of `summary::scalar`. Images and audio: `media/loop_summaries.hpp`.
+  /// Adds a summary that `encode` creates: it receives the tag and returns a serialized Summary, for example from
+  /// `events/summary.hpp`. Runs that fetch the summary call it after the step. The tag is `name`, made unique as in
+  /// `summary::scalar`. For images and audio see `media/loop_summaries.hpp`.
   TRAINHOOK_DECL Output summary(std::string_view name, std::function<std::string(std::string_view tag)> encode);
 
-  /// Sets the function that gives everything its initial values, called if a new session finds no checkpoint. Without
-  /// it, the first session takes the memory as it is, and a session that is lost before its first checkpoint cannot be
-  /// recovered.
+  /// Sets the function that initializes all variables and state; a new session calls it if it finds no checkpoint.
+  /// Without it, the first session uses the memory as it is, and a session that fails before its first checkpoint
+  /// cannot be recovered.
   TRAINHOOK_DECL void init(std::function<void()> initialize);
 
   /// The number of steps done so far.
@@ -146,9 +145,9 @@ class LoopSession : public RunForms<LoopSession, true> {
 
   [[nodiscard]] TRAINHOOK_DECL Graph& graph() noexcept;
 
-  // For the library: what a monitored session and the parts of a loop use.
+  // The following members are for the library.
 
-  /// Begins a session; registration ends here. From the second session on, the memory counts as lost: it must be
+  /// Starts a session and ends registration. From the second session on, variables are uninitialized until they are
   /// restored or initialized. @throws FailedPreconditionError if the last session is still open.
   TRAINHOOK_DECL void open();
 
@@ -158,11 +157,11 @@ class LoopSession : public RunForms<LoopSession, true> {
   TRAINHOOK_DECL void execute(const RunRequest& request, std::span<Tensor> results);
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> state() const;
 
-  /// Copies of the present values, in one pass over the memory. @throws whatever a `save` function throws.
+  /// Copies of the current values. @throws the errors of `save` functions.
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> snapshot(std::span<const std::string> names);
 
-  /// One of the values of a snapshot, of which nothing is kept here: a save that writes one value after the other needs
-  /// no copy of the whole model. @throws NotFoundError for an unknown name.
+  /// One value of a snapshot, of which the loop keeps no copy: a save that writes the values one at a time needs no
+  /// copy of the whole model. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor saved_value(std::string_view name) const;
 
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);

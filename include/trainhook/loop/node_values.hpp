@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// NodeValues: the values of a loop's graph: the user's values, and the few ops that the library adds to them.
+/// NodeValues: computes the nodes of a loop's graph, which are the user's values and a few ops of the library.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 
 namespace trainhook::detail {
 
-/// Computes the values of nodes, each at most once in a run. Leaves are read by functions; summaries, and the op that
-/// reads the global step, are computed from them. This is not an engine: maths belongs in the loop.
+/// Computes each node at most once per run. Functions read the leaves; summaries and the op that reads the global step
+/// are computed from them. This is not an engine: maths belongs in the loop.
 class NodeValues {
   enum class Rule : std::uint8_t {
     None,
@@ -38,7 +38,7 @@ class NodeValues {
   struct Known {
     bool looked_up = false;
     Rule rule = Rule::None;
-    std::uint64_t run = 0;  // in which `value` was read
+    std::uint64_t run = 0;  // the run that read `value`
     Tensor value;
     std::function<Tensor()> read;
   };
@@ -47,15 +47,15 @@ class NodeValues {
   /// @param graph must outlive this
   explicit NodeValues(Graph& graph) : graph_(&graph) {}
 
-  /// From now on, `read` returns the node's value.
+  /// Sets the function that returns the node's value.
   void set_leaf(const Node& node, std::function<Tensor()> read) {
     Known& known = known_of(node);
     known.rule = Rule::Leaf;
     known.read = std::move(read);
   }
 
-  /// Starts a run: all values are read again. @throws InvalidArgumentError for a feed of anything but a value, or of
-  /// another dtype or shape.
+  /// Starts a run: all values are read again. @throws InvalidArgumentError for a feed of a node that is not a value, or
+  /// of another dtype or shape.
   void begin_run(std::span<const Feed> feeds) {
     ++run_;
     for (const Feed& feed : feeds) {
@@ -64,14 +64,14 @@ class NodeValues {
     }
   }
 
-  /// What a run has read so far, put aside while another run is made from inside it.
+  /// The values that a run has read so far, stored while a nested run is made.
   struct Suspended {
     std::uint64_t run = 0;
     std::vector<Known*> known{};
     std::vector<Tensor> values{};
   };
 
-  /// Puts aside what the present run has read, so that user's code in it may make a run of its own.
+  /// Stores the values of the current run, so that the user's code in it may make a nested run.
   [[nodiscard]] Suspended suspend() {
     Suspended outer{.run = run_};
     outer.values.reserve(remembered_.size());
@@ -83,7 +83,7 @@ class NodeValues {
     return outer;
   }
 
-  /// Goes on with a run that was suspended, after `end_run` of the inner one.
+  /// Continues a suspended run, after `end_run` of the nested one.
   void resume(Suspended outer) noexcept {
     run_ = outer.run;
     remembered_.swap(outer.known);
@@ -205,7 +205,7 @@ class NodeValues {
   }
 
   Graph* graph_;
-  std::deque<Known> known_;  // by node id; grows without moving, as user's code may run this again from inside
+  std::deque<Known> known_;  // by node id; a deque, because nested runs may add to it
   std::vector<Known*> remembered_;
   std::uint64_t run_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The state of a LoopSession other than variables: generators, counters, objects of your own.
+/// StateBinding: state of a LoopSession other than variables, such as generators, counters and user objects.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@
 
 namespace trainhook {
 
-/// Generators and distributions of `<random>`, and similar types: saved and loaded by their stream operators.
+/// Types with a `result_type` and stream operators, such as generators and distributions of `<random>`.
 template <class T>
 concept StreamedState = std::copyable<T> && requires(std::ostream& out, std::istream& in, const T& saved, T& loaded) {
   typename T::result_type;
@@ -41,14 +41,14 @@ template <class T>
 concept PlainState = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
                      !std::is_empty_v<T> && !std::is_const_v<T> && !requires { &T::operator(); };
 
-/// State that a LoopSession can save and load by itself.
+/// State that a LoopSession can save and load without functions.
 template <class T>
 concept LoopState = !std::is_const_v<T> && (StreamedState<T> || TensorElement<T> || PlainState<T>);
 
 namespace detail {
 
 /// One piece of state. `prepare` checks a value of the right dtype and shape and returns a function that loads it,
-/// which is valid as long as the binding. That function must not throw, unless `may_fail`.
+/// which must not outlive the binding and must not throw unless `may_fail` is set.
 struct StateBinding {
   std::string name{};
   StateKind kind = StateKind::Auxiliary;
@@ -56,15 +56,15 @@ struct StateBinding {
   PartialShape shape{};
   std::function<Tensor()> save{};
   std::function<std::function<void()>(const Tensor&)> prepare{};
-  std::function<void()> reset{};  // for state that starts again with each session; otherwise empty
+  std::function<void()> reset{};  // for state that each session starts fresh; otherwise empty
   bool may_fail = false;
-  std::uint64_t last_load = 0;  ///< the number of the load that gave it a value
+  std::uint64_t last_load = 0;  ///< the number of the load that set its value
 };
 
-/// The text that `write` writes, in the classic locale.
+/// The text that `write` writes, in the classic locale, as a string tensor.
 [[nodiscard]] TRAINHOOK_DECL Tensor written_text(FunctionRef<void(std::ostream&)> write);
 
-/// @throws DataLossError unless `read` takes the whole text, even if it throws another standard exception.
+/// @throws DataLossError if `read` throws a standard exception or does not consume the whole text.
 TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read);
 
 template <StreamedState T>
@@ -72,7 +72,7 @@ template <StreamedState T>
   return written_text([&object](std::ostream& out) { out << object; });
 }
 
-/// Numbers in the text of a random engine that have the same limits.
+/// Consecutive numbers in the text of a random engine that have the same limits.
 struct EngineNumbers {
   std::uint64_t count = 1;
   std::uint64_t least = 0;
@@ -80,7 +80,7 @@ struct EngineNumbers {
   bool is_place = false;  ///< the index of the next word, which some standard libraries write and others do not
 };
 
-// The engines and adaptors of <random>, which is expensive to include, by the constants that only they have.
+// Recognises engines and adaptors of <random>, which is expensive to include, by their constants.
 template <class T>
 concept LinearCongruentialEngine = requires {
   T::multiplier;
@@ -103,7 +103,7 @@ concept SubtractWithCarryEngine = requires {
 template <class T>
 concept EngineAdaptor = requires(const T& adaptor) { adaptor.base().max(); };
 
-/// What the text of an engine consists of.
+/// The numbers in the text of an engine.
 struct EngineText {
   std::array<EngineNumbers, 8> numbers{};
   std::size_t size = 0;
@@ -111,7 +111,7 @@ struct EngineText {
   constexpr void push_back(const EngineNumbers& some) { numbers.at(size++) = some; }
 };
 
-/// Appends the numbers that the text of a `T` consists of; none if it is not an engine of the standard library.
+/// Appends the numbers in the text of a `T`; none if it is not an engine of the standard library.
 template <class T>
 constexpr void append_engine_numbers(EngineText& numbers) {
   if constexpr (LinearCongruentialEngine<T>) {
@@ -132,8 +132,8 @@ constexpr void append_engine_numbers(EngineText& numbers) {
   }
 }
 
-/// Checks the text that an engine was read from: one that is made from numbers out of its limits reads memory that is
-/// not its own, or never returns. `written` is text of the same type, which tells whether the place is in it.
+/// Checks the text of an engine, because an engine with numbers out of their limits reads foreign memory or never
+/// returns. `written` is text of the same type, which shows whether the text contains the place.
 /// @throws DataLossError if a number is out of its limits.
 TRAINHOOK_DECL void check_engine_text(const std::string& name, std::string_view text, std::string_view written,
                                       std::span<const EngineNumbers> numbers);

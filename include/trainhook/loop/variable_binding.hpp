@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a LoopSession knows of a variable: where its memory is, how it is read and written.
+/// VariableBinding: connects a variable of a LoopSession to its memory.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@
 
 namespace trainhook::detail {
 
-/// The shape of a variable: `wanted` if it is given and fits the elements, or else `natural`.
+/// The shape of a variable: `wanted` if it has a rank, or else `natural`. @throws InvalidArgumentError if `wanted` does
+/// not fit the number of elements.
 TRAINHOOK_DECL Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Shape& natural);
 
 /// @throws InvalidArgumentError or DataLossError if `value` cannot be the value of variable `name`.
@@ -30,7 +31,7 @@ TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const Part
 /// to it.
 class VariableBinding {
  public:
-  /// @param memory returns the memory, or throws if it is not what was registered
+  /// @param memory returns the memory, or throws if its size has changed since registration
   TRAINHOOK_DECL VariableBinding(const Variable& variable, std::function<std::span<std::byte>()> memory, Layout layout);
   TRAINHOOK_DECL VariableBinding(const Variable& variable, ExternalVariable external);
 
@@ -42,20 +43,20 @@ class VariableBinding {
   /// True if writing calls the user's code, which may throw.
   [[nodiscard]] bool is_external() const noexcept { return !memory_; }
 
-  /// The present values.
+  /// The current values.
   [[nodiscard]] TRAINHOOK_DECL Tensor read();
 
-  /// The present values in memory of the caller's own.
+  /// The current values in memory that only the caller holds.
   [[nodiscard]] TRAINHOOK_DECL Tensor read_once() const;
 
   /// @throws if `write(value)` would fail.
   TRAINHOOK_DECL void check(const Tensor& value) const;
 
-  /// The variable is initialized then.
+  /// Sets the values; the variable is initialized afterwards.
   TRAINHOOK_DECL void write(const Tensor& value);
 
   bool initialized = true;
-  std::uint64_t last_load = 0;  ///< the number of the load that gave it a value
+  std::uint64_t last_load = 0;  ///< the number of the load that set its value
 
  private:
   TRAINHOOK_DECL void read_into(Tensor& target) const;

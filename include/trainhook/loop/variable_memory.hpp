@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Which objects can be variables of a LoopSession, and how their memory becomes a tensor.
+/// VariableMemory: the types of objects that can be variables of a LoopSession.
 #pragma once
 
 #include <concepts>
@@ -25,20 +25,21 @@
 
 namespace trainhook {
 
-/// How memory becomes a variable.
+/// Options of a variable.
 struct MemoryOptions {
   /// Default: `{size}`, `{}` for a single value, `{rows, cols}` for a matrix type. One dimension may be -1.
   PartialShape shape{};
-  std::optional<Layout> layout{};  ///< default: that of the matrix type, or else row-major; checkpoints are row-major
-  bool trainable = true;           ///< true: also in the collection of trainable variables
+  std::optional<Layout> layout{};  ///< default: the matrix type's, or else row-major; checkpoints are row-major
+  bool trainable = true;           ///< also adds it to the collection of trainable variables
 };
 
-/// A variable whose memory is not on the host, or not in one piece. Both functions use all elements in row-major order.
+/// A variable whose memory is not on the host or not contiguous. Both functions transfer all elements, in row-major
+/// order.
 struct ExternalVariable {
   DType dtype = DType::Invalid;
   Shape shape{};
-  std::function<void(std::span<std::byte>)> read{};         ///< writes the present values into the span
-  std::function<void(std::span<const std::byte>)> write{};  ///< takes the values of the span
+  std::function<void(std::span<std::byte>)> read{};         ///< writes the current values into the span
+  std::function<void(std::span<const std::byte>)> write{};  ///< copies the span to the variable
   bool trainable = true;
 };
 
@@ -47,7 +48,7 @@ namespace detail {
 template <class M>
 using PointedElement = std::remove_pointer_t<decltype(std::data(std::declval<M&>()))>;
 
-/// An object with its elements in one piece: vectors, arrays, dense matrices.
+/// An object with contiguous elements: vectors, arrays, dense matrices.
 template <class M>
 concept DenseContainer = requires(M& memory) {
   std::data(memory);
@@ -106,7 +107,8 @@ std::span<std::byte> bytes_of(M& memory) noexcept {
   }
 }
 
-/// @throws InvalidArgumentError: the variable is a view of a part of a matrix, with gaps between its columns.
+/// @throws InvalidArgumentError, which says that the variable is a view of a part of a matrix with gaps between its
+/// columns.
 [[noreturn]] TRAINHOOK_DECL void throw_memory_has_gaps(std::string_view name);
 
 template <class M>
@@ -121,13 +123,13 @@ void check_in_one_piece(std::string_view name, const M& memory) {
   }
 }
 
-/// The present place and shape of memory.
+/// The current address and shape of memory.
 struct MemoryView {
   std::span<std::byte> bytes{};
   Shape shape{};
 };
 
-/// Looks at a container again at each call: a vector may have got other memory in the meantime.
+/// Looks at the container again at each call, because a vector may have reallocated.
 template <class M>
 [[nodiscard]] std::function<MemoryView()> memory_viewer(M& memory) {
   return [&memory] { return MemoryView{bytes_of(memory), natural_shape(memory)}; };

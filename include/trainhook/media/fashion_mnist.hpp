@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Fashion-MNIST as a dataset that can seek: kept as bytes, made into floats as a batch is gathered.
+/// fashion_mnist: Fashion-MNIST as a dataset with random access, kept as bytes and converted to floats per batch.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 
 namespace trainhook {
 
-/// One split of Fashion-MNIST in the order of its files: elements (image float32 [784] of [0, 1], label int64 of 0 to
-/// 9).
+/// One split of Fashion-MNIST in the order of its files. An element is an image, float32 [784] in [0, 1], and a label,
+/// int64 from 0 to 9.
 /// @throws NotFoundError or DataLossError, naming the file.
 [[nodiscard]] TRAINHOOK_DECL Dataset fashion_mnist(const std::string& directory, Split split,
                                                    FileSystem& file_system = posix_file_system());
-/// The same from the directory where it is installed.
+/// The same from the directory in which it is installed.
 [[nodiscard]] inline Dataset fashion_mnist(Split split) { return fashion_mnist(fashion_mnist_directory(), split); }
 
 }  // namespace trainhook

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads gzip files through the FileSystem, as a stream or at once, with every checksum verified and memory bounded by
-/// the caller.
+/// Reads gzip files through the FileSystem, as a stream or as a whole. Verifies every checksum; the caller limits the
+/// memory.
 #pragma once
 
 #include <zlib.h>
@@ -17,11 +17,11 @@
 
 namespace trainhook {
 
-/// Deflate never makes more than this many bytes of one: a claim beyond it is false before anything is decompressed.
+/// Deflate never expands one byte to more than this many, so a larger claim is known to be false before decompressing.
 inline constexpr std::uint64_t kMostGzipExpansion = 1032;
 
-/// A gzip file from its start to its end; several members in a row read as one stream, as `gunzip` does it.
-/// For one thread at a time; `file` must outlive it. Errors are DataLossError and name the file.
+/// Reads a gzip file; several members are read as one stream, as `gunzip` does. Not thread-safe; `file` must outlive
+/// the reader. Damage is a DataLossError that names the file.
 class GzipReader {
  public:
   TRAINHOOK_DECL explicit GzipReader(const ReadableFile& file);
@@ -29,11 +29,10 @@ class GzipReader {
   GzipReader& operator=(const GzipReader&) = delete;
   ~GzipReader() { inflateEnd(&stream_); }
 
-  /// Fills `into` from the front and says how many bytes there were: fewer than asked for only at the end of a file
-  /// that is whole.
+  /// Reads up to `into.size()` bytes and returns their number, which is smaller only at the end of an intact file.
   [[nodiscard]] TRAINHOOK_DECL std::size_t read(std::span<std::byte> into);
 
-  /// Whether nothing follows. Reads on as far as is needed to verify the last checksum.
+  /// Whether the end is reached. Reads as far as necessary to verify the last checksum.
   [[nodiscard]] TRAINHOOK_DECL bool at_end();
 
  private:
@@ -45,15 +44,15 @@ class GzipReader {
 
   const ReadableFile& file_;
   std::uint64_t size_;
-  std::uint64_t offset_ = 0;  // of the first byte that was not read from the file
+  std::uint64_t offset_ = 0;  // of the first byte not yet read from the file
   bool ended_ = false;
   std::array<Bytef, 64 * 1024> input_{};
   z_stream stream_{};
 };
 
-/// Everything that the gzip file `path` holds.
-/// @throws DataLossError for a file that is not a gzip file, truncated or damaged; ResourceExhaustedError if it holds
-/// more than `max_size` bytes.
+/// The decompressed contents of the gzip file `path`.
+/// @throws DataLossError for a file that is not a gzip file, truncated or damaged; ResourceExhaustedError if they
+/// exceed `max_size` bytes.
 [[nodiscard]] TRAINHOOK_DECL std::string read_gzip_file(FileSystem& file_system, const std::string& path,
                                                         std::size_t max_size);
 

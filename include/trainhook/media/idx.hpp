@@ -12,13 +12,13 @@
 
 namespace trainhook {
 
-/// The tensor in an IDX file: `uint8`, of the shape that its header gives. The header is checked before memory is taken
-/// for the rest.
+/// Reads the tensor in an IDX file: `uint8`, of the shape in its header. The header is checked before memory is
+/// allocated.
 /// @throws NotFoundError, DataLossError (foreign, truncated or damaged) or UnimplementedError (other element types),
 /// naming the file.
 [[nodiscard]] TRAINHOOK_DECL Tensor read_idx_file(FileSystem& file_system, const std::string& path);
 
-/// Which part of a data set.
+/// A part of a data set.
 enum class Split { Train, Test };
 
 /// Images as `uint8` [n, 28, 28] and labels, 0 to 9, as `uint8` [n].
@@ -27,9 +27,9 @@ struct FashionMnist {
   Tensor labels;
 };
 
-/// Where the Fashion-MNIST files are: the directory in the environment variable `FASHION_MNIST_DIR`, or where Debian's
-/// package puts them.
-/// @throws NotFoundError that says how to install them.
+/// The directory of the Fashion-MNIST files: the environment variable `FASHION_MNIST_DIR`, or the directory of Debian's
+/// package.
+/// @throws NotFoundError, which says how to install them.
 [[nodiscard]] TRAINHOOK_DECL std::string fashion_mnist_directory(FileSystem& file_system = posix_file_system());
 
 /// Reads images and labels of one split. @throws NotFoundError or DataLossError, naming the file.

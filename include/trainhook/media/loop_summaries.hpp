@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Summaries of images and audio in the memory of a loop in plain C++.
+/// Summaries of images and audio in the memory of a LoopSession.
 #pragma once
 
 #include <concepts>
@@ -27,7 +27,7 @@ inline constexpr bool kIsColumnMajor = false;
 template <DenseMatrix M>
 inline constexpr bool kIsColumnMajor<M> = !static_cast<bool>(M::IsRowMajor);
 
-/// The type of the elements of a span, or of what a vector, an array or a row-major matrix holds.
+/// The element type of a span, vector, array or row-major matrix.
 template <class M>
 using MediaElement = std::remove_const_t<PointedElement<const M>>;
 
@@ -43,7 +43,7 @@ template <class M, class... T>
 concept MediaSource = MediaContainer<M, T...> ||
                       (std::invocable<M&> && MediaContainer<std::remove_cvref_t<std::invoke_result_t<M&>>, T...>);
 
-/// A function that gives the elements as they are at each call. It refers to a container, which must live on.
+/// A function that returns the current elements at each call. It refers to the container, which must outlive it.
 template <class Memory>
 [[nodiscard]] auto media_reader(Memory&& memory) {
   using Plain = std::remove_cvref_t<Memory>;
@@ -58,7 +58,7 @@ template <class Memory>
   }
 }
 
-/// Memory can be checked when it is registered; what a function returns, when it is called.
+/// Memory is checked when it is registered; the result of a function when it is called.
 template <class Memory, class Batch>
 void check_media(std::string_view name, const Memory& memory, const Batch& batch) {
   check_batch(name, batch);
@@ -72,10 +72,10 @@ void check_media(std::string_view name, const Memory& memory, const Batch& batch
 
 namespace summary {
 
-/// Images of the loop's own memory, for the Images dashboard: `th::summary::image(loop, "digits", pixels, {.height =
-/// 28, .width = 28})`. `pixels` is a span, a variable that outlives the session (vector, array, row-major matrix), or a
-/// function that returns one of these, of uint8_t, float or double; it is read after the step, in runs that fetch the
-/// summary. Tags and colours: `image_batch_summary`.
+/// Images in the loop's memory, for the Images dashboard: `th::summary::image(loop, "digits", pixels, {.height = 28,
+/// .width = 28})`. `pixels` is a span, a variable that outlives the session (vector, array, row-major matrix), or a
+/// function that returns one of these, of uint8_t, float or double; runs that fetch the summary read it after the step.
+/// For tags and colours see `image_batch_summary`.
 /// @throws InvalidArgumentError, naming the summary, if the memory has not the sizes of `batch`.
 template <class Pixels>
   requires detail::MediaSource<std::remove_cvref_t<Pixels>, std::uint8_t, float, double>
@@ -90,8 +90,8 @@ Output image(LoopSession& loop, std::string_view name, Pixels&& pixels, const Im
       });
 }
 
-/// Audio of the loop's own memory, for the Audio dashboard: `th::summary::audio(loop, "tone", samples, {.sample_rate =
-/// 16'000})`. `samples` is what `pixels` is above, of float. Tags: `audio_batch_summary`.
+/// Audio in the loop's memory, for the Audio dashboard: `th::summary::audio(loop, "tone", samples, {.sample_rate =
+/// 16'000})`. `samples` may be the same as `pixels` above, with float elements. For tags see `audio_batch_summary`.
 /// @throws InvalidArgumentError, naming the summary, if the memory has not the sizes of `batch`.
 template <class Samples>
   requires detail::MediaSource<std::remove_cvref_t<Samples>, float>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// PNG images with 8 bits a channel, in memory: encoding for image summaries, and decoding that checks everything.
+/// Encodes and decodes PNG images with 8 bits per channel, in memory. Decoding checks everything.
 #pragma once
 
 #include <png.h>
@@ -18,12 +18,12 @@ namespace trainhook {
 
 /// Encodes `height` rows of `width` pixels with `channels` bytes each (gray, gray and alpha, RGB, RGBA; alpha not
 /// premultiplied).
-/// @throws InvalidArgumentError if the sizes are not positive, or `pixels` has not exactly that many bytes.
+/// @throws InvalidArgumentError if a size is not positive, or `pixels` has another number of bytes.
 [[nodiscard]] TRAINHOOK_DECL std::string encode_png(std::span<const std::uint8_t> pixels, std::int64_t height,
                                                     std::int64_t width, std::int64_t channels);
 
-/// A `uint8` tensor of shape [height, width, channels]: a palette is resolved, 16 bits a channel become 8.
-/// `name` is used in messages. @throws DataLossError for bytes that are no PNG, truncated or damaged.
+/// Decodes to a `uint8` tensor [height, width, channels]: a palette becomes colours, 16 bits per channel become 8.
+/// `name` is used in messages. @throws DataLossError for bytes that are not a PNG, truncated or damaged.
 [[nodiscard]] TRAINHOOK_DECL Tensor decode_png(std::string_view bytes, std::string_view name);
 
 }  // namespace trainhook

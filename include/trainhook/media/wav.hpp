@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// WAV audio with 16 bits a sample, in memory: encoding for audio summaries.
+/// Encodes WAV audio with 16 bits per sample, for audio summaries.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace trainhook {
 
-/// Encodes samples in [-1, 1], frame after frame of `channels` samples each. What is beyond is clipped; NaN becomes
-/// silence. `sample_rate` counts frames a second; its fraction is cut off.
+/// Encodes samples in [-1, 1], in frames of `channels` samples each. Larger values are clipped; NaN becomes silence.
+/// `sample_rate` is in frames per second and is rounded down.
 /// @throws InvalidArgumentError if `channels` or `sample_rate` is not positive or too large for the format, or
 /// `samples` ends inside a frame.
 [[nodiscard]] TRAINHOOK_DECL std::string encode_wav(std::span<const float> samples, float sample_rate,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// basic_train_loop: a training loop that begins again with a new session if it is aborted.
+/// basic_train_loop: a training loop that starts again with a new session after an AbortedError.
 #pragma once
 
 #include <concepts>
@@ -13,8 +13,8 @@
 
 namespace trainhook {
 
-/// Calls `train_step_fn(session)` until the session should stop, then closes it. If an AbortedError leaves the loop, it
-/// goes on with the next session that `managed_session()` returns, without end; any other error is thrown. Source:
+/// Calls `train_step_fn(session)` until the session should stop, then closes it. After an AbortedError it continues
+/// with the next session that `managed_session()` returns, any number of times; it throws all other errors. Source:
 /// `tf.compat.v1.train.basic_train_loop`, whose `supervisor.managed_session` is the first argument here.
 template <std::invocable ManagedSession, class TrainStep>
   requires std::invocable<TrainStep&, std::invoke_result_t<ManagedSession&>&>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ChiefSessionCreator: restores or initializes the model, as the one process that is in charge of it.
+/// ChiefSessionCreator: restores or initializes the model.
 #pragma once
 
 #include <exception>
@@ -23,18 +23,18 @@ struct ChiefSessionCreatorOptions {
   std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
   std::string checkpoint_dir{};                 ///< restore its newest good checkpoint, if it has one
   std::string checkpoint_filename_with_path{};  ///< or exactly this one
-  std::string own_state{};                      ///< where it has the state of one rank of a job; see Saver::restore
+  std::string own_state{};                      ///< the prefix of the state of one rank of a job; see Saver::restore
   std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< see RestoreOptions
   std::shared_ptr<LocalMaster> master{};  ///< shared with the workers of this process; null: no workers
-  FileSystem* file_system = nullptr;      ///< null: the machine's own
-  Clock* clock = nullptr;                 ///< null: the machine's own
+  FileSystem* file_system = nullptr;      ///< null: the disk
+  Clock* clock = nullptr;                 ///< null: the system's clock
 };
 
 /// Finalizes the scaffold, then prepares a session. Source: TensorFlow's `ChiefSessionCreator`.
 class ChiefSessionCreator final : public SessionCreator {
  public:
   /// @param graph must outlive this
-  /// @param open opens a session of `graph`, without values
+  /// @param open opens a session of `graph` with uninitialized variables
   /// @throws InvalidArgumentError if `open` is empty.
   TRAINHOOK_DECL ChiefSessionCreator(Graph& graph, SessionManager::Open open, ChiefSessionCreatorOptions options = {});
   ChiefSessionCreator(const ChiefSessionCreator&) = delete;
@@ -45,10 +45,10 @@ class ChiefSessionCreator final : public SessionCreator {
   [[nodiscard]] Graph& graph() override { return *graph_; }
   [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint() const noexcept override;
 
-  /// Stops the workers with that error.
+  /// Ends the workers with `error`.
   TRAINHOOK_DECL void session_failed(const std::exception_ptr& error) noexcept override;
 
-  /// What the newest session was restored from.
+  /// The report of the last restore.
   [[nodiscard]] TRAINHOOK_DECL RestoreReport report() const;
 
  private:
@@ -58,7 +58,7 @@ class ChiefSessionCreator final : public SessionCreator {
   Graph* graph_;
   SessionManager::Open open_;
   ChiefSessionCreatorOptions options_;
-  std::unique_ptr<SessionManager> manager_;  // made once the scaffold is complete
+  std::unique_ptr<SessionManager> manager_;  // created once the scaffold is complete
 };
 
 /// A chief for sessions of engine `S` on `graph`, which must outlive it. `session_args` are passed to the engine's

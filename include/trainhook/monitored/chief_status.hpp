@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ChiefStatus: what the workers of a chief must know of it: whether it has ended by an error, or is about to.
+/// ChiefStatus: tells the workers whether their chief has ended with an error, or is about to.
 #pragma once
 
 #include <atomic>
@@ -16,24 +16,24 @@ class Coordinator;
 
 namespace detail {
 
-/// One for each chief, shared with its workers. Thread-safe.
+/// One per chief, shared with its workers. Thread-safe.
 class ChiefStatus {
  public:
-  /// The chief has ended by `error`, which may be null. The first call counts.
+  /// Records that the chief has ended with `error`, which may be null. Only the first call counts.
   TRAINHOOK_DECL void fail(const std::exception_ptr& error);
 
-  /// True once the chief has ended by an error. Takes no lock.
+  /// True once the chief has ended with an error. Takes no lock.
   [[nodiscard]] bool has_failed() const noexcept { return failed_; }
 
-  /// For a worker whose chief has ended by an error: what the worker ends by. It names the chief's error and has its
-  /// code, unless the code would mean the end of input or a loss, after which a worker would go on: then it is
+  /// The error with which a worker ends if its chief has ended with an error. It names the chief's error and has its
+  /// code; a code that means the end of input or the loss of a session, after which a worker would continue, becomes
   /// Cancelled.
   [[nodiscard]] TRAINHOOK_DECL std::exception_ptr error_for_worker() const;
 
-  /// The chief's present session has these threads, which fill the queues for the workers too; null: it has none.
+  /// Sets the threads of the chief's current session, which fill the queues for the workers too; null: none.
   TRAINHOOK_DECL void set_threads(std::shared_ptr<const Coordinator> threads);
 
-  /// The first error of the chief's threads, after which the queues are closed; null if there is none.
+  /// The first error of the chief's threads, after which queues are closed; null if there is none.
   [[nodiscard]] TRAINHOOK_DECL std::exception_ptr thread_error() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CoordinatedSession: a hooked session with background threads, whose errors and stop requests end it.
+/// CoordinatedSession: a hooked session with background threads, which can end it by errors and stop requests.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class CoordinatedSession {
  public:
   /// Creates the session, starts the graph's queue runners, unless it is a worker's, and calls every hook's
   /// `after_create_session`. If one of them throws, the session is closed.
-  /// @param is_loss tells after which errors the session is recreated
+  /// @param is_loss returns true for errors after which the session is recreated
   TRAINHOOK_DECL CoordinatedSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
                                     Duration stop_grace_period_secs, IsLoss is_loss = is_preemption);
   CoordinatedSession(const CoordinatedSession&) = delete;
@@ -39,45 +39,45 @@ class CoordinatedSession {
   [[nodiscard]] SessionRef session() const noexcept { return owned_.session; }
   [[nodiscard]] Coordinator& coordinator() noexcept { return *coordinator_; }
 
-  /// True if a hook or a thread requested a stop, or if the session is a worker's and its chief has ended by an error,
-  /// which is an error of `coordinator()` then.
+  /// True if a hook or a thread requested a stop, or if this is a worker's session and its chief has ended with an
+  /// error, which becomes an error of `coordinator()`.
   [[nodiscard]] TRAINHOOK_DECL bool should_stop() noexcept;
 
-  /// True if a hook requested a stop, in a run that succeeded or not.
+  /// True if a hook requested a stop, whether or not the run succeeded.
   [[nodiscard]] bool stop_requested() const noexcept { return hooked_.should_stop(); }
   void request_stop() noexcept { hooked_.request_stop(); }
   [[nodiscard]] bool stops_on_all_ranks() const noexcept { return hooked_.stops_on_all_ranks(); }
   bool take_back_stop() noexcept { return hooked_.take_back_stop(); }
 
-  /// A run with all hooks around it.
+  /// A run with all hooks.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
-  /// Calls `body`, which makes one run or several. If it fails after a background thread reported an error, that error
-  /// is thrown, because it is the cause, and the other one is kept behind it; the threads of a worker's chief count as
-  /// its own. A shared session that was given up counts as lost.
+  /// Calls `body`, which makes one or more runs. If it fails after a background thread reported an error, throws that
+  /// error, which is the cause, and keeps the other one in `errors()`. The threads of a worker's chief count as the
+  /// worker's. A shared session that was withdrawn counts as lost.
   TRAINHOOK_DECL void guarded(FunctionRef<void()> body);
 
-  /// The global step, read without a run; nothing if it cannot be read so.
+  /// The global step, read without a run; nothing if that is not possible.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> step() const noexcept;
 
-  /// What the threads reported, oldest first.
+  /// The errors that threads reported, oldest first.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::exception_ptr> errors();
 
   /// Stops and joins the threads, then closes the engine's session. Returns the errors of the threads, oldest first.
-  /// @param is_lost the session will be recreated: its other users must not take the end of its threads for the end of
-  /// input
+  /// @param is_lost the session will be recreated, so its other users must not mistake the end of its threads for the
+  /// end of input
   TRAINHOOK_DECL std::vector<std::exception_ptr> close(bool is_lost = false);
 
  private:
   TRAINHOOK_DECL void close_quietly(bool is_lost = false) noexcept;
   [[nodiscard]] bool is_shared() const noexcept { return owned_.chief != nullptr; }
 
-  // Has the coordinator hear of the error that a worker's chief has ended by.
+  // Passes the error of a worker's chief to the coordinator.
   TRAINHOOK_DECL void hear_of_chief();
 
   bool is_chief_;
   OwnedSession owned_;
-  std::shared_ptr<Coordinator> coordinator_;  // a chief shares it with its workers, who ask it for its error
+  std::shared_ptr<Coordinator> coordinator_;  // shared by a chief with its workers, which read its errors
   HookedSession hooked_;
   Duration stop_grace_period_secs_;
   bool closed_ = false;

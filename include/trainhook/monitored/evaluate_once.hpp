@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// evaluate_once: measures one checkpoint of a graph.
+/// evaluate_once: evaluates one checkpoint of a graph.
 #pragma once
 
 #include <memory>
@@ -23,31 +23,31 @@ class Scaffold;
 struct EvaluateOnceOptions {
   std::string checkpoint_path{};         ///< the prefix of the checkpoint; empty: the initial values
   std::shared_ptr<Scaffold> scaffold{};  ///< null: a new one with all defaults
-  std::vector<Operation> eval_ops{};     ///< run again and again; none: only the final ops run
+  std::vector<Operation> eval_ops{};     ///< run repeatedly; empty: only the final ops run
   FeedDict feed_dict{};                  ///< feeds for `eval_ops`
   FetchRefs final_ops{};                 ///< run once, at the end
   FeedDict final_ops_feed_dict{};        ///< feeds for `final_ops`
-  HookList hooks{};                      ///< a StopAfterNEvalsHook among them ends it before the input does
-  FileSystem* file_system = nullptr;     ///< null: the machine's own
-  Clock* clock = nullptr;                ///< null: the machine's own
+  HookList hooks{};                      ///< a StopAfterNEvalsHook stops it before the end of the input
+  FileSystem* file_system = nullptr;     ///< null: the disk
+  Clock* clock = nullptr;                ///< null: the system's clock
 };
 
 namespace detail {
 
-/// Adds a counter of evaluations to the graph. Returns the operation that runs `eval_ops` and counts it.
+/// Adds a counter of evaluations to the graph. Returns an operation that runs `eval_ops` and increments it.
 [[nodiscard]] TRAINHOOK_DECL Operation count_evaluations(Graph& graph, std::vector<Operation> eval_ops);
 
-/// Runs `eval_op`, if there is one, until a hook stops it or the input ends; then the final ops, whose values it
-/// returns in their order. `options.eval_ops` does not count.
+/// Runs `eval_op`, if there is one, until a hook stops it or the input ends, then the final ops, whose values it
+/// returns in order. Ignores `options.eval_ops`.
 TRAINHOOK_DECL std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener open, Operation eval_op,
                                                   const EvaluateOnceOptions& options);
 
 }  // namespace detail
 
-/// Restores the checkpoint into a session of its own, runs `eval_ops` until a hook asks to stop or the input ends, then
-/// the final ops once. Returns their values, in the order of `final_ops`. How often the eval ops ran is in the local
-/// variable `eval_step`. `graph` must not be final; `session_args` are passed to the constructor of engine `S` after
-/// the graph. Source: TensorFlow's `evaluate_once`, which counts the run that met the end of the input, too.
+/// Restores the checkpoint into a new session, runs `eval_ops` until a hook requests a stop or the input ends, then the
+/// final ops once. Returns their values, in the order of `final_ops`. The local variable `eval_step` counts the runs of
+/// the eval ops. `graph` must not be finalized; `session_args` are passed to the constructor of engine `S` after the
+/// graph. Source: TensorFlow's `evaluate_once`, which also counts the run that reached the end of the input.
 template <SessionLike S, class... SessionArgs>
 std::vector<Tensor> evaluate_once(Graph& graph, const EvaluateOnceOptions& options, SessionArgs... session_args) {
   const Operation eval_op = options.eval_ops.empty() ? Operation() : detail::count_evaluations(graph, options.eval_ops);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What hooks are called in checkpoints and in messages.
+/// The names of hooks in checkpoints and messages.
 #pragma once
 
 #include <exception>
@@ -18,12 +18,12 @@ namespace trainhook::detail {
 
 [[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
 
-/// Says which hook an error comes from, unless it is the end of the input or the loss of a session, which are no
-/// failures of a hook. An Error of `begin`, which leaves the creation of the session at once, says so itself.
+/// Logs which hook an error comes from, except for the end of the input and the loss of a session. An Error of `begin`,
+/// which leaves the session's constructor, names the hook itself.
 TRAINHOOK_DECL void log_hook_failure(const SessionRunHook& hook, std::string_view callback,
                                      const std::exception_ptr& error) noexcept;
 
-/// Calls a hook, and says so if it fails.
+/// Calls a hook and logs its failure.
 template <class Call>
 void call_hook(const SessionRunHook& hook, std::string_view callback, Call&& call) {
   try {

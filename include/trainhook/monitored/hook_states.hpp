@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookStates: the state of all hooks of a session as one part of the model's checkpoint.
+/// HookStates: saves the state of all hooks of a session in the model's checkpoint.
 #pragma once
 
 #include <map>
@@ -16,19 +16,19 @@
 
 namespace trainhook::detail {
 
-/// Saves each hook's state and timers under `_trainhook/hooks/<name of the hook>/`, and what hooks have published under
-/// `_trainhook/hooks/_metrics/`. State in a checkpoint for a hook that does not exist is kept and saved again.
+/// Saves each hook's state and timers under `_trainhook/hooks/<name of the hook>/`, and published metrics under
+/// `_trainhook/hooks/_metrics/`. State of a hook that no longer exists is kept and saved again.
 class HookStates final : public Saveable {
  public:
   /// @param hooks must outlive this, as must `services`
   /// @throws InvalidArgumentError if two hooks have the same name.
   TRAINHOOK_DECL HookStates(const Hooks& hooks, HookServices& services);
 
-  /// Whether to warn of state for a hook that does not exist. It matters little to a session that saves nothing.
+  /// Whether to warn about state of a hook that no longer exists, which does not matter if the session saves nothing.
   void set_warns_of_missing_hooks(bool warns) noexcept { warns_ = warns; }
 
-  /// For a rank of a job other than the chief: gives the version also of a hook without state, which tells it from one
-  /// that the rank does not have, and keeps no state of others, because that is the chief's.
+  /// For a rank other than the chief: also saves the version of hooks without state, to distinguish them from hooks
+  /// that the rank does not have, and does not keep the state of missing hooks, which the chief does.
   void set_is_part_of_job() noexcept { is_part_of_job_ = true; }
 
   static constexpr std::string_view kName = "_trainhook/hooks";
@@ -39,7 +39,7 @@ class HookStates final : public Saveable {
 
  private:
   static constexpr std::string_view kVersion = "version";
-  static constexpr std::string_view kTimer = "_timer_";  // and a number
+  static constexpr std::string_view kTimer = "_timer_";  // followed by a number
   static constexpr std::string_view kMetrics = "_metrics";
 
   [[nodiscard]] TRAINHOOK_DECL static StateValues save(SessionRunHook& hook);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookedSession: one run with all hooks around it, merged into a single request.
+/// HookedSession: calls the hooks around each run and merges their requests into one.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +29,14 @@ namespace trainhook::detail {
 
 using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
-/// The hooks of a list by phase, and within a phase in the order of the list. @throws InvalidArgumentError if one is
-/// twice in it.
+/// Sorts hooks by phase, and within a phase in the order of the list. @throws InvalidArgumentError if a hook occurs
+/// twice.
 [[nodiscard]] TRAINHOOK_DECL Hooks in_phases(const HookList& entries);
 
-/// Why a hook does not want the model to be saved now; nothing if none objects.
+/// The reason of the first hook that vetoes a save; nothing if none does.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> first_veto(const Hooks& hooks);
 
-/// Tells whether a session is recreated after an error.
+/// Returns true if a session is recreated after the error.
 using IsLoss = std::function<bool(const std::exception_ptr& error)>;
 
 /// True for the errors after which a session is recreated: AbortedError and UnavailableError, as in TensorFlow.
@@ -44,39 +44,38 @@ using IsLoss = std::function<bool(const std::exception_ptr& error)>;
   return is_any_of<AbortedError, UnavailableError>(error);
 }
 
-/// Runs a session with hooks, which are called in the order of the list. The memory of the merged request is reused, so
-/// that a step allocates nothing. For one thread at a time; a hook, or the user's step, may make a run from inside a
-/// run.
+/// Runs a session with hooks, which are called in the order of the list. Reuses the memory of the merged request, so a
+/// step does not allocate. Not thread-safe, but hooks and the user's step may make nested runs.
 class HookedSession {
  public:
-  /// Neither `hooks` nor `services` is owned; both must outlive this.
+  /// Does not own `hooks` and `services`; both must outlive this.
   TRAINHOOK_DECL HookedSession(SessionRef session, const Hooks& hooks, HookServices& services,
                                IsLoss is_loss = is_preemption);
 
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
   [[nodiscard]] bool should_stop() const noexcept { return stop_; }
 
-  /// Has the effect of a hook's stop request: no further run.
+  /// Has the same effect as a hook's stop request: no further run.
   void request_stop() noexcept { stop_ = true; }
 
-  /// True if the hook that requested the stop did so on every rank of the job at once.
+  /// True if the stop was requested on every rank of the job at the same step.
   [[nodiscard]] bool stops_on_all_ranks() const noexcept { return stop_ && stops_on_all_ranks_; }
 
-  /// Takes back a stop request that other ranks do not know of yet; returns whether there was one.
+  /// Withdraws a stop request that other ranks do not know yet; returns whether there was one.
   bool take_back_stop() noexcept { return std::exchange(stop_, false); }
 
-  /// Calls each hook's `before_run`, makes one merged run, calls each hook's `after_run`, and returns the user's part
-  /// of the results.
+  /// Calls each hook's `before_run`, makes one merged run, calls each hook's `after_run`, and stores the user's part of
+  /// the results in `results`.
   /// @throws FailedPreconditionError if a stop was requested before, or if two hooks, or a hook and the user, feed the
   /// same tensor.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
  private:
-  // How far a run has come: so many hooks have done their `before_run`, and then their `after_run`.
+  // The progress of a run: the numbers of hooks that have completed `before_run` and `after_run`.
   struct Progress {
     std::size_t asked = 0;
     std::size_t told = 0;
-    std::string_view callback{};              // which one is being called; empty: none
+    std::string_view callback{};              // the current callback; empty: none
     const SessionRunHook* stopper = nullptr;  // the first hook that requested a stop
   };
 

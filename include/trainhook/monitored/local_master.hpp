@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LocalMaster: lets the workers of one process use the session of its chief.
+/// LocalMaster: lets worker threads of a process use the session of their chief.
 #pragma once
 
 #include <exception>
@@ -20,10 +20,10 @@ class ChiefStatus;
 }  // namespace detail
 
 /// Shares the chief's session with the worker threads of the same process; the session ends with its last user. If the
-/// chief ends by an error, every worker does. A worker that ends is nothing to the chief, and a chief that ends
-/// normally is none to its workers, except that its threads no longer fill the queues, which is the end of their input.
-/// Give the same object to the chief and to every worker. Thread-safe; the engine's `execute` must be thread-safe too,
-/// as that of EigenSession is.
+/// chief ends with an error, every worker does too. A worker's end does not affect the chief. A normal end of the chief
+/// affects workers only in that its threads no longer fill the queues, which ends their input. Pass the same object to
+/// the chief and to every worker. Thread-safe; the engine's `execute` must be thread-safe too, as that of EigenSession
+/// is.
 class LocalMaster {
  public:
   /// @param clock must outlive this
@@ -32,20 +32,20 @@ class LocalMaster {
   LocalMaster& operator=(const LocalMaster&) = delete;
   TRAINHOOK_DECL ~LocalMaster();
 
-  /// For the chief: hands out `ready` from now on. Returns the chief's own share.
+  /// For the chief: provides `ready` to workers from now on. Returns the chief's share.
   [[nodiscard]] TRAINHOOK_DECL OwnedSession publish(OwnedSession ready);
 
   /// For the chief: the session is lost. Workers that use it get the error at their next run; new ones wait for the
   /// next session.
   TRAINHOOK_DECL void withdraw() noexcept;
 
-  /// For the chief, before it closes its session: it ends by an error. Workers get it at their next run or
+  /// For the chief, before it closes its session after an error. Workers get the error at their next run or
   /// `should_stop()`.
   TRAINHOOK_DECL void fail(const std::exception_ptr& error) noexcept;
 
-  /// For a worker: a share of the chief's session, as soon as there is one.
-  /// @param chief of the session that the worker had before, if it had one
-  /// @throws DeadlineExceededError after `max_wait`, or the error that the chief ends by.
+  /// For a worker: waits for the chief's session and returns a share of it.
+  /// @param chief the chief of the worker's previous session, if there was one
+  /// @throws DeadlineExceededError after `max_wait`, or the chief's error.
   [[nodiscard]] TRAINHOOK_DECL OwnedSession wait_for_session(Duration max_wait,
                                                              const std::shared_ptr<detail::ChiefStatus>& chief = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// MergedRun: one request out of what the user and the hooks want, and each one's part of the results.
+/// MergedRun: merges the requests of the user and the hooks into one, and splits the results.
 #pragma once
 
 #include <cstddef>
@@ -15,37 +15,37 @@
 
 namespace trainhook::detail {
 
-/// The memory of one run with hooks. Used again for the next one, so that a step allocates nothing.
+/// The memory of one run with hooks, reused for the next one, so that a step does not allocate.
 class MergedRun {
  public:
-  /// Room for so many hooks.
+  /// Reserves memory for that many hooks.
   void reserve(std::size_t hooks) { slices_.reserve(hooks); }
 
-  /// Starts with what the user asks for.
+  /// Starts with the user's request.
   TRAINHOOK_DECL void begin(const RunRequest& request);
 
-  /// Adds what the next hook asks for. @throws FailedPreconditionError if an earlier hook feeds the same tensor,
+  /// Adds the request of the next hook. @throws FailedPreconditionError if an earlier hook feeds the same tensor,
   /// NotFoundError or InvalidArgumentError for a name that the session's graph does not have.
   TRAINHOOK_DECL void add(const SessionRunArgs& args, SessionRef session);
 
   /// Adds the user's feeds and makes the run. @throws FailedPreconditionError if a hook feeds the same tensor as the
-  /// user, or whatever the engine throws.
+  /// user, and the engine's errors.
   TRAINHOOK_DECL void execute(SessionRef session, const RunRequest& request);
 
-  /// What the hook that was added as number `index` gets. Valid until `release`.
+  /// The values for the hook that was added as number `index`. Valid until `release`.
   [[nodiscard]] TRAINHOOK_DECL SessionRunValues values_of(std::size_t index) const noexcept;
 
-  /// Moves the user's results out.
+  /// Moves the user's results to `results`.
   TRAINHOOK_DECL void give_results(std::span<Tensor> results) noexcept;
 
-  /// Lets go of values: a handle kept here would make the next step copy the variable before writing it.
+  /// Releases the values, because a handle kept here would make the next step copy a variable before writing it.
   TRAINHOOK_DECL void release() noexcept;
 
  private:
   struct Slice {
     std::size_t begin;
     std::size_t count;
-    std::size_t named;  // 0, or the place in `named_` of the names of the last of them, counted from 1
+    std::size_t named;  // 0, or one plus the index in `named_` of the names of the last ones
   };
 
   TRAINHOOK_DECL void add_feeds(std::span<const Feed> feeds);

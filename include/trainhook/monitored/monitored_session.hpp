@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// MonitoredSession: drives a session of any engine and calls the hooks around every run.
+/// MonitoredSession: runs a session of any engine and calls the hooks around every run.
 #pragma once
 
 #include <concepts>
@@ -26,7 +26,7 @@ namespace trainhook {
 
 namespace detail {
 
-/// True for engines whose step can be the user's own code, which have a member `kRunsUserCode`.
+/// True for engines that can run the user's code as a step; they have a member `kRunsUserCode`.
 template <class S>
 inline constexpr bool runs_user_code = false;
 template <class S>
@@ -38,12 +38,12 @@ inline constexpr bool runs_user_code<S> = S::kRunsUserCode;
 
 }  // namespace detail
 
-/// What a step function works with; see `MonitoredSession::run_step_fn`. Valid during its call. Source: TensorFlow's
+/// The argument of a step function; see `MonitoredSession::run_step_fn`. Valid during its call. Source: TensorFlow's
 /// `StepContext`.
 template <SessionLike S>
 class StepContext {
  public:
-  /// Has all forms of `run`, each with all hooks around it.
+  /// Has all forms of `run`, each with all hooks.
   class Runner : public RunForms<Runner, detail::runs_user_code<S>> {
    public:
     explicit Runner(detail::StepAttempt attempt) : attempt_(attempt) {}
@@ -56,10 +56,11 @@ class StepContext {
 
   explicit StepContext(detail::StepAttempt attempt) : attempt_(attempt) {}
 
-  /// The engine's session of this attempt. Its own runs call no hooks.
+  /// The engine's session in this attempt. Runs through it call no hooks.
   [[nodiscard]] S& session() const noexcept { return attempt_.session().template as<S>(); }
 
-  /// A run with all hooks around it, any number of times: `run_with_hooks(loss)`, `run_with_hooks(loss, {{x, value}})`.
+  /// A run with all hooks; may be called any number of times: `run_with_hooks(loss)`, `run_with_hooks(loss, {{x,
+  /// value}})`.
   template <class What>
   auto run_with_hooks(What&& what) {
     return run_with_hooks().run(std::forward<What>(what));
@@ -72,7 +73,7 @@ class StepContext {
   /// The same for every other form of `run`: `run_with_hooks().run({loss, accuracy})`.
   [[nodiscard]] Runner run_with_hooks() const { return Runner(attempt_); }
 
-  /// Leaves the step function at once and ends the loop as the end of input does. No hook is called for it.
+  /// Leaves the step function at once and ends the loop like the end of input. It calls no hooks.
   [[noreturn]] void request_stop() const { throw OutOfRangeError("the step function requested a stop"); }
 
   [[nodiscard]] Graph& graph() const { return attempt_.session().graph(); }
@@ -82,19 +83,19 @@ class StepContext {
 };
 
 /// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the engine's session, which it
-/// recreates when it is lost. For one thread at a time, which may call it again from a hook or from the step: such a
-/// nested run has all hooks around it and leaves the outer run alone; if it loses the session, the outer run recovers.
-/// `close()` may throw; the destructor never does. If the session is lost in the last run of the loop, the run is not
-/// repeated: it throws OutOfRangeError if the caller waits for a result. The tables in session_run_hook.hpp list how a
-/// run and a session can end. Source: TensorFlow's `MonitoredSession`.
+/// recreates after a loss. Use it on one thread at a time; hooks and the step may call it again: such a nested run
+/// calls all hooks and does not disturb the outer run, which recovers if the nested run loses the session. `close()`
+/// may throw; the destructor never does. If the session is lost in the last run of the loop, the run is not repeated,
+/// and throws OutOfRangeError if the caller waits for a result. The tables in session_run_hook.hpp list how a run and a
+/// session can end. Source: TensorFlow's `MonitoredSession`.
 template <SessionLike S>
 class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_code<S>> {
  public:
-  /// Begins the hooks and creates the session.
+  /// Calls the hooks' `begin` and creates the session.
   explicit MonitoredSession(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options = {})
       : lifecycle_(std::move(creator), options) {}
-  /// With the default creator, a chief that initializes the graph, which must outlive this. `session_args` are passed
-  /// to the engine's constructor after the graph.
+  /// Uses the default creator, a chief that initializes `graph`, which must outlive this. `session_args` are passed to
+  /// the engine's constructor after the graph.
   template <class... SessionArgs>
     requires std::constructible_from<S, Graph&, SessionArgs&...>
   explicit MonitoredSession(Graph& graph, const MonitoredSessionOptions& options = {}, SessionArgs... session_args)
@@ -104,11 +105,11 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   MonitoredSession(const MonitoredSession&) = delete;
   MonitoredSession& operator=(const MonitoredSession&) = delete;
 
-  /// True if the loop should end: a hook or a thread asked for it, or the session is closed.
+  /// True if the loop should end: a hook or a thread requested it, or the session is closed.
   [[nodiscard]] bool should_stop() noexcept { return lifecycle_.should_stop(); }
 
-  /// Calls `step_fn(StepContext<S>&)` and returns its result. If the session is lost meanwhile, `step_fn` is called
-  /// again from its start.
+  /// Calls `step_fn(StepContext<S>&)` and returns its result. After a loss of the session it calls `step_fn` again from
+  /// its start.
   template <class StepFunction>
   auto run_step_fn(StepFunction&& step_fn) -> std::invoke_result_t<StepFunction&, StepContext<S>&> {
     using Result = std::invoke_result_t<StepFunction&, StepContext<S>&>;
@@ -131,35 +132,35 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
     }
   }
 
-  /// The session's global step, read without hooks; after a normal `close()`, the last one. @throws
-  /// FailedPreconditionError if the graph has none, or if the session is lost or was closed by an error.
+  /// The global step, read without hooks; after a normal `close()`, the last one. @throws FailedPreconditionError if
+  /// the graph has none, or if the session is lost or ended with an error.
   [[nodiscard]] std::int64_t global_step() const { return lifecycle_.global_step(); }
 
   [[nodiscard]] Graph& graph() { return lifecycle_.graph(); }
 
-  /// The engine's session, whose own runs call no hooks. Valid until it is lost or closed.
+  /// The engine's session. Runs through it call no hooks. Valid until it is lost or closed.
   [[nodiscard]] S& raw_session() { return lifecycle_.session().template as<S>(); }
 
-  /// The same for whatever takes a session, such as `saver.save(session, prefix)`.
+  /// The same for functions that take a SessionRef, such as `saver.save(session, request)`.
   [[nodiscard]] operator SessionRef() { return lifecycle_.session(); }
 
-  /// Ends the session: last checkpoint, event files, threads. Throws the first error of a hook's `end` when all of it
-  /// is done; a second call does nothing. If a thread has reported an error, hooks get `abort`, nothing is saved, and
-  /// that error is thrown. In a hook or in the step it takes effect when the run is over.
+  /// Ends the session: saves the last checkpoint, closes event files, joins threads. Then throws the first error of a
+  /// hook's `end`. A second call does nothing. If a thread has reported an error, hooks get `abort`, nothing is saved,
+  /// and that error is thrown. In a hook or in the step it takes effect after the run.
   void close() { lifecycle_.close(); }
 
-  /// Ends the session with an error: hooks get `abort`, nothing more is saved. Returns the error that hooks receive:
-  /// the first one a background thread reported, or else `error`.
+  /// Ends the session with an error: hooks get `abort`, and nothing more is saved. Returns the error that hooks
+  /// receive: the first one a background thread reported, or else `error`.
   std::exception_ptr abort(const std::exception_ptr& error) noexcept { return lifecycle_.abort(error); }
 
   /// All errors that ended the session; the first is the one that was thrown.
   [[nodiscard]] const std::vector<std::exception_ptr>& errors() const noexcept { return lifecycle_.errors(); }
 
-  /// Why the loop has ended, for people: the reason of the hook that requested the stop, "end of input", the first
-  /// error, or that the program closed the session. Empty while it goes on.
+  /// Says why the loop has ended: the reason of the hook that requested the stop, "end of input", the first error, or
+  /// that the program closed the session. Empty while the loop runs.
   [[nodiscard]] std::string why_it_ended() const { return lifecycle_.why_it_ended(); }
 
-  /// True if this very exception left `run()`.
+  /// True if this exception object left `run()`.
   [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept { return lifecycle_.has_thrown(error); }
 
   void run_request(const RunRequest& request, std::span<Tensor> results) { lifecycle_.run(request, results); }
@@ -168,9 +169,9 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   detail::SessionLifecycle lifecycle_;
 };
 
-/// The whole loop: calls `step()` until the session should stop, then closes the session. End of input in a run is a
-/// normal end. Any other exception ends the session with an error and is thrown again; if a background thread reported
-/// an error before it, that one is thrown, and `session.errors()` has both.
+/// The whole loop: calls `step()` until the session should stop, then closes the session. End of input is a normal end.
+/// Any other exception ends the session with an error and is rethrown; if a background thread reported an error before,
+/// that one is thrown, and `session.errors()` has both.
 template <class Session, std::invocable Step>
 void run_until_stop(Session& session, Step step) {
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// How a monitored session is set up: its hooks, and when it recovers a lost session.
+/// MonitoredSessionOptions: the hooks of a monitored session, and when it recovers from a loss.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ class FileSystem;
 
 /// The report of one recovery.
 struct Recovery {
-  std::exception_ptr cause{};                ///< the error that the session was lost to
+  std::exception_ptr cause{};                ///< the error that ended the session
   std::int64_t attempt = 0;                  ///< 1 for the first within the policy's window
-  std::optional<std::int64_t> lost_at{};     ///< global step when the session was lost, if it could be read
-  std::optional<std::int64_t> resumed_at{};  ///< global step of the new session
+  std::optional<std::int64_t> lost_at{};     ///< the global step at the loss, if it could be read
+  std::optional<std::int64_t> resumed_at{};  ///< the global step of the new session
 };
 
 /// When a lost session is recreated. The defaults recover from AbortedError and UnavailableError, up to ten times in
@@ -33,10 +33,10 @@ struct Recovery {
 struct RetryPolicy {
   int max_attempts = 10;                            ///< recoveries within `window`; 0: never recover
   Duration window = std::chrono::minutes(10);       ///< older recoveries are forgotten
-  Duration initial_backoff = Duration::zero();      ///< wait before the second attempt in a row; doubles, with jitter
+  Duration initial_backoff = Duration::zero();      ///< before the second attempt in a row; doubles, with jitter
   Duration max_backoff = std::chrono::seconds(30);  ///< the longest such wait
-  bool require_checkpoint = false;                  ///< do not recover if training would restart from initial values
-  std::function<bool(const std::exception_ptr&)> is_transient{};  ///< further errors that count as a loss
+  bool require_checkpoint = false;                  ///< no recovery if training would restart from initial values
+  std::function<bool(const std::exception_ptr&)> is_transient{};  ///< true for further errors that count as a loss
   std::function<void(const Recovery&)> on_recovery{};             ///< called after every recovery
 };
 
@@ -44,13 +44,13 @@ struct MonitoredSessionOptions {
   HookList hooks{};
   std::shared_ptr<Collective> collective{};  ///< connects the ranks of a job; null: a process alone. If a rank loses
                                              ///< its session, the job ends: `retry` does not count
-  std::int64_t agree_every_n_steps = 1;      ///< how often the ranks agree whether to stop or to save
+  std::int64_t agree_every_n_steps = 1;      ///< the period at which ranks agree on stops and saves
   Duration max_wait_secs = std::chrono::seconds(7200);        ///< how long a rank waits for the others
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   RetryPolicy retry{};
-  EventErrors event_errors = EventErrors::Warn;  ///< what happens if events for TensorBoard cannot be written
-  FileSystem* file_system = nullptr;             ///< null: the machine's own
-  Clock* clock = nullptr;                        ///< null: the machine's own
+  EventErrors event_errors = EventErrors::Warn;  ///< what to do if events for TensorBoard cannot be written
+  FileSystem* file_system = nullptr;             ///< null: the disk
+  Clock* clock = nullptr;                        ///< null: the system's clock
 };
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// monitored_training_session: a MonitoredSession with the hooks that nearly every training loop wants.
+/// monitored_training_session: a MonitoredSession with the hooks that nearly every training loop needs.
 #pragma once
 
 #include <chrono>
@@ -23,33 +23,33 @@ namespace trainhook {
 class LocalMaster;
 class Scaffold;
 
-/// A period that is zero or negative switches its hook off.
+/// A period that is zero or negative turns its hook off.
 struct MonitoredTrainingSessionOptions {
   bool is_chief = true;                   ///< false: a worker, which uses the session of its chief; it ignores what has
                                           ///< to do with files, and `scaffold` and `chief_only_hooks`
   std::shared_ptr<LocalMaster> master{};  ///< shared by the chief and the workers of this process; null: no workers
   std::shared_ptr<Collective> collective{};     ///< connects the ranks of a job, of which rank 0 is the chief; null: a
                                                 ///< process alone
-  std::int64_t agree_every_n_steps = 1;         ///< how often the ranks agree whether to stop or to save
-  std::string checkpoint_dir{};                 ///< restore from here and save to here; empty: neither
-  OnExisting on_existing = OnExisting::Resume;  ///< what to do if `checkpoint_dir` holds a run already
+  std::int64_t agree_every_n_steps = 1;         ///< the period at which ranks agree on stops and saves
+  std::string checkpoint_dir{};                 ///< restores from here and saves to here; empty: neither
+  OnExisting on_existing = OnExisting::Resume;  ///< what to do if `checkpoint_dir` has checkpoints
   std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
   OptionalDuration save_checkpoint_secs{};      ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
   OptionalDuration save_summaries_secs{};               ///< if no period is given: every 100 steps
   std::optional<std::int64_t> save_summaries_steps{};
-  std::int64_t log_step_count_steps = 100;             ///< how often the steps per second are logged and written
+  std::int64_t log_step_count_steps = 100;             ///< the period of logging and writing steps per second
   std::string summary_dir{};                           ///< for event files; empty: `checkpoint_dir`
-  bool save_graph_def = true;                          ///< also write `graph.pbtxt` and `.meta` files
-  DirectoryLock directory_lock = DirectoryLock::Auto;  ///< keeps other processes from saving into `checkpoint_dir`
-  HookList hooks{};                                    ///< yours; called after those that this function adds
+  bool save_graph_def = true;                          ///< also writes `graph.pbtxt` and `.meta` files
+  DirectoryLock directory_lock = DirectoryLock::Auto;  ///< locks `checkpoint_dir` against other processes
+  HookList hooks{};                                    ///< called after those that this function adds
   HookList chief_only_hooks{};                         ///< called before those that this function adds
-  EventErrors event_errors = EventErrors::Warn;        ///< what happens if events for TensorBoard cannot be written
+  EventErrors event_errors = EventErrors::Warn;        ///< what to do if events for TensorBoard cannot be written
   RetryPolicy retry{};
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   Duration max_wait_secs = std::chrono::seconds(7200);  ///< how long a worker waits for its chief, a rank for others
-  FileSystem* file_system = nullptr;                    ///< null: the machine's own
-  Clock* clock = nullptr;                               ///< null: the machine's own
+  FileSystem* file_system = nullptr;                    ///< null: the disk
+  Clock* clock = nullptr;                               ///< null: the system's clock
 };
 
 namespace detail {
@@ -62,15 +62,15 @@ namespace detail {
 
 }  // namespace detail
 
-/// Trains a graph: restores the newest good checkpoint of `checkpoint_dir` or initializes, counts steps, saves
-/// summaries and checkpoints. `graph` must outlive the session; `session_args` are passed to the constructor of engine
-/// `S` after the graph. Source: TensorFlow's `MonitoredTrainingSession`.
+/// A session that trains a graph: restores the newest good checkpoint of `checkpoint_dir` or initializes, counts steps,
+/// saves summaries and checkpoints. `graph` must outlive the session; `session_args` are passed to the constructor of
+/// engine `S` after the graph. Source: TensorFlow's `MonitoredTrainingSession`.
 ///
-/// With a `collective`, each rank of the job makes a session of its own, of the same graph and with the same options.
-/// Rank 0 is the chief, which alone has the `chief_only_hooks` and the hooks that write files; the others restore what
-/// it has restored, or get its initial values. Its checkpoints also have what each rank has of its own: generators, the
-/// state of hooks, input positions. All ranks stop at the same step when a hook of one of them asks to, or when a
-/// signal reaches one. The input must end at the same step on all ranks, or never. If a rank fails, all get its error.
+/// With a `collective`, each rank of the job creates such a session, of an equal graph and with the same options. Rank
+/// 0 is the chief: only it has the `chief_only_hooks` and the hooks that write files. The other ranks restore the same
+/// checkpoint or get the chief's initial values. The checkpoints also contain each rank's own state: generators, the
+/// state of hooks, input positions. All ranks stop at the same step when a hook of any rank requests it, or a signal
+/// reaches one. The input must end at the same step on all ranks, or never. If a rank fails, all get its error.
 template <SessionLike S, class... SessionArgs>
 [[nodiscard]] MonitoredSession<S> monitored_training_session(Graph& graph,
                                                              const MonitoredTrainingSessionOptions& options = {},
@@ -79,8 +79,8 @@ template <SessionLike S, class... SessionArgs>
       graph, [&graph, session_args...] { return OwnedSession::make<S>(graph, session_args...); }, options));
 }
 
-/// Trains a loop of your own, which must outlive the session. @throws UnimplementedError for chief and workers: a loop
-/// has one thread.
+/// A session that trains a loop, which must outlive it. @throws UnimplementedError for options of chief and workers,
+/// because a loop has one thread.
 [[nodiscard]] TRAINHOOK_DECL MonitoredSession<LoopSession> monitored_training_session(
     LoopSession& loop, const MonitoredTrainingSessionOptions& options = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// OnExisting: what a training session does if its directory holds an earlier run.
+/// OnExisting: what a training session does if its directory has checkpoints of an earlier run.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace trainhook {
 
 class FileSystem;
 
-/// What a training session does if its directory holds checkpoints.
+/// What a training session does if its directory has checkpoints.
 enum class OnExisting {
-  /// Goes on from the newest good one.
+  /// Continues from the newest good one.
   Resume,
-  /// Renames the directory `run` to `run.1`, or the next number that is free, and starts from initial values. What
-  /// restarts the program after a failure must not give it, or each restart loses its progress to another directory.
+  /// Renames the directory `run` to `run.1`, or the next free number, and starts from initial values. Do not use it in
+  /// programs that are restarted automatically: each restart would start over.
   StartFresh,
   /// Throws AlreadyExistsError.
   Fail,
@@ -25,7 +25,8 @@ enum class OnExisting {
 
 namespace detail {
 
-/// Does that before a session is made. @throws FailedPreconditionError if another process saves to the directory now.
+/// Does it, before a session is created. @throws FailedPreconditionError if another process currently saves to the
+/// directory.
 TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, const std::string& directory, OnExisting on_existing,
                                       DirectoryLock directory_lock);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RankAgreement: what the ranks of a job decide together: when the loop stops, when to save, and that one has failed.
+/// RankAgreement: the joint decisions of the ranks of a job: when the loop stops, when to save, and whether a rank has
+/// failed.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +23,9 @@
 
 namespace trainhook::detail {
 
-/// One for each rank of a training session. Everything goes in rounds: in each, all ranks add up their votes, and what
-/// else they exchange follows only if none has failed. So a rank may fail at any time: its vote meets the round that
-/// the others are in, and all get its error. If a round finds no answer in time, the job is ended.
+/// One per rank of a training session. It works in rounds: in each, all ranks reduce their votes, and exchange more
+/// only if none has failed. So a rank may fail at any time: its vote takes part in the current round of the others, and
+/// all get its error. If a round takes too long, the job is ended.
 class RankAgreement final : public Agreement, public SaveRounds, public std::enable_shared_from_this<RankAgreement> {
  public:
   /// @throws InvalidArgumentError if a number is not positive.
@@ -36,7 +37,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   [[nodiscard]] int rank() const noexcept override { return ranks_->rank(); }
   [[nodiscard]] int size() const noexcept override { return ranks_->size(); }
 
-  /// A call of all ranks. @throws InvalidArgumentError for facts that differ, on every rank.
+  /// All ranks must call it. @throws InvalidArgumentError, on every rank, for facts that differ.
   TRAINHOOK_DECL void expect_same(const Facts& facts);
   void expect_same_options(const MonitoredTrainingSessionOptions& options) override {
     expect_same(facts_about(options));
@@ -87,9 +88,9 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   };
   enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary, kNextSave, kFirstToVeto };
 
-  // A round: `end` throws the error of a rank that failed, and passes on why the first that wants it stops. If the
-  // chief collects in it, the others give what it wants, or hear why a rank objects to the save that it is for, and
-  // make the round again, unless it was one that all stop after.
+  // A round. `end` throws the error of a failed rank, and distributes the reason of the first rank that wants to stop.
+  // If the chief collects state in the round, the others give it, or learn why a rank vetoes the save, and then repeat
+  // the round, unless all stop after it.
   TRAINHOOK_DECL void begin(Votes votes);
   TRAINHOOK_DECL Votes end(Duration max_wait);
   TRAINHOOK_DECL void take(const Votes& all, Duration max_wait);
@@ -99,7 +100,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
   [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
 
-  // Calls `talk`; if the ranks cannot talk to each other any more, ends the job.
+  // Calls `talk`; if it fails, ends the job, because the ranks can no longer communicate.
   template <class Talk>
   auto talking(Talk talk);
 
@@ -114,28 +115,28 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
 
   std::shared_ptr<Collective> ranks_;
   AgreementOptions options_;
-  std::int64_t boundary_ = 0;  // how many decisions there were, or could have been
+  std::int64_t boundary_ = 0;  // the number of decisions so far, including skipped ones
   bool is_undecided_ = true;   // since the last run
-  bool has_run_ = false;       // since the loop has asked whether to stop
-  bool is_under_way_ = false;  // a round has begun
+  bool has_run_ = false;       // since the last call of `should_stop`
+  bool is_under_way_ = false;  // a round was started
   bool wants_stop_ = false;    // until all ranks agree
   bool has_agreed_to_stop_ = false;
-  bool is_over_ = false;             // the last round was made, or all know of an error
-  int first_failed_ = -1;            // the rank whose error all have
-  Votes votes_;                      // of this rank in the round that is under way
-  std::optional<Votes> held_;        // a round between steps that had to end before its decision is due
-  StatesToGive* states_ = nullptr;   // null: there is no session yet
-  std::string order_;                // of the chief, while it collects
+  bool is_over_ = false;             // the last round was made, or all ranks know an error
+  int first_failed_ = -1;            // the rank whose error all ranks have
+  Votes votes_;                      // of this rank in the current round
+  std::optional<Votes> held_;        // the result of a round that ended before its decision is due
+  StatesToGive* states_ = nullptr;   // null: no session yet
+  std::string order_;                // the chief's order, while it collects
   std::vector<std::string> given_;   // for the chief
-  std::string objection_;            // of this rank to a save, in the round that is under way
-  std::optional<std::string> veto_;  // of a rank, for the chief
+  std::string objection_;            // this rank's veto of a save, in the current round
+  std::optional<std::string> veto_;  // another rank's veto, for the chief
   bool is_collecting_ = false;
   bool is_save_granted_ = false;                     // after the next step
-  bool are_parts_written_ = false;                   // those of a checkpoint, by all ranks
-  std::int64_t next_save_ = HookServices::kAnyStep;  // by the step alone, as the chief has said
+  bool are_parts_written_ = false;                   // all ranks have written their parts of a checkpoint
+  std::int64_t next_save_ = HookServices::kAnyStep;  // because of the step alone; from the chief
   std::int64_t chiefs_next_save_ = HookServices::kAnyStep;
   std::string reason_;   // why the loop stops
-  std::string failure_;  // what this rank tells of its error
+  std::string failure_;  // this rank's error as bytes
 };
 
 }  // namespace trainhook::detail

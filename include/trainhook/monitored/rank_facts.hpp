@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Facts: what the ranks of a job must have in common, which they compare at the start.
+/// Facts: the properties that must be equal on all ranks of a job; they compare them at the start.
 #pragma once
 
 #include <string>
@@ -20,23 +20,23 @@ struct MonitoredTrainingSessionOptions;
 
 namespace trainhook::detail {
 
-/// What must be the same on all ranks, by its name.
+/// Properties that must be equal on all ranks, by name.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// What two ranks with the same model and hooks have in common, for programs that are the same.
+/// The properties of model and hooks.
 [[nodiscard]] TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks);
 
-/// What they must have in common for their decisions by the step alone to be the same.
+/// The options on which decisions by the step alone depend.
 [[nodiscard]] TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options);
 
 /// @throws InvalidArgumentError for a hook that would save the input of this rank only.
 TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks);
 
-/// As bytes, and back.
+/// Converts facts to bytes and back.
 [[nodiscard]] TRAINHOOK_DECL std::string fact_bytes(const Facts& facts);
 [[nodiscard]] TRAINHOOK_DECL Facts facts_in(std::string_view bytes);
 
-/// What differs between two ranks, for people; empty if nothing does.
+/// Describes the differences of two ranks, for messages; empty if there are none.
 [[nodiscard]] TRAINHOOK_DECL std::string fact_differences(const Facts& mine, const Facts& chiefs);
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// An error of one rank of a job, as the other ranks get it.
+/// Converts the error of a rank for the other ranks of a job.
 #pragma once
 
 #include <exception>
@@ -12,11 +12,11 @@
 
 namespace trainhook::detail {
 
-/// The error as bytes. What would look like the end of input, or like a session that may be recreated, gets another
-/// code: on the other ranks it is neither.
+/// The error as bytes. A code that means the end of input or the loss of a session is replaced, because on the other
+/// ranks it is neither.
 [[nodiscard]] TRAINHOOK_DECL std::string failure_bytes(const std::exception_ptr& error);
 
-/// What they say. @throws std::out_of_range for no bytes.
+/// The code in the bytes. @throws std::out_of_range if they are empty.
 [[nodiscard]] TRAINHOOK_DECL ErrorCode failure_code(std::string_view bytes);
 [[nodiscard]] TRAINHOOK_DECL std::string_view failure_message(std::string_view bytes);
 

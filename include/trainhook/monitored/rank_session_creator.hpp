@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RankSessionCreator: gives the sessions of all ranks of a job the values of the chief's.
+/// RankSessionCreator: creates the sessions of the ranks of a job with the values of the chief.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@ namespace trainhook::detail {
 
 class Agreement;
 
-/// Rank 0 restores the newest checkpoint that is good for all ranks, or initializes. The others wait for it, never look
-/// for a checkpoint themselves, check what those that it names have of their own, before it restores one, and get the
-/// values of its variables from it; from the checkpoint they read only what that has of their own, and strings. No rank
-/// goes on before all have their session, and none begins if the directory is not the same for all.
+/// Rank 0 restores the newest checkpoint that is good for all ranks, or initializes. The others do not search for a
+/// checkpoint: they check their own state in the one that rank 0 names, before it restores it, then read only their own
+/// state and strings from it and get the variables' values from rank 0. No rank continues before all have their
+/// session, and none starts if the directory is not the same for all.
 class RankSessionCreator final : public SessionCreator {
  public:
   /// @param options as for the chief; a checkpoint is restored from `checkpoint_dir`

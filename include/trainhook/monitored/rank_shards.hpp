@@ -22,8 +22,8 @@ class FileSystem;
 
 namespace trainhook::detail {
 
-/// One for each rank. Every rank knows of the same checkpoints, from the chief's order to write until its order to hand
-/// over what was written. A checkpoint whose commit has failed before is dropped then, and the files are removed.
+/// One per rank. Every rank knows the same checkpoints, from the chief's order to write until its order to hand over
+/// the parts. A checkpoint whose commit has failed is then dropped, and its files are removed.
 class RankShards {
  public:
   explicit RankShards(int rank) : rank_(rank) {}
@@ -31,28 +31,27 @@ class RankShards {
   [[nodiscard]] bool are_awaited() const noexcept { return !shards_.empty(); }
   [[nodiscard]] TRAINHOOK_DECL bool is_writing() const;
 
-  /// Of every rank: writes its part, or begins to. Errors are for `give`.
+  /// On every rank: writes this rank's part, or starts to. `give` throws errors.
   TRAINHOOK_DECL void begin(const ShardedSave& save, SessionRef session, FileSystem& file_system);
 
-  /// Of every rank: hands over all parts, less those that the order drops. Waits until they are written.
+  /// On every rank: waits until all parts are written and returns them, except those that the order drops.
   [[nodiscard]] TRAINHOOK_DECL std::string give(std::string_view order);
 
-  /// Of the chief: who gets the parts of the save that begins, for as long as it lives.
+  /// On the chief: sets the receiver of the parts of the save that starts, while it exists.
   TRAINHOOK_DECL void expect(const std::shared_ptr<PartsOfOthers>& parts);
 
-  /// Of the chief: the order for `give`, and what all ranks have given. @throws DataLossError for bytes that no rank
-  /// gives.
+  /// On the chief: the order for `give`, and the results of all ranks. @throws DataLossError for invalid bytes.
   [[nodiscard]] TRAINHOOK_DECL std::string order();
   TRAINHOOK_DECL void take(const std::vector<std::string>& given);
 
-  /// Nothing more can be handed over. Who waits for parts gets the error.
+  /// No more parts can be handed over: receivers that wait get the error.
   TRAINHOOK_DECL void cancel(const std::exception_ptr& error) noexcept;
 
  private:
   int rank_;
-  std::map<std::string, std::unique_ptr<ShardOfRank>, std::less<>> shards_;  // by suffix; null: none of this rank
-  std::map<std::string, std::weak_ptr<PartsOfOthers>> expected_;             // the same of the chief
-  std::vector<std::shared_ptr<PartsOfOthers>> ordered_;                      // those that are not dropped
+  std::map<std::string, std::unique_ptr<ShardOfRank>, std::less<>> shards_;  // by suffix; null: this rank has no part
+  std::map<std::string, std::weak_ptr<PartsOfOthers>> expected_;             // by suffix, on the chief
+  std::vector<std::shared_ptr<PartsOfOthers>> ordered_;                      // those of the order, not dropped
 };
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RankStatesHook: puts what each rank of a job has of its own into the checkpoints of the chief.
+/// RankStatesHook: adds the own state of each rank of a job to the chief's checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@
 
 namespace trainhook::detail {
 
-/// What the chief can ask a rank for, while that is in any round.
+/// The requests of the chief that a rank serves in any round.
 class StatesToGive {
  public:
-  /// What this rank gives for that order. If it throws, all ranks get its error.
+  /// This rank's reply to the order. If it throws, all ranks get its error.
   [[nodiscard]] virtual std::string give(const std::string& order) = 0;
 
-  /// The chief has what all have given.
+  /// Called when the chief has all replies.
   virtual void has_given(const std::string& order) = 0;
 
-  /// Whether the ranks write a checkpoint together, of which the chief does not have the parts yet; the same on every
-  /// rank. And whether this one is still at it.
+  /// `awaits_parts`: whether the ranks write a checkpoint together whose parts the chief does not have yet; the same on
+  /// every rank. `is_writing`: whether this rank is still writing its part.
   [[nodiscard]] virtual bool awaits_parts() const noexcept = 0;
   [[nodiscard]] virtual bool is_writing() const = 0;
 
@@ -37,35 +37,35 @@ class StatesToGive {
   ~StatesToGive() = default;
 };
 
-/// The rounds around saves, which RankAgreement makes.
+/// The rounds for saves, which RankAgreement implements.
 class SaveRounds {
  public:
   [[nodiscard]] virtual int rank() const noexcept = 0;
   [[nodiscard]] virtual int size() const noexcept = 0;
 
-  /// From now on the chief may collect from this rank. `states` must outlive the rounds.
+  /// From now on `states` serves the chief's requests; it must outlive the rounds.
   virtual void serve(StatesToGive& states) = 0;
 
-  /// For the chief: what each rank gives for that order. All ranks must be at the same step boundary, and call `meet`
+  /// For the chief: the replies of all ranks to the order. All ranks must be at the same step boundary and call `meet`
   /// there.
   [[nodiscard]] virtual std::vector<std::string> collect(const std::string& order) = 0;
 
-  /// The same, unless a rank objects to a save, as it says in `meet`. Then nothing is given, and the result is why.
+  /// The same, unless a rank vetoes the save in `meet`. Then there are no replies, and the result is the reason.
   [[nodiscard]] virtual std::optional<std::string> collect_unless_vetoed(const std::string& order,
                                                                          std::vector<std::string>& given) = 0;
 
-  /// A call of all ranks at a step boundary at which the chief may have collected, when it has done so.
-  /// @param next_save of the chief: from which step on it may save by the step alone
-  /// @param veto of another rank: why the model must not be saved at this boundary
+  /// All ranks call it at a step boundary at which the chief may collect; the chief after it has collected.
+  /// @param next_save from the chief: the next step at which it may save because of the step alone
+  /// @param veto from another rank: why the model must not be saved at this boundary
   virtual void meet(std::int64_t next_save, const std::optional<std::string>& veto) = 0;
 
-  /// Whether all ranks meet at the end of the step that `step` returns, which is called only if it matters.
+  /// Whether all ranks meet at the end of the step that `step` returns; calls it only if necessary.
   [[nodiscard]] virtual bool meets_at(FunctionRef<std::int64_t()> step) const = 0;
 
   /// Whether all ranks meet because all have written their parts of a checkpoint.
   [[nodiscard]] virtual bool are_parts_written() const noexcept = 0;
 
-  /// Of the chief, for the rounds after a step: as for `meet`.
+  /// For the chief: `next_save` of the rounds after a step, as for `meet`.
   virtual void expect_save(std::int64_t next_save) noexcept = 0;
 
   [[nodiscard]] virtual bool has_agreed_to_stop() const noexcept = 0;
@@ -75,11 +75,11 @@ class SaveRounds {
   ~SaveRounds() = default;
 };
 
-/// The last hook of the phase `Save`, on every rank. The chief's savers come before it, and collect through it. All
-/// ranks meet in it at the end of each step after which the chief may save, of the session's creation, and of the
-/// session; the others give their state meanwhile, which is therefore of the same step, and write their parts of a
-/// checkpoint. They also meet once all parts are written that were to be written meanwhile. Nothing of this happens on
-/// a writer's thread.
+/// The last hook of the phase `Save`, on every rank. The chief's savers come before it and collect state through it.
+/// All ranks meet in it after the session's creation, at the end of each step after which the chief may save, and at
+/// the end of the session. There the other ranks give their state, which is therefore of the same step, and write their
+/// parts of a checkpoint. They also meet once all parts that are written in the background are complete. All of this
+/// happens on the loop's thread.
 class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public StatesToGive {
  public:
   explicit RankStatesHook(SaveRounds& rounds) : rounds_(&rounds), shards_(rounds.rank()) {}
@@ -123,12 +123,12 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public
   SaveRounds* rounds_;
   SessionRef session_;
   RankShards shards_;
-  std::exception_ptr failure_;  // of a rank, inside a save that may be allowed to fail
+  std::exception_ptr failure_;  // of a rank, during a save whose failure may be tolerated
   bool has_global_step_ = false;
-  // At this step boundary, for the savers that follow: what was collected, and whether the others may object.
+  // For further savers at this step boundary: the collected state, and whether the other ranks can still veto.
   std::optional<std::vector<NamedTensor>> collected_;
   std::optional<std::optional<std::string>> veto_;
-  int depth_ = 0;  // of runs inside runs, which may be one rank's alone
+  int depth_ = 0;  // of nested runs, which may be this rank's alone
 };
 
 }  // namespace trainhook::detail

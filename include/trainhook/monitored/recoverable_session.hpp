@@ -31,7 +31,8 @@
 
 namespace trainhook::detail {
 
-/// Keeps a coordinated session alive. Source: TensorFlow's `_RecoverableSession`, which retries forever and at once.
+/// Recreates a coordinated session after each loss. Source: TensorFlow's `_RecoverableSession`, which retries endlessly
+/// and without waiting.
 class RecoverableSession {
  public:
   TRAINHOOK_DECL RecoverableSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
@@ -39,25 +40,24 @@ class RecoverableSession {
 
   [[nodiscard]] CoordinatedSession* session() const noexcept { return session_.get(); }
 
-  /// Makes a run. If the session is lost, it is recreated and the whole request is run again, unless the loop is over
-  /// then.
+  /// Makes a run. If the session is lost, recreates it and runs the whole request again, unless the loop is over then.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
-  /// Calls `body(session)` in the same way: from its start again after a loss.
+  /// Calls `body(session)` in the same way, again from its start after a loss.
   TRAINHOOK_DECL void run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result);
 
-  /// True during a run, or while the session is recreated. A run from inside is one of the same session, and so is its
-  /// loss: the outer run recovers.
+  /// True during a run, or while the session is recreated. A nested run uses the same session; if it loses the session,
+  /// the outer run recovers.
   [[nodiscard]] bool is_busy() const noexcept { return is_busy_; }
 
-  /// True if the loop should end. Recreates a session that a background thread has lost. Never throws: if the session
-  /// cannot be recreated, `loss()` has the error. From inside a run nothing is recreated.
+  /// True if the loop should end. Recreates a session that a background thread has lost, except during a run. Never
+  /// throws: if the session cannot be recreated, `loss()` has the error.
   [[nodiscard]] TRAINHOOK_DECL bool should_stop() noexcept;
 
-  /// Why `should_stop()` could not recreate the session; null if it could, or if a later run did.
+  /// Why `should_stop()` could not recreate the session; null if it did, or a later run did.
   [[nodiscard]] const std::exception_ptr& loss() const noexcept { return loss_; }
 
-  /// The errors of background threads, oldest first. A loss of the session is left out, unless the session ended by it.
+  /// The errors of background threads, oldest first, without losses from which the session recovered.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::exception_ptr> errors() const;
 
   /// Closes the session. Returns the same errors.
@@ -74,7 +74,7 @@ class RecoverableSession {
   // True if a hook requested a stop. An error from a background thread does not count; `run()` throws it.
   [[nodiscard]] TRAINHOOK_DECL bool is_over();
 
-  // Says in `is_busy_` that a run is being made.
+  // Sets `is_busy_` during a run.
   class Busy {
    public:
     explicit Busy(bool& flag) noexcept : flag_(&flag) { flag = true; }
@@ -139,8 +139,8 @@ class RecoverableSession {
   std::unique_ptr<CoordinatedSession> session_;
   std::optional<Recovery> pending_;
   std::deque<Duration> recent_;
-  std::minstd_rand jitter_{std::random_device{}()};  // so that processes do not retry in step
-  bool stop_requested_ = false;                      // by a hook, of a session that was lost
+  std::minstd_rand jitter_{std::random_device{}()};  // so that processes do not retry at the same time
+  bool stop_requested_ = false;                      // by a hook, in a session that was lost
   bool was_made_ = false;                            // false until the first session exists
   bool is_busy_ = false;
   std::exception_ptr loss_;

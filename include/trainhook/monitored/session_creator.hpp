@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionCreator: creates sessions that are ready to run: the first one, and a new one after every loss.
+/// SessionCreator: creates sessions that are ready to run, the first one and a new one after every loss.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,13 @@ class ChiefStatus;
 
 }  // namespace detail
 
-/// A session of any engine, together with what keeps it alive.
+/// A session of any engine, and its owner.
 struct OwnedSession {
-  std::shared_ptr<void> owner{};  ///< empty if the session is the caller's own object
+  std::shared_ptr<void> owner{};  ///< null if the caller owns the session
   SessionRef session{};
-  std::string restored_from{};                   ///< the checkpoint that its values come from; empty: none
+  std::string restored_from{};                   ///< the checkpoint it was restored from; empty: none
   std::shared_ptr<std::atomic<bool>> lost{};     ///< for a shared session: true once it is lost for all its users
-  std::shared_ptr<detail::ChiefStatus> chief{};  ///< for a shared session: how its chief is
+  std::shared_ptr<detail::ChiefStatus> chief{};  ///< for a shared session: the status of its chief
 
   template <SessionLike S, class... Args>
   [[nodiscard]] static OwnedSession make(Args&&... args) {
@@ -36,16 +36,16 @@ struct OwnedSession {
     return {std::move(session), ref};
   }
 
-  /// True if a shared session was lost through no fault of this user.
+  /// True if a shared session was lost because of its chief.
   [[nodiscard]] bool is_lost() const noexcept { return lost != nullptr && lost->load(); }
 
-  /// Ends the session. A shared session ends with the last of its users.
+  /// Ends the session. A shared session ends with its last user.
   TRAINHOOK_DECL void close();
 };
 
 namespace detail {
 
-/// Opens a session of the engine, without values.
+/// Opens a session of the engine with uninitialized variables.
 using SessionOpener = std::function<OwnedSession()>;
 
 }  // namespace detail
@@ -55,28 +55,29 @@ class SessionCreator {
  public:
   TRAINHOOK_DECL virtual ~SessionCreator();
 
-  /// Returns a session that is ready to run. Called once at the start and again after every loss. If the values come
-  /// from a checkpoint, `restored_from` names it: savers do not save that checkpoint again, and whatever belongs to it,
-  /// such as the input's position, is restored too.
+  /// Returns a session that is ready to run. Called at the start and after every loss. If the values come from a
+  /// checkpoint, set `restored_from`: savers then do not save it again, and hooks restore what belongs to it, such as
+  /// the input's position.
   [[nodiscard]] virtual OwnedSession create_session() = 0;
 
   /// The graph of the sessions.
   [[nodiscard]] virtual Graph& graph() = 0;
 
-  /// True if a session created now would continue the training rather than start from initial values.
+  /// True if a session created now would continue training instead of starting from initial values.
   [[nodiscard]] virtual bool has_checkpoint() const noexcept { return false; }
 
   /// True if this session may change the graph, saves the model and fills the queues; a worker leaves that to its
   /// chief.
   [[nodiscard]] virtual bool is_chief() const noexcept { return true; }
 
-  /// The monitored session has ended by an error, null if it is unknown: sessions that depend on it must stop, too.
+  /// Called when the monitored session has ended with an error, which is null if unknown: sessions that depend on it
+  /// must stop too.
   virtual void session_failed(const std::exception_ptr& /*error*/) noexcept {}
 };
 
 namespace detail {
 
-/// The creator of a monitored session. @throws InvalidArgumentError if it is null.
+/// Returns `creator`. @throws InvalidArgumentError if it is null.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionCreator> checked_creator(std::shared_ptr<SessionCreator> creator);
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionLifecycle: what happens to a monitored session, from the first `begin` to the last `end` or `abort`.
+/// SessionLifecycle: runs a monitored session from the first `begin` to the last `end` or `abort`.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace detail {
 class Agreement;
 class CoordinatedSession;
 
-/// The session that one attempt of a step function works with.
+/// The session during one attempt of a step function.
 class StepAttempt {
  public:
   explicit StepAttempt(CoordinatedSession& session) noexcept : session_(&session) {}
@@ -39,11 +39,11 @@ class StepAttempt {
   CoordinatedSession* session_;
 };
 
-/// The part of a monitored session that does not depend on the engine. Owns the creator, the hooks, what the hooks
-/// share, and the session while there is one.
+/// The part of a monitored session that does not depend on the engine. Owns the creator, the hooks, their services, and
+/// the current session.
 class SessionLifecycle {
  public:
-  /// @param agreement with the other ranks of the job; null: `options` tell if there are any
+  /// @param agreement with the other ranks of the job; null: created from `options` if needed
   TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
                                   std::shared_ptr<Agreement> agreement = nullptr);
   TRAINHOOK_DECL SessionLifecycle(SessionLifecycle&& other) noexcept;
@@ -65,14 +65,14 @@ class SessionLifecycle {
   /// `session`.
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step() const;
 
-  /// Ends normally: every hook's `end`, then threads, session and writers. Throws the first error when all of it is
-  /// done; a second call does nothing. A session that was lost for good, or whose thread has reported an error, cannot
-  /// end normally: hooks get `abort`, and the error is thrown; that of a loss is not if `run` has thrown it already.
-  /// During a run it takes effect when the run is over, and so does `abort`.
+  /// Ends normally: calls every hook's `end`, then closes threads, session and writers, then throws the first error. A
+  /// second call does nothing. A session that is lost for good, or whose thread has reported an error, cannot end
+  /// normally: hooks get `abort`, and the error is thrown, unless it is a loss that `run` has already thrown. During a
+  /// run, `close` and `abort` take effect after the run.
   TRAINHOOK_DECL void close();
 
-  /// Ends with an error: every hook that has begun gets `abort`, last hook first; nothing more is saved. Returns the
-  /// error that hooks receive: the first one a background thread reported, or else `error`.
+  /// Ends with an error: every hook that has begun gets `abort`, last hook first, and nothing more is saved. Returns
+  /// the error that hooks receive: the first one a background thread reported, or else `error`.
   TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
 
   /// All errors that ended the session; the first is the one that was thrown.
@@ -81,7 +81,7 @@ class SessionLifecycle {
   /// Why the loop ended; empty if it has not.
   [[nodiscard]] TRAINHOOK_DECL std::string why_it_ended() const;
 
-  /// True if this very exception left `run`.
+  /// True if this exception object left `run`.
   [[nodiscard]] TRAINHOOK_DECL bool has_thrown(const std::exception_ptr& error) const noexcept;
 
  private:

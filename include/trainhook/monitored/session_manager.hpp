@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionManager: prepares new sessions, from the newest good checkpoint or from initial values.
+/// SessionManager: prepares new sessions from the newest good checkpoint or from initial values.
 #pragma once
 
 #include <chrono>
@@ -27,19 +27,19 @@ struct RestoreReport {
   std::vector<std::string> skipped{};  ///< newer checkpoints that were skipped, each with the reason
 };
 
-/// Which checkpoint a model is restored from.
+/// The checkpoint from which a model is restored.
 struct RestoreOptions {
-  std::shared_ptr<Saver> saver{};               ///< null: nothing is restored
+  std::shared_ptr<Saver> saver{};               ///< null: restores nothing
   std::string checkpoint_dir{};                 ///< its newest good checkpoint
   std::string checkpoint_filename_with_path{};  ///< or exactly this one
-  std::string own_state{};                      ///< where that has the state of one rank; see Saver::restore
+  std::string own_state{};                      ///< the prefix of one rank's state in it; see Saver::restore
   std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< of a directory's checkpoint,
                                                                                        ///< what others found damaged
-  bool wait_for_checkpoint = false;                     ///< if the directory has none yet, wait for one
+  bool wait_for_checkpoint = false;                     ///< waits for one if the directory has none yet
   Duration max_wait_secs = std::chrono::seconds(7200);  ///< the longest such wait
 };
 
-/// How variables get initial values, if nothing was restored.
+/// How to initialize variables if nothing was restored.
 struct InitOptions {
   Operation init_op{};
   FeedDict init_feed_dict{};                  ///< feeds for `init_op`
@@ -47,46 +47,46 @@ struct InitOptions {
 };
 
 struct SessionManagerOptions {
-  Operation local_init_op{};        ///< run in every new session, also a restored one
-  FeedDict local_init_feed_dict{};  ///< feeds for it
+  Operation local_init_op{};        ///< run in every new session, even a restored one
+  FeedDict local_init_feed_dict{};  ///< feeds for `local_init_op`
   std::optional<RunOptions> local_init_run_options{};
-  Output ready_op{};                 ///< string vector of what is not ready; empty: always ready
-  Output ready_for_local_init_op{};  ///< the same, asked before `local_init_op`
-  bool ask_session = false;          ///< in place of missing ops: ask the session for variables without a value
-  Duration recovery_wait_secs = std::chrono::seconds(30);  ///< between two attempts while waiting
-  FileSystem* file_system = nullptr;                       ///< null: the machine's own
-  Clock* clock = nullptr;                                  ///< null: the machine's own
+  Output ready_op{};                 ///< a string vector of what is not ready; empty: always ready
+  Output ready_for_local_init_op{};  ///< the same, before `local_init_op`
+  bool ask_session = false;          ///< instead of missing ops, asks the session for uninitialized variables
+  Duration recovery_wait_secs = std::chrono::seconds(30);  ///< the time between two attempts while waiting
+  FileSystem* file_system = nullptr;                       ///< null: the disk
+  Clock* clock = nullptr;                                  ///< null: the system's clock
 };
 
-/// The variables without a value: the session's own and, if `with_local`, those in the graph's collection of local
-/// variables. Source: TensorFlow's op of this name; asked of the session, so that it needs no nodes.
+/// The uninitialized variables: the session's and, with `with_local`, those in the graph's collection of local
+/// variables. Source: TensorFlow's op of this name; this function asks the session and adds no nodes.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> report_uninitialized_variables(SessionRef session,
                                                                                      bool with_local = true);
 
 namespace detail {
 
-/// The checkpoints of a directory that a model of `graph` can be restored from, best first.
+/// The checkpoints of a directory from which a model of `graph` can be restored, best first.
 TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
                                                                const std::string& directory);
 
 }  // namespace detail
 
-/// Prepares sessions for running. Source: TensorFlow's `SessionManager`; if a checkpoint is damaged, an older one is
-/// used, waiting ends at the deadline, and a session that cannot be prepared is closed. A checkpoint that cannot be
-/// read (permissions, too many open files, a device that fails twice) is not damaged: preparing fails with that error.
+/// Prepares sessions for running. Uses an older checkpoint if one is damaged, and closes a session that it cannot
+/// prepare. A checkpoint that cannot be read (permissions, too many open files, a device that fails twice) is not
+/// damaged: preparing fails with that error. Source: TensorFlow's `SessionManager`.
 class SessionManager {
  public:
-  /// Opens a session of the graph, without values.
+  /// Opens a session of the graph with uninitialized variables.
   using Open = detail::SessionOpener;
 
   /// @throws InvalidArgumentError for a `ready_for_local_init_op` without a `local_init_op`, or a wait that is not
   /// positive.
   TRAINHOOK_DECL explicit SessionManager(SessionManagerOptions options = {});
 
-  /// Opens a session and gives its variables values: from the directory's newest good checkpoint or the given file, or
-  /// else by `init_op` and `init_fn`; then runs `local_init_op`.
-  /// @throws InvalidArgumentError if both a directory and a file are given; FailedPreconditionError if variables have
-  /// no values in the end; DataLossError if the directory has checkpoints and none of them is good.
+  /// Opens a session and sets its variables, from the directory's newest good checkpoint or the given file, or else
+  /// with `init_op` and `init_fn`; then runs `local_init_op`.
+  /// @throws InvalidArgumentError if both a directory and a file are given; FailedPreconditionError if variables are
+  /// still uninitialized; DataLossError if all checkpoints of the directory are damaged.
   [[nodiscard]] TRAINHOOK_DECL OwnedSession prepare_session(const Open& open, const RestoreOptions& from = {},
                                                             const InitOptions& init = {});
 
@@ -96,11 +96,11 @@ class SessionManager {
   };
 
   /// Opens a session, restores it if there is a checkpoint, and runs `local_init_op`; never runs `init_op`.
-  /// @throws as `prepare_session`, but not for variables without values.
+  /// @throws as `prepare_session`, but not for uninitialized variables.
   [[nodiscard]] TRAINHOOK_DECL Recovered recover_session(const Open& open, const RestoreOptions& from);
 
-  /// Opens sessions until one is ready, because another process has initialized it, and closes the others. Without
-  /// `max_wait_secs` it waits forever.
+  /// Opens sessions, and closes them again, until another process has initialized one. Without `max_wait_secs` it waits
+  /// indefinitely.
   /// @throws DeadlineExceededError after `max_wait_secs`.
   [[nodiscard]] TRAINHOOK_DECL OwnedSession wait_for_session(const Open& open,
                                                              std::optional<Duration> max_wait_secs = std::nullopt);
@@ -113,20 +113,20 @@ class SessionManager {
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   TRAINHOOK_DECL static double seconds(Duration duration);
 
-  // Opens, restores and calls `then(session, restored)`; closes the session if any of it throws.
+  // Opens and restores a session and calls `then(session, restored)`; closes the session on an exception.
   template <class Then>
   OwnedSession opened(const Open& open, const RestoreOptions& from, Then then);
 
   TRAINHOOK_DECL static void close_quietly(OwnedSession& owned) noexcept;
 
-  // Waits until the next attempt; false if `max_wait` has passed since `begin`.
+  // Waits for the next attempt; false if `max_wait` has passed since `begin`.
   TRAINHOOK_DECL bool pause(Duration begin, std::optional<Duration> max_wait) const;
 
   TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from);
   TRAINHOOK_DECL void restore_newest(SessionRef session, const RestoreOptions& from);
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> try_restore(SessionRef session, const std::string& prefix,
                                                                       const RestoreOptions& from) const;
-  // When it was written, and what this run does otherwise than the one that wrote it.
+  // Describes when a checkpoint was written, and how this run differs from the one that wrote it.
   [[nodiscard]] TRAINHOOK_DECL std::string about_the_writer(const Graph& graph, const std::string& prefix) const;
   TRAINHOOK_DECL std::vector<std::string> candidates_of(const Graph& graph, const RestoreOptions& from) const;
   TRAINHOOK_DECL static std::optional<std::string> why_not(const Graph& graph, const std::string& prefix);

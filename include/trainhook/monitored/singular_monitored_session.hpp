@@ -20,12 +20,12 @@ class Scaffold;
 struct SingularMonitoredSessionOptions {
   HookList hooks{};
   std::shared_ptr<Scaffold> scaffold{};                       ///< null: a new one with all defaults
-  std::string checkpoint_dir{};                               ///< restore its newest good checkpoint, if it has one
+  std::string checkpoint_dir{};                               ///< restores its newest good checkpoint, if it has one
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
-  std::string checkpoint_filename_with_path{};                ///< in place of `checkpoint_dir`: exactly this checkpoint
-  EventErrors event_errors = EventErrors::Warn;  ///< what happens if events for TensorBoard cannot be written
-  FileSystem* file_system = nullptr;             ///< null: the machine's own
-  Clock* clock = nullptr;                        ///< null: the machine's own
+  std::string checkpoint_filename_with_path{};                ///< exactly this checkpoint, instead of `checkpoint_dir`
+  EventErrors event_errors = EventErrors::Warn;  ///< what to do if events for TensorBoard cannot be written
+  FileSystem* file_system = nullptr;             ///< null: the disk
+  Clock* clock = nullptr;                        ///< null: the system's clock
 };
 
 namespace detail {
@@ -35,7 +35,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Always a chief, and never recovers: AbortedError and UnavailableError leave `run()` as any other error does, and the
+/// Always a chief, and never recovers: AbortedError and UnavailableError leave `run()` like any other error, and the
 /// session stays usable. Source: TensorFlow's `SingularMonitoredSession`.
 template <SessionLike S>
 class SingularMonitoredSession : public MonitoredSession<S> {

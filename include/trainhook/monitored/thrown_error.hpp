@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ThrownError: the error that left a run last, and whether the user has handled it since.
+/// ThrownError: the last error that left a run, and whether the user has handled it since.
 #pragma once
 
 #include <exception>
@@ -10,12 +10,12 @@
 
 namespace trainhook::detail {
 
-/// Remembers the error that leaves `run`. A destructor that runs while an exception unwinds cannot see that exception;
-/// this class tells whether it can be the one that was remembered.
+/// Records the error that leaves `run`. A destructor that runs during unwinding cannot see the exception; this class
+/// tells whether it can be the recorded one.
 class ThrownError {
  public:
-  /// Call it in the handler that lets the exception pass, and throw what it returns: the same exception, but a new
-  /// object for an OutOfRangeError, so that none but the one who catches it keeps it alive.
+  /// Call it in the handler and throw its result: the same exception, but a new object for an OutOfRangeError, so that
+  /// only the code that catches it keeps it alive.
   [[nodiscard]] TRAINHOOK_DECL std::exception_ptr record(const std::exception_ptr& error) noexcept;
 
   void forget() noexcept { *this = ThrownError(); }
@@ -23,11 +23,11 @@ class ThrownError {
   /// The error, or null.
   [[nodiscard]] const std::exception_ptr& get() const noexcept { return error_; }
 
-  /// For a call of the user's: forgets an error of another family than ours, unless it is being handled right now.
+  /// For a call by the user: forgets an error that is not a trainhook::Error, unless it is being handled now.
   TRAINHOOK_DECL void forget_if_past() noexcept;
 
-  /// Forgets the error if it was handled. Certain for errors of this library; one of another type is taken as not
-  /// handled. Afterwards `get()` may be a copy: a type that a user derived becomes the library's own type.
+  /// Forgets the error if it was handled. Exact for errors of this library; others count as not handled. Afterwards
+  /// `get()` may be a copy: a type that the user derived becomes the library's type.
   TRAINHOOK_DECL void forget_if_handled() noexcept;
 
  private:

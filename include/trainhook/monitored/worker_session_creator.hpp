@@ -23,17 +23,17 @@ class ChiefStatus;
 inline constexpr Duration kDefaultWorkerWait = std::chrono::seconds(1800);
 
 struct WorkerSessionCreatorOptions {
-  std::shared_ptr<LocalMaster> master{};        ///< the one that the chief has
+  std::shared_ptr<LocalMaster> master{};        ///< the chief's
   Duration max_wait_secs = kDefaultWorkerWait;  ///< how long to wait for the chief, each time
 };
 
-/// Waits for the chief's session, and for the next one if that is lost; never initializes, restores or fills queues. If
-/// the chief ends by an error, its workers end by it, too. A worker's hooks find the graph finalized, and their state
-/// is not saved. Close all workers before their chief. Source: TensorFlow's `WorkerSessionCreator`.
+/// Waits for the chief's session, and for the next one after a loss; never initializes, restores or fills queues. If
+/// the chief ends with an error, its workers do too. The graph is finalized when a worker's hooks begin, and their
+/// state is not saved. Close all workers before their chief. Source: TensorFlow's `WorkerSessionCreator`.
 class WorkerSessionCreator final : public SessionCreator {
  public:
-  /// @throws UnimplementedError without a master: workers in processes of their own do not exist. InvalidArgumentError
-  /// for a negative wait.
+  /// @throws UnimplementedError without a master, because workers in other processes are not supported;
+  /// InvalidArgumentError for a negative wait.
   TRAINHOOK_DECL explicit WorkerSessionCreator(WorkerSessionCreatorOptions options);
 
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
@@ -41,7 +41,7 @@ class WorkerSessionCreator final : public SessionCreator {
   /// The chief's graph; waits for the chief.
   [[nodiscard]] TRAINHOOK_DECL Graph& graph() override;
 
-  /// Always true: whether training continues is up to the chief.
+  /// Always true: the chief decides whether training continues.
   [[nodiscard]] bool has_checkpoint() const noexcept override { return true; }
   [[nodiscard]] bool is_chief() const noexcept override { return false; }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Protobuf messages as structs: one table of fields for each struct serves to write it, to read it, and for its text
-/// form.
+/// Protobuf messages as structs: one table of fields per struct is used to write it, to read it, and for its text form.
 ///
 ///     struct VersionMessage {
 ///       std::int32_t producer = 0;
@@ -12,7 +11,7 @@
 ///         std::tuple(field(1, "producer", &VersionMessage::producer),
 ///                    field(3, "bad_consumers", &VersionMessage::bad_consumers));
 ///
-/// The type of a member says how its field is written:
+/// The type of a member determines how its field is written:
 ///
 /// | member                                | field                                                                  |
 /// |---------------------------------------|------------------------------------------------------------------------|
@@ -24,8 +23,8 @@
 /// | a container with `push_back` of these | repeated; numbers are packed                                           |
 /// | `std::variant` of these               | a oneof, with an `alternative<I>` for each field and monostate as first  |
 ///
-/// Fields are written in the order of the table, which is that of their numbers: so TensorFlow's bytes come out. A
-/// `std::string_view` that was read points into the bytes that were read.
+/// Fields are written in the order of the table, which is the order of their numbers, so the bytes equal TensorFlow's.
+/// A `std::string_view` member points into the bytes that were read.
 #pragma once
 
 #include <bit>
@@ -75,7 +74,7 @@ template <std::size_t I, class M, class V>
 template <class M>
 inline constexpr std::tuple<> kFields{};
 
-/// A `fixed32`, which is not told from a `uint32` by its value.
+/// The value of a `fixed32` field; a `std::uint32_t` member would be a varint.
 struct Fixed32 {
   std::uint32_t value = 0;
   friend bool operator==(Fixed32, Fixed32) = default;
@@ -95,7 +94,7 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-/// An alternative of a variant in the manner of an optional.
+/// An alternative of a variant, with the interface of an optional.
 template <class V, std::size_t I>
 class AlternativeRef {
  public:
@@ -125,7 +124,7 @@ template <class M, class N, class V, std::size_t I>
   return AlternativeRef<std::remove_reference_t<decltype(message.*field.member)>, I>(message.*field.member);
 }
 
-/// `action(member, number, name)` for each field of the message.
+/// Calls `action(member, number, name)` for each field of the message.
 template <class M, class Action>
 void for_each_member(M& message, const Action& action) {
   const auto visit = [&](const auto& field) {
@@ -149,7 +148,7 @@ template <ProtoNumber T>
   if constexpr (std::is_enum_v<T>) {
     return varint_of(static_cast<std::underlying_type_t<T>>(value));
   } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));  // negative ones have ten bytes
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));  // negative values take ten bytes
   } else {
     return static_cast<std::uint64_t>(value);
   }
@@ -158,7 +157,7 @@ template <ProtoNumber T>
 template <ProtoMessage M>
 void append_message(std::string& bytes, const M& message);
 
-/// Appends one value, without number and length.
+/// Appends a value, without field number and length.
 template <class T>
 void append_payload(std::string& bytes, const T& value) {
   if constexpr (ProtoBytes<T>) {
@@ -176,7 +175,7 @@ void append_payload(std::string& bytes, const T& value) {
   }
 }
 
-/// Appends one value with its number, whatever the value.
+/// Appends a value with its field number, even if it is zero or empty.
 template <class T>
 void append_element(std::string& bytes, std::uint32_t number, const T& value) {
   append_varint(bytes, number << 3 | wire_type<T>());
@@ -217,7 +216,7 @@ void append_field(std::string& bytes, std::uint32_t number, const T& value) {
   }
 }
 
-/// Appends the message's bytes; allocates nothing but room in `bytes`.
+/// Appends the message's bytes. Allocates only when `bytes` grows.
 template <ProtoMessage M>
 void append_message(std::string& bytes, const M& message) {
   for_each_member(
@@ -234,7 +233,7 @@ template <ProtoMessage M>
 
 // --- Reading -------------------------------------------------------------------------------------------------------
 
-/// Sets what is left out if it is zero to zero, whatever the struct's own default is.
+/// Sets all fields that are left out if they are zero to zero, whatever the struct's default is.
 template <ProtoMessage M>
 void clear_message(M& message) {
   for_each_member(message, [](auto& value, std::uint32_t, std::string_view) {
@@ -250,7 +249,7 @@ void clear_message(M& message) {
 template <ProtoMessage M>
 void read_message(WireReader reader, M& message);
 
-/// Reads the value of the field at which the reader is.
+/// Reads the value of the reader's current field.
 template <class T>
 void read_field(WireReader& reader, T& value) {
   if constexpr (kIsOptional<T>) {
@@ -283,8 +282,8 @@ void read_field(WireReader& reader, T& value) {
   }
 }
 
-/// Reads the one field at which the reader is, or skips it if the table lacks it. For messages that are too large to
-/// have all of their fields at once.
+/// Reads the reader's current field, or skips it if it is not in the table. For messages too large to hold all their
+/// fields at once.
 template <ProtoMessage M>
 void read_one_field(WireReader& reader, M& message) {
   const auto read = [&](const auto& field) {
@@ -297,15 +296,15 @@ void read_one_field(WireReader& reader, M& message) {
   if (!is_known) reader.skip();
 }
 
-/// Reads the fields that the table has and skips all others. Of a field that comes twice the last one counts.
-/// @throws DataLossError for bytes that are no such message.
+/// Reads the fields of the table and skips all others. If a field occurs twice, the last one counts.
+/// @throws DataLossError if the bytes are not such a message.
 template <ProtoMessage M>
 void read_message(WireReader reader, M& message) {
   clear_message(message);
   while (reader.next()) read_one_field(reader, message);
 }
 
-/// The message that `bytes` hold; `what` names it in errors.
+/// Reads the message in `bytes`; `what` names it in errors.
 template <ProtoMessage M>
 [[nodiscard]] M parse_message(std::string_view bytes, std::string_view what) {
   M message;

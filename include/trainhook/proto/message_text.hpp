@@ -21,8 +21,8 @@
 namespace trainhook::detail {
 
 /// The names of an enum's values, specialised beside the enum: static functions `name_of(E)`, which returns an empty
-/// name for a value without one, and `value_of(std::string_view)`, an optional E. The text form of others is their
-/// number.
+/// name for a value without one, and `value_of(std::string_view)`, which returns an optional E. Without a
+/// specialisation, values are printed as numbers.
 template <class E>
 struct ProtoNames {};
 template <class E>
@@ -77,7 +77,7 @@ template <ProtoMessage M>
   return std::move(printer).text();
 }
 
-// The value of a field. `what` names the message in errors. @throws DataLossError for a value of another kind.
+// The value of a field. `what` names the message in errors. @throws DataLossError if the value is of another kind.
 [[nodiscard]] TRAINHOOK_DECL const std::string& text_of_field(const TextProtoField& field, std::string_view what);
 [[nodiscard]] TRAINHOOK_DECL double number_of_field(const TextProtoField& field, std::string_view what);
 [[nodiscard]] TRAINHOOK_DECL std::int64_t integer_of_field(const TextProtoField& field, std::string_view what);
@@ -125,9 +125,9 @@ void read_text_fields(const std::vector<TextProtoField>& fields, std::string_vie
   }
 }
 
-/// The message whose text form `text` is. Fields that the table does not have are passed over. `what` names it in
-/// errors. Not for messages with a `std::string_view`, which would point to nothing. @throws DataLossError if `text`
-/// does not parse, or a field has a value of another kind.
+/// Parses the text form of a message and skips fields that are not in the table. `what` names the message in errors.
+/// Not for messages with a `std::string_view` member, which would dangle. @throws DataLossError if `text` does not
+/// parse, or a field has a value of another kind.
 template <ProtoMessage M>
 [[nodiscard]] M parse_message_text(std::string_view text, std::string_view what) {
   M message;
@@ -135,7 +135,7 @@ template <ProtoMessage M>
   return message;
 }
 
-/// The bytes of the message whose text form `text` is. @throws as `parse_message_text` does.
+/// Converts the text form of a message to its bytes. @throws as `parse_message_text` does.
 template <ProtoMessage M>
 [[nodiscard]] std::string bytes_from_text(std::string_view text, std::string_view what) {
   const std::vector<TextProtoField> fields = parse_text_proto(text, what);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// TensorShapeProto, as checkpoints, events and graphs hold it.
+/// The TensorShapeProto message of checkpoints, events and graphs.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ inline constexpr auto kFields<TensorShapeMessage> =
 
 [[nodiscard]] TRAINHOOK_DECL TensorShapeMessage shape_message(std::span<const std::int64_t> dims);
 
-/// The sizes of all dimensions, negative ones too. An unknown rank is not told from a scalar.
+/// The sizes of all dimensions, including negative ones; empty for an unknown rank, too, as for a scalar.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape);
 
 /// The size of one dimension.

@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-/// One field. A list in brackets has become several fields of one name.
+/// One field. A list in brackets becomes several fields of the same name.
 struct TextProtoField {
   enum class Kind { String, Bare, Message };
 
@@ -22,8 +22,8 @@ struct TextProtoField {
   std::vector<TextProtoField> fields{};  ///< Message
 };
 
-/// Recursive descent over `field*` with `field = name [":"] value [","|";"]`, `#` comments, both kinds of quotes and of
-/// brackets.
+/// A recursive-descent parser of `field*` with `field = name [":"] value [","|";"]`, `#` comments, both kinds of quotes
+/// and both kinds of brackets.
 class TextProtoParser {
  public:
   TextProtoParser(std::string_view text, std::string_view what) : text_(text), what_(what) {}
@@ -41,7 +41,7 @@ class TextProtoParser {
   TRAINHOOK_DECL static bool is_word(char character) noexcept;
   TRAINHOOK_DECL std::string take_word();
 
-  /// A plain name, or an extension's or Any's in brackets.
+  /// Takes a plain name, or the name of an extension or Any in brackets.
   TRAINHOOK_DECL std::string take_name();
 
   TRAINHOOK_DECL void parse_field(std::vector<TextProtoField>& fields, int depth);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Prints protobuf messages in their text format: one field a line, two spaces a level, as TensorFlow writes them.
+/// Prints protobuf messages in text format as TensorFlow does: one field per line, two spaces per level.
 #pragma once
 
 #include <cmath>
@@ -61,7 +61,7 @@ class TextProtoPrinter {
 
   TRAINHOOK_DECL void begin_message(std::string_view name);
 
-  /// Closes what `begin_message` opened last.
+  /// Closes the message that `begin_message` opened last.
   TRAINHOOK_DECL void end_message();
 
   [[nodiscard]] const std::string& text() const& noexcept { return text_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Protobuf's wire format: protozero to write, a checked reader on top of protozero to read.
+/// Protobuf's wire format: protozero's writer, and a checked reader on top of protozero.
 #pragma once
 
 #include <bit>
@@ -25,8 +25,7 @@ namespace trainhook::detail {
 /// fields in the order of their numbers and leave out scalars that are zero (except members of a oneof).
 using WireWriter = protozero::basic_pbf_writer<std::string>;
 
-/// Adds a nested message, even if it is empty, which protozero's own sub-writers leave out. `fill` gets a
-/// `WireWriter&`.
+/// Adds a nested message, even an empty one, which protozero's sub-writers leave out. `fill` receives a `WireWriter&`.
 template <class Fill>
 void add_wire_message(WireWriter& writer, std::uint32_t tag, Fill&& fill) {
   std::string nested;
@@ -35,11 +34,10 @@ void add_wire_message(WireWriter& writer, std::uint32_t tag, Fill&& fill) {
   writer.add_message(tag, nested);
 }
 
-/// Reads the fields of one message, in whatever order they come:
-/// `while (reader.next()) switch (reader.tag()) { case 1: ... reader.get_int64() ...; default: reader.skip(); }`
-/// Every field must be taken or skipped. What is malformed, or of another wire type than asked for, is a DataLossError
-/// naming the message and the place in it. Looks at the bytes and the name that it was given: both must live as long as
-/// the reader and what it returned.
+/// Reads the fields of one message, in whatever order they come: `while (reader.next()) switch (reader.tag()) { case 1:
+/// ... reader.get_int64() ...; default: reader.skip(); }` Every field must be read or skipped. Malformed bytes, or a
+/// field of another wire type, cause a DataLossError that names the message and the position. The reader keeps views:
+/// the bytes and the name must outlive the reader and everything it returns.
 class WireReader {
  public:
   /// `what` names the message or its file in errors.
@@ -61,16 +59,16 @@ class WireReader {
   [[nodiscard]] TRAINHOOK_DECL float get_float();
   [[nodiscard]] TRAINHOOK_DECL double get_double();
 
-  /// A string or bytes field, or the bytes of a nested message.
+  /// Reads a string or bytes field, or the bytes of a nested message.
   [[nodiscard]] TRAINHOOK_DECL std::string_view get_bytes();
   [[nodiscard]] std::string get_string() { return std::string(get_bytes()); }
 
-  /// A reader of the nested message, under the same name. @throws DataLossError if messages nest deeper than
+  /// A reader of the nested message, with the same name in errors. @throws DataLossError if messages nest deeper than
   /// protobuf allows.
   [[nodiscard]] TRAINHOOK_DECL WireReader get_message();
 
-  /// A repeated number, packed or not: calls `take` with each value of this field. T is one of float, double, bool and
-  /// the integers of 32 and 64 bits (not the zig-zag or fixed ones).
+  /// Reads a repeated number, packed or not: calls `take` with each value. T is one of float, double, bool and the
+  /// integers of 32 and 64 bits (not the zig-zag or fixed ones).
   template <class T, class Take>
   void for_each(Take&& take) {
     if (reader_.wire_type() != protozero::pbf_wire_type::length_delimited) {
@@ -92,7 +90,8 @@ class WireReader {
     }
   }
 
-  /// To the end of the message: `take(*this)` at each field `tag`, which it must take; all others are skipped.
+  /// Reads to the end of the message: calls `take(*this)`, which must read the field, for each field `tag`, and skips
+  /// all others.
   template <class Take>
   void for_each_field(std::uint32_t tag, Take&& take) {
     while (next()) {
@@ -104,7 +103,7 @@ class WireReader {
     }
   }
 
-  /// How many bytes the message has.
+  /// The number of bytes of the message.
   [[nodiscard]] std::size_t length() const noexcept { return reader_.length(); }
 
  private:

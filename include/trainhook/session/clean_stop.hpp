@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Which errors are an ordinary end of a thread or of a loop.
+/// IsCleanStop: tells which errors are a normal end of a thread or a loop.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace trainhook {
 
-/// How long `join` and `close()` wait for background threads unless told otherwise.
+/// How long `join` and `close()` wait for background threads by default.
 inline constexpr Duration kDefaultStopGracePeriod = std::chrono::seconds(120);
 
 /// True if the error is of one of these types or of a type derived from one. False for null.
@@ -29,16 +29,16 @@ template <class... Types>
   return error != nullptr && (is_a(std::type_identity<Types>()) || ...);
 }
 
-/// True for errors that are an ordinary way to end, such as
-/// `is_end_of_input` or `is_any_of<Done, OutOfRangeError>`. Called from any thread; must not throw.
+/// Returns true for errors that are a normal end, for example `is_end_of_input` or `is_any_of<Done, OutOfRangeError>`.
+/// Called from any thread; must not throw.
 using IsCleanStop = bool (*)(const std::exception_ptr& error) noexcept;
 
-/// True for an OutOfRangeError: the input has ended, which is an ordinary end of a loop. False for null.
+/// True for an OutOfRangeError, which means that the input has ended, a normal end of a loop. False for null.
 [[nodiscard]] TRAINHOOK_DECL bool is_end_of_input(const std::exception_ptr& error) noexcept;
 
 namespace detail {
 
-/// @throws InvalidArgumentError for a negative period; `owner` is named in its message.
+/// @throws InvalidArgumentError, naming `owner`, for a negative period.
 TRAINHOOK_DECL void check_grace_period(std::string_view owner, Duration period);
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Collective: lets the processes of a job, its ranks, exchange the few things that they must agree on.
+/// Collective: connects the processes of a job, its ranks, so that they can agree on decisions.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Votes {
     return numbers;
   }
 
-  std::uint64_t any = 0;                                                   ///< bits that at least one rank has set
+  std::uint64_t any = 0;                                                   ///< the union of the bits of all ranks
   Numbers least = all_of((std::numeric_limits<std::int64_t>::max)());      ///< the smallest of all ranks
   Numbers greatest = all_of(std::numeric_limits<std::int64_t>::lowest());  ///< the largest of all ranks
 
@@ -51,43 +51,43 @@ struct Votes {
   bool operator==(const Votes&) const = default;
 };
 
-/// Connects the ranks of a job. Every rank makes the same calls in the same order; a call waits until all ranks have
-/// made it, at most for `max_wait`. After an error no further call can succeed: call `end_job`, or end the process. For
-/// one thread at a time. A job of one process needs none: it passes a null pointer, which costs nothing.
+/// Connects the ranks of a job. Every rank makes the same calls in the same order; a call waits up to `max_wait` until
+/// all ranks have made it. After an error no further call can succeed: call `end_job` or end the process. Not
+/// thread-safe. A job of one process needs no Collective and passes a null pointer, at no cost.
 ///
 /// trainhook::mpi implements it for MPI, testing::ThreadedRanks for the threads of a test.
 class Collective : public std::enable_shared_from_this<Collective> {
  public:
   TRAINHOOK_DECL virtual ~Collective();
 
-  /// From 0 to `size() - 1`. Rank 0 is the chief: it commits checkpoints and writes events.
+  /// This process's number, from 0 to `size() - 1`. Rank 0 is the chief: it commits checkpoints and writes events.
   [[nodiscard]] virtual int rank() const noexcept = 0;
   [[nodiscard]] virtual int size() const noexcept = 0;
 
   /// Returns the bytes of rank `root` on every rank; those of the others are ignored.
-  /// @throws DeadlineExceededError after `max_wait`; so does each of the following.
+  /// @throws DeadlineExceededError after `max_wait`, as all the following calls do.
   [[nodiscard]] virtual std::string broadcast(std::string bytes, int root, Duration max_wait) = 0;
 
   /// Returns the bytes of all ranks, in the order of the ranks, on every rank.
   [[nodiscard]] virtual std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) = 0;
 
-  /// The same for rank `root` only, which saves memory. The other ranks get nothing.
+  /// Like `all_gather`, but only rank `root` gets the bytes, which saves memory; the other ranks get an empty vector.
   [[nodiscard]] virtual std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) = 0;
 
-  /// Starts a reduction of the votes of all ranks, without waiting for it. `finish` must follow before any other call.
+  /// Starts a reduction of the votes of all ranks and does not wait for it. The next call must be `finish`.
   virtual void begin(const Votes& votes) = 0;
 
-  /// Waits for the reduction that `begin` has started, and returns its result.
+  /// Waits for the reduction that `begin` started and returns its result.
   [[nodiscard]] virtual Votes finish(Duration max_wait) = 0;
 
-  /// Returns once all ranks are here.
+  /// Waits until all ranks have called it.
   virtual void barrier(Duration max_wait) = 0;
 
-  /// Ends all ranks at once, because they cannot agree any more; `why` is printed. With MPI it does not return.
+  /// Prints `why` and ends all ranks at once, because they can no longer agree. With MPI it does not return.
   virtual void end_job(const std::string& why) noexcept = 0;
 
-  /// Makes the `detail::RankAgreement` of a training session from this and `options`. It is made here so that a program
-  /// of one process contains none of its code.
+  /// Creates the `detail::RankAgreement` of a training session. It is created here so that programs of one process
+  /// contain none of its code.
   [[nodiscard]] virtual std::shared_ptr<detail::Agreement> make_agreement(const detail::AgreementOptions& options) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Coordinator: lets the threads of a program stop together, and hands the first error of any of them to the caller.
+/// Coordinator: stops the threads of a program together and passes their first error to the caller.
 #pragma once
 
 #include <exception>
@@ -19,8 +19,7 @@ namespace trainhook {
 
 /// Stops several threads together. A thread watches `should_stop()` or its stop token and ends soon after a stop was
 /// requested. The destructor requests a stop and waits for no thread that is still running. All calls are thread-safe.
-/// Source: TensorFlow's `Coordinator`; waiting uses a condition variable, never polling, and later errors are kept
-/// behind the first.
+/// Source: TensorFlow's `Coordinator`; it waits without polling and also keeps the later errors.
 class Coordinator {
  public:
   /// @param clock must outlive the threads
@@ -30,25 +29,25 @@ class Coordinator {
   Coordinator& operator=(const Coordinator&) = delete;
   TRAINHOOK_DECL ~Coordinator();
 
-  /// Starts a thread that `join` waits for. Its token fires when a stop is requested; an exception that leaves `body`
-  /// is recorded and then requests a stop, so that a thread that sees the stop finds the error.
+  /// Starts a thread that `join` waits for. A stop request fires the token. An exception from `body` is recorded before
+  /// it requests the stop, so that every thread that sees the stop can read the error.
   TRAINHOOK_DECL void start_thread(std::function<void(std::stop_token)> body);
 
-  /// Asks all threads to stop. The first error given is what `join` throws; later ones are logged and kept behind it. A
-  /// clean stop is not an error. @throws the error itself if the coordinator was joined already.
+  /// Asks all threads to stop. `join` throws the first error given here; later ones are logged and kept in `errors()`.
+  /// A clean stop is not an error. @throws `error` itself if the coordinator was joined already.
   TRAINHOOK_DECL void request_stop(const std::exception_ptr& error = nullptr);
 
-  /// True once a stop was requested; `error()` is set by then. Takes no lock, so that a loop may ask at every step.
+  /// True once a stop was requested; `error()` is set by then. Takes no lock, so a loop can call it at every step.
   [[nodiscard]] TRAINHOOK_DECL bool should_stop() const noexcept;
 
-  /// Waits until a stop is requested, at most for `timeout`. Returns false if the time ran out.
+  /// Waits until a stop is requested, at most for `timeout`. Returns false after a timeout.
   TRAINHOOK_DECL bool wait_for_stop(std::optional<Duration> timeout = std::nullopt);
 
-  /// Runs `body` and turns an exception of it into a stop request.
+  /// Runs `body` and turns its exception into a stop request.
   TRAINHOOK_DECL void stop_on_exception(FunctionRef<void()> body);
 
-  /// Waits for the threads: until a stop is requested or all have ended, then at most `grace_period` more. Then throws
-  /// the first recorded error. Threads that are still running are abandoned.
+  /// Waits until a stop is requested or all threads have ended, then up to `grace_period` more for the remaining ones.
+  /// Abandons threads that are still running, then throws the first recorded error.
   /// @throws FailedPreconditionError if threads are still running, unless `ignore_live_threads`; InvalidArgumentError
   /// for a negative period.
   TRAINHOOK_DECL void join(Duration grace_period = kDefaultStopGracePeriod, bool ignore_live_threads = false);
@@ -68,7 +67,7 @@ class Coordinator {
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
 
  private:
-  struct State;  // shared with threads that outlive the coordinator
+  struct State;  // shared with threads that may outlive the coordinator
   struct Threads;
 
   TRAINHOOK_DECL static void record_failure(State& state, const std::exception_ptr& failure) noexcept;
@@ -81,8 +80,8 @@ class Coordinator {
 
 namespace detail {
 
-/// Waits until a stop is requested or the clock reaches `deadline`. Returns true if a stop was requested. Does not use
-/// the coordinator: an abandoned thread may still be in here.
+/// Waits until a stop is requested or the clock reaches `deadline`. Returns true if a stop was requested. It does not
+/// use the coordinator, which an abandoned thread may outlive.
 TRAINHOOK_DECL bool wait_for_stop(const std::stop_token& stop, Clock& clock, Duration deadline);
 
 }  // namespace detail

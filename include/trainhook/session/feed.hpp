@@ -18,7 +18,7 @@ namespace trainhook {
 /// A value that replaces an output in one run: `{x, value}`, or by name `{"x:0", value}`.
 struct Feed {
   Feed(Output output, Tensor new_value) noexcept : key(output), value(std::move(new_value)) {}
-  /// @param output_name the output's name in the graph, with which it is looked up before an engine sees it
+  /// @param output_name the output's name in the graph; it is looked up before an engine sees the feed
   Feed(std::string output_name, Tensor new_value) noexcept
       : value(std::move(new_value)), name(std::move(output_name)) {}
 
@@ -31,15 +31,15 @@ using FeedDict = InlineVector<Feed, 2>;
 
 namespace detail {
 
-/// True if a feed is known by name only.
+/// True if a feed has only a name.
 [[nodiscard]] TRAINHOOK_DECL bool has_names(std::span<const Feed> feeds) noexcept;
 
-/// The same feeds with all keys known. @throws NotFoundError or InvalidArgumentError, beginning with `role`, if the
-/// graph has no output of that name.
+/// Looks up the names of all feeds. @throws NotFoundError or InvalidArgumentError, starting with `role`, if the graph
+/// has no output of that name.
 [[nodiscard]] TRAINHOOK_DECL FeedDict without_names(std::span<const Feed> feeds, const Graph& graph,
                                                     std::string_view role);
 
-/// @throws as `without_names`, and InvalidArgumentError for a key of another graph: "<role> <of> is ...".
+/// @throws as `without_names`, and InvalidArgumentError, starting with `role`, for a key of another graph.
 TRAINHOOK_DECL void check_feeds(std::span<const Feed> feeds, const Graph& graph, std::string_view role,
                                 std::string_view of);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// FetchRefs: tensors and operations that are fetched, by handle or by name.
+/// FetchRefs: tensors and operations to fetch, by handle or by name.
 #pragma once
 
 #include <concepts>
@@ -23,20 +23,20 @@ namespace trainhook {
 
 namespace detail {
 
-/// A range of values that convert to `T`. A string counts as a name, not as a range.
+/// A range of values that convert to `T`. A string is a name, not a range.
 template <class List, class T>
 concept RangeOf = std::ranges::input_range<const List&> && !std::convertible_to<const List&, std::string_view> &&
                   std::convertible_to<std::ranges::range_reference_t<const List&>, T>;
 
 }  // namespace detail
 
-/// What is fetched: one item, `loss`; several, `{loss, "accuracy"}`, which are their own tags and keep their order; or
-/// several with tags, `{{"loss", loss}, {"hits", accuracy}}`, which are sorted by tag. Vectors and maps of them as
-/// well. Copies share what they hold.
+/// What to fetch: one item, `loss`; a list, `{loss, "accuracy"}`, in its order, with the items' names as tags; or a
+/// list with tags, `{{"loss", loss}, {"hits", accuracy}}`, sorted by tag. Also a vector or map of items. Copies share
+/// their items.
 class FetchRefs {
  public:
-  /// An Output, a Variable, an Operation, or the name of one: `"loss:0"`, or `"loss"` if it has one output. A name
-  /// is looked up when it is needed, so it may name something that is added to the graph later.
+  /// An Output, a Variable, an Operation, or the name of one: `"loss:0"`, or `"loss"` if it has one output. Names are
+  /// looked up when they are needed, so the graph may get the node later.
   class Item {
    public:
     TRAINHOOK_DECL Item(Output output);
@@ -54,16 +54,16 @@ class FetchRefs {
     /// The name that was given, or the name of the handle.
     [[nodiscard]] TRAINHOOK_DECL std::string name() const;
 
-    /// What to fetch. @throws NotFoundError or InvalidArgumentError, naming `who`, if the graph has no such thing.
+    /// Looks up the item. @throws NotFoundError or InvalidArgumentError, naming `who`, if the graph does not have it.
     [[nodiscard]] TRAINHOOK_DECL Fetch resolve(const Graph& graph, std::string_view who) const;
 
-    /// The tensor to fetch. @throws as `resolve`, and InvalidArgumentError for an operation without outputs.
+    /// Looks up a tensor. @throws as `resolve`, and InvalidArgumentError for an operation without outputs.
     [[nodiscard]] TRAINHOOK_DECL Output resolve_output(const Graph& graph, std::string_view who) const;
 
    private:
     std::variant<Output, Operation, std::string> what_;
   };
-  using TaggedItem = std::pair<const std::string, Item>;  ///< a tag, and what is fetched under it
+  using TaggedItem = std::pair<const std::string, Item>;  ///< a tag, and the item with that tag
 
   struct Entry {
     std::string tag;
@@ -81,7 +81,7 @@ class FetchRefs {
   /// A range of values that convert to an Item, such as `std::vector<Output>`.
   template <detail::RangeOf<Item> Items>
   FetchRefs(const Items& items) : FetchRefs(std::vector<Item>(std::ranges::begin(items), std::ranges::end(items))) {}
-  /// A range of pairs of a tag and such a value, such as `std::map<std::string, Output>`.
+  /// A range of pairs of a tag and an item, such as `std::map<std::string, Output>`.
   template <detail::RangeOf<TaggedItem> Tagged>
   FetchRefs(const Tagged& tagged)
       : FetchRefs(std::map<std::string, Item>(std::ranges::begin(tagged), std::ranges::end(tagged))) {}
@@ -90,10 +90,10 @@ class FetchRefs {
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
-  /// All items as the fetches of a run. @throws as `Item::resolve`.
+  /// Looks up all items, as the fetches of a run. @throws as `Item::resolve`.
   [[nodiscard]] TRAINHOOK_DECL FetchList resolve(const Graph& graph, std::string_view who) const;
 
-  /// The same for hooks that take only tensors. @throws as `Item::resolve_output`.
+  /// Like `resolve`, for hooks that only take tensors. @throws as `Item::resolve_output`.
   [[nodiscard]] TRAINHOOK_DECL FetchList resolve_outputs(const Graph& graph, std::string_view who) const;
 
  private:

@@ -24,7 +24,7 @@ namespace trainhook {
 class FileSystem;
 class FileWriterCache;
 
-/// A figure that tells how good a model is.
+/// A named measure of a model's quality.
 struct Metric {
   std::string name{};
   double value = 0;
@@ -32,13 +32,13 @@ struct Metric {
 
 using Metrics = std::vector<Metric>;
 
-/// A figure that one hook has made known to the others.
+/// A value that one hook publishes for the others.
 struct PublishedMetric {
   std::int64_t step = 0;  ///< the global step that it belongs to
   double value = 0;
 };
 
-/// By name; there are few.
+/// Pairs of name and metric, in no particular order.
 using PublishedMetrics = std::vector<std::pair<std::string, PublishedMetric>>;
 
 class Saver;
@@ -48,32 +48,32 @@ namespace detail {
 
 class OtherParts;
 
-/// For hooks that save the model of a job of several ranks. To be called only when all ranks are at the end of the step
-/// that is saved.
+/// For hooks that save the model of a job of several ranks. Call it only when all ranks are at the end of the step to
+/// save.
 class StatesOfRanks {
  public:
-  /// Why another rank does not want that step to be saved, with its number; nothing if none objects, or if they do not
-  /// meet at that step. To be called first: what `collect` returns comes with the answer.
-  /// @throws the error of a rank that has failed; so do the next three.
+  /// Returns why another rank vetoes the save, with its number; nothing if none does, or if the ranks do not meet at
+  /// that step. Call it first: the ranks send what `collect` returns together with the answer.
+  /// @throws the error of a rank that has failed, as the next three calls do.
   [[nodiscard]] virtual std::optional<std::string> veto(SessionRef session, const Saver& saver, std::int64_t step) = 0;
 
-  /// What only the other ranks have, as of now, named as in the checkpoint; nothing if `saver` does not save such
-  /// state.
+  /// Returns the current state that only the other ranks have, named as in the checkpoint; empty if `saver` does not
+  /// save such state.
   [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, const Saver& saver, std::int64_t step) = 0;
 
-  /// Asks the other ranks to write their parts of a checkpoint of the present values: at once, or, with `later`, while
-  /// training goes on. Null if the chief writes everything: the saver is not sharded or has a disk of its own, there is
-  /// too little, the ranks are not at the same step, or a run inside a step is saved.
+  /// Asks the other ranks to write their parts of a checkpoint of the current values: at once or, with `later`, while
+  /// training continues. Null if the chief writes everything, because the saver is not sharded or has its own disk, the
+  /// state is too small, the ranks are not at the same step, or the save is for a run inside a step.
   [[nodiscard]] virtual std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
                                                                 const SaveRequest& request, bool later) = 0;
 
-  /// Waits until all ranks have written what `write_parts` asked for.
+  /// Waits until all ranks have written the parts that `write_parts` asked for.
   virtual void fetch_parts() = 0;
 
-  /// True from `write_parts` until all parts have come.
+  /// True from `write_parts` until all parts have arrived.
   [[nodiscard]] virtual bool awaits_parts() const noexcept = 0;
 
-  /// False at the end of a run inside a step function, which is this rank's alone, so that the others do not answer.
+  /// False at the end of a run inside a step function, which only this rank makes, so the others would not answer.
   [[nodiscard]] virtual bool ranks_meet_at(std::int64_t step) const = 0;
 
  protected:
@@ -91,13 +91,13 @@ class HookServices {
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
 
-  /// Writers of event files, one for each directory. Closed with the session.
+  /// The writers of event files, one per directory. The session closes them.
   [[nodiscard]] FileWriterCache& writers() const noexcept { return *writers_; }
 
   /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
 
-  /// For the session's owner, each time the session has been created: replaces the published figures by those of the
+  /// For the session's owner, after each creation of the session: replaces the published metrics by those of the
   /// restored checkpoint.
   void start_session(std::string restored_from) noexcept {
     metrics_.swap(restored_metrics_);
@@ -107,26 +107,26 @@ class HookServices {
     put_off_.clear();
   }
 
-  /// For a hook that postpones something from `after_create_session` to its first `before_run`. A step function may run
-  /// the session before any `before_run`, so `action` is called before each step function.
+  /// For a hook that postpones work from `after_create_session` to its first `before_run`. A step function may run the
+  /// session before any `before_run`, so the session calls `action` before each step function.
   void before_step_function(std::function<void(SessionRef session)> action) { put_off_.push_back(std::move(action)); }
 
   /// For the session's owner, before each step function.
   TRAINHOOK_DECL void prepare_step_function(SessionRef session) const;
 
-  /// Why the loop ends, for `why_it_ended()` of the session; the first reason counts. For a hook that requests a stop
-  /// from the coordinator; in a run, give the reason to `SessionRunContext::request_stop`.
+  /// Sets the reason that the session's `why_it_ended()` returns; the first one counts. For a hook that requests a stop
+  /// from the coordinator; during a run, pass the reason to `SessionRunContext::request_stop`.
   void set_stop_reason(std::string reason) {
     if (stop_reason_.empty()) stop_reason_ = std::move(reason);
   }
   [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
 
-  /// The checkpoint that the session was restored from or has saved last; empty: none.
+  /// The checkpoint that the session saved last or was restored from; empty: none.
   [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
   void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
 
-  /// Asks the hooks that save for a checkpoint at the next step boundary, whatever their periods. In a job of several
-  /// ranks it is at first a wish of this rank; it becomes a request on all ranks once they have agreed.
+  /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job of several ranks
+  /// this is a wish of one rank, until all ranks have agreed on it.
   void request_save() noexcept {
     if (agrees_on_saves_) {
       wishes_save_ = true;
@@ -136,43 +136,45 @@ class HookServices {
   }
   [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
 
-  /// True in a job of several ranks: a save that is due by a clock, and not by the step alone, must be requested.
+  /// True in a job of several ranks: a hook must request a save that depends on more than the step, such as time.
   [[nodiscard]] bool agrees_on_saves() const noexcept { return agrees_on_saves_; }
 
   /// For the session's owner, in such a job. `agree_on_saves`: from now on `request_save` is only a wish.
-  /// `take_save_wish` returns whether this rank has had one since the last call. `grant_save`: all ranks have agreed on
-  /// a save.
+  /// `take_save_wish` returns whether this rank has wished for a save since the last call. `grant_save`: all ranks have
+  /// agreed on a save.
   void agree_on_saves() noexcept { agrees_on_saves_ = true; }
   [[nodiscard]] bool take_save_wish() noexcept { return std::exchange(wishes_save_, false); }
   void grant_save() noexcept { ++num_save_requests_; }
 
-  /// For a hook that saves, in such a job: the way to the other ranks. Null in a process alone.
+  /// For a saver hook in such a job: connects it to the other ranks. Null in a job of one process.
   [[nodiscard]] detail::StatesOfRanks* states_of_ranks() const noexcept { return states_of_ranks_; }
   void set_states_of_ranks(detail::StatesOfRanks* states) noexcept { states_of_ranks_ = states; }
 
-  /// For a hook that saves, after each run and before it saves: the first step at which it may save because of the step
-  /// alone. After the run the session's owner takes the smallest of the steps that hooks have given.
+  /// For a saver hook, after each run and before it saves: the next step at which it may save because of the step
+  /// alone. After the run the session's owner takes the smallest step of all hooks.
   void expect_save(std::int64_t step) noexcept { expected_save_ = (std::min)(expected_save_, step); }
   [[nodiscard]] std::int64_t take_expected_save() noexcept { return std::exchange(expected_save_, kNoStep); }
   static constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::lowest();
   static constexpr std::int64_t kNoStep = (std::numeric_limits<std::int64_t>::max)();
 
-  /// Makes a figure known to other hooks, in place of an earlier one of that name.
+  /// Publishes a metric for other hooks; it replaces an earlier one of that name.
   void publish(std::string_view name, PublishedMetric metric) { entry(metrics_, name) = metric; }
 
-  /// The newest figure of that name, or null. Figures are state: a restored session has those of its checkpoint.
+  /// The last metric published under that name, or null. Metrics are state: a restored session has those of its
+  /// checkpoint.
   [[nodiscard]] TRAINHOOK_DECL const PublishedMetric* metric(std::string_view name) const noexcept;
 
-  /// All of them, for the checkpoint.
+  /// All metrics, for the checkpoint.
   [[nodiscard]] const PublishedMetrics& metrics() const noexcept { return metrics_; }
 
-  /// Those of a checkpoint that is being restored. They are published once the session has been created.
+  /// The metrics of a checkpoint that is being restored; they are published once the session has been created.
   [[nodiscard]] PublishedMetrics& restored_metrics() noexcept { return restored_metrics_; }
 
-  /// The figure of that name, which is added if it is missing.
+  /// The metric of that name; adds it if it is missing.
   [[nodiscard]] TRAINHOOK_DECL static PublishedMetric& entry(PublishedMetrics& metrics, std::string_view name);
 
-  /// Why the model must not be saved now, or nothing: asks every hook. A hook that saves the model must ask first.
+  /// Asks every hook and returns why the model must not be saved now, or nothing. A hook must call it before it saves
+  /// the model.
   [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
   void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
 

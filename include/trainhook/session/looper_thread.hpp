@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LooperThread: a thread that calls a function again and again until a stop is requested.
+/// LooperThread: a thread that calls a function repeatedly until a stop is requested.
 #pragma once
 
 #include <chrono>
@@ -14,21 +14,21 @@ namespace trainhook {
 
 class Coordinator;
 
-/// What a LooperThread calls. Source: the methods of TensorFlow's `LooperThread`.
+/// The functions that a LooperThread calls. Source: the methods of TensorFlow's `LooperThread`.
 struct LooperThreadOptions {
   OptionalDuration timer_interval_secs{};  ///< from the start of one call to the next; none: no pause
   std::function<void()> target{};          ///< called in each round
-  std::function<void()> start_loop{};      ///< once before the first round; may be empty
-  std::function<void()> stop_loop{};       ///< once after the last round, unless an error ended it; may be empty
+  std::function<void()> start_loop{};      ///< called once before the first round; may be empty
+  std::function<void()> stop_loop{};       ///< called once after the last round, except after an error; may be empty
 };
 
-/// Calls its target at once and then at fixed multiples of the interval: late calls catch up, and the schedule does not
-/// drift. Waits on the coordinator's clock; a stop request ends the wait. An error of the target requests a stop with
-/// that error. Source: TensorFlow's `LooperThread`.
+/// Calls `target` immediately and then at fixed multiples of the interval: late calls catch up, and the schedule does
+/// not drift. Uses the coordinator's clock; a stop request ends the wait. An exception from `target` requests a stop
+/// with that error. Source: TensorFlow's `LooperThread`.
 class LooperThread {
  public:
-  /// `coordinator` must outlive this object; its clock, and what the functions use, must outlive the thread.
-  /// @throws InvalidArgumentError for a negative interval, or without a target.
+  /// `coordinator` must outlive this object; its clock, and everything that the functions use, must outlive the thread.
+  /// @throws InvalidArgumentError for a negative interval or an empty target.
   TRAINHOOK_DECL LooperThread(Coordinator& coordinator, LooperThreadOptions options);
 
   /// Starts a thread of the coordinator, which joins it.

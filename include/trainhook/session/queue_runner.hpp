@@ -19,21 +19,21 @@ namespace trainhook {
 class Coordinator;
 
 struct QueueRunnerOptions {
-  std::vector<Operation> enqueue_ops{};  ///< one thread each; an operation may be listed several times
-  Operation close_op{};                  ///< run when the last of them has ended; may be empty
-  Operation cancel_op{};  ///< run when a stop is requested, so that no thread stays blocked; may be empty
-  IsCleanStop queue_closed_exception_types = is_end_of_input;  ///< errors that mean that there is no more input
+  std::vector<Operation> enqueue_ops{};  ///< one thread per entry; an operation may occur several times
+  Operation close_op{};                  ///< run when the last thread has ended; may be empty
+  Operation cancel_op{};                 ///< run on a stop request, to unblock the threads; may be empty
+  IsCleanStop queue_closed_exception_types = is_end_of_input;  ///< errors that mean the end of the input
 };
 
-/// Keeps a queue filled. It is in the graph's collection of queue runners; a monitored session starts its threads. The
+/// Keeps a queue filled. Add it to the graph with `add_queue_runner`; a monitored session starts its threads. The
 /// engine's `execute` must be thread-safe. Source: TensorFlow's `QueueRunner`.
 class QueueRunner {
  public:
-  /// @throws InvalidArgumentError without an enqueue op, or for an empty one.
+  /// @throws InvalidArgumentError if there is no enqueue op, or an empty one.
   TRAINHOOK_DECL explicit QueueRunner(QueueRunnerOptions options);
 
-  /// Starts a thread for each enqueue op, and one that waits for the stop. An error that does not mean the end of the
-  /// queue stops the coordinator. `keep_alive` owns the session, for threads that are abandoned.
+  /// Starts a thread per enqueue op, and one that waits for the stop. An error other than the end of the queue requests
+  /// a stop with that error. `keep_alive` owns the session for as long as an abandoned thread uses it.
   TRAINHOOK_DECL void create_threads(SessionRef session, Coordinator& coordinator,
                                      const std::shared_ptr<void>& keep_alive = nullptr) const;
 
@@ -48,16 +48,16 @@ TRAINHOOK_DECL void add_queue_runner(Graph& graph, QueueRunnerOptions options);
 
 namespace detail {
 
-/// Adds a runner that goes into exported files, too. @throws as QueueRunner.
+/// Adds a runner that is also exported with the graph. @throws as QueueRunner.
 TRAINHOOK_DECL void add_queue_runner_def(Graph& graph, QueueRunnerDef runner);
 
-/// For a session whose queues are filled by another session of the same graph, which may start a moment later.
+/// For a session whose queues another session of the same graph fills, which may start a little later.
 TRAINHOOK_DECL void expect_queue_runners(const Graph& graph);
 
 }  // namespace detail
 
-/// The same as TensorFlow's `QueueRunner(queue, enqueue_ops)`, and part of exported files: the queue is closed when all
-/// `enqueue_ops` have ended, and a stop wakes everything that waits for the queue.
+/// TensorFlow's `QueueRunner(queue, enqueue_ops)`, which is exported with the graph: it closes the queue when all
+/// `enqueue_ops` have ended, and a stop request wakes every thread that waits for the queue.
 /// @param queue a FIFOQueue
 template <class Queue>
   requires requires(const Queue& queue) { Operation(queue.close(true)).graph(); }
@@ -69,8 +69,8 @@ void add_queue_runner(const Queue& queue, std::vector<Operation> enqueue_ops) {
                                                .cancel_op = queue.close(true)});
 }
 
-/// Starts the threads of all runners of the session's graph, also of those that came with an imported graph. A
-/// monitored session does so itself, unless it is a worker's: its chief's threads fill the queues for both. Source:
+/// Starts the threads of all runners of the session's graph, including those of an imported graph. A monitored session
+/// calls it itself, except a worker's: the chief's threads fill the queues for both. Source:
 /// `tf.compat.v1.train.start_queue_runners`.
 TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordinator,
                                         const std::shared_ptr<void>& keep_alive = nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What goes into a run and what comes out: fetches, feeds, options, results.
+/// The arguments and results of a run: fetches, feeds, options, values.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +22,14 @@
 
 namespace trainhook {
 
-/// How much of a run is traced. The library's engines time their nodes, or the step, at every level above None.
+/// How much of a run to trace. At every level above None, EigenSession times each node and LoopSession the step.
 enum class TraceLevel { None = 0, Software = 1, Hardware = 2, Full = 3 };
 
-/// How to do a run. The fields below `timeout` are passed on to the engine; the library's own engines do not read them.
-/// Source: TensorFlow's `RunOptions`.
+/// Options of a run. The fields below `timeout` are for other engines; the library's engines ignore them. Source:
+/// TensorFlow's `RunOptions`.
 struct RunOptions {
-  TraceLevel trace_level = TraceLevel::None;  ///< any other: the engine fills `RunMetadata::node_stats`
-  std::chrono::milliseconds timeout{0};       ///< 0: none; an engine that honours it throws DeadlineExceededError
+  TraceLevel trace_level = TraceLevel::None;  ///< above None: the engine fills `RunMetadata::node_stats`
+  std::chrono::milliseconds timeout{0};       ///< 0: none; EigenSession throws DeadlineExceededError after it
   int inter_op_thread_pool = 0;
   bool output_partition_graphs = false;
   bool report_tensor_allocations_upon_oom = false;
@@ -57,12 +57,12 @@ struct NodeStats {
   std::int64_t end_micros = 0;
 };
 
-/// The record of a traced run. A run overwrites what is in it.
+/// The record of a traced run. Each run overwrites it.
 struct RunMetadata {
   std::vector<NodeStats> node_stats{};
 };
 
-/// What a hook wants from the coming run: `{}` nothing, `{loss}` one fetch, `{{loss, step}}` two, or by field name.
+/// What a hook adds to the next run: `{}` nothing, `{loss}` one fetch, `{{loss, step}}` two, or set fields by name.
 struct SessionRunArgs {
   FetchList fetches{};
   FeedDict feed_dict{};
@@ -70,15 +70,14 @@ struct SessionRunArgs {
   FetchRefs named_fetches{};  ///< `{{"loss", loss_}, {"rate", "learning_rate:0"}}`: their results are read by tag
 };
 
-/// The results of a hook's own fetches, in their order, those of `named_fetches` last. Refers to them and does not own
-/// them.
+/// The results of a hook's fetches, in order, those of `named_fetches` last. A view, which does not own them.
 class RunResults {
  public:
   constexpr RunResults() noexcept = default;
   constexpr RunResults(std::span<const Tensor> results, const FetchRefs* named = nullptr) noexcept
       : results_(results), named_(named) {}
 
-  /// @throws InvalidArgumentError if the hook has not asked for so many.
+  /// @throws InvalidArgumentError if the hook fetched fewer.
   [[nodiscard]] const Tensor& operator[](std::size_t i) const {
     if (i < results_.size()) return results_[i];
     throw InvalidArgumentError(
@@ -86,7 +85,7 @@ class RunResults {
         results_.size());
   }
 
-  /// The result of the fetch with that tag. @throws NotFoundError if the hook has asked for none.
+  /// The result of the fetch with that tag. @throws NotFoundError if the hook has no such fetch.
   [[nodiscard]] TRAINHOOK_DECL const Tensor& operator[](std::string_view tag) const;
 
   [[nodiscard]] std::size_t size() const noexcept { return results_.size(); }
@@ -99,8 +98,8 @@ class RunResults {
   const FetchRefs* named_ = nullptr;
 };
 
-/// What a hook gets: the results of its own fetches, valid during `after_run`; options and metadata of the merged run,
-/// empty if no one asked for any.
+/// What a hook receives: the results of its fetches, valid during `after_run`, and the options and metadata of the
+/// merged run, empty if no hook and no caller set any.
 struct SessionRunValues {
   RunResults results{};
   const RunOptions* options = nullptr;
@@ -110,7 +109,7 @@ struct SessionRunValues {
 /// One run as an engine sees it: all fetches and feeds merged. Spans and pointers are valid during the call.
 struct RunRequest {
   std::span<const Fetch> fetches{};
-  std::span<const Feed> feed_dict{};    ///< all with a key
+  std::span<const Feed> feed_dict{};    ///< each has a key
   const RunOptions* options = nullptr;  ///< null: all defaults
   RunMetadata* metadata = nullptr;      ///< null: not wanted
   FunctionRef<void()> step{};           ///< the user's own code as the step, for engines that can run it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionRunContext: tells hooks about the current run, and lets them ask the loop to stop.
+/// SessionRunContext: tells hooks about the current run and lets them request a stop.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace trainhook {
 
 class Clock;
 
-/// One for each attempt of a run, shared by all hooks. Source: TensorFlow's `SessionRunContext`.
+/// One object per attempt of a run, shared by all hooks. Source: TensorFlow's `SessionRunContext`.
 class SessionRunContext {
  public:
   /// @param global_step the graph's global step variable, or null if it has none
@@ -24,7 +24,7 @@ class SessionRunContext {
                     const Variable* global_step) noexcept
       : session_(session), original_args_(&original_args), clock_(&clock), global_step_variable_(global_step) {}
 
-  /// What the user asked for, without the hooks' additions; options are null if none were given.
+  /// The caller's request, without the hooks' additions; its options are null if the caller gave none.
   [[nodiscard]] const RunRequest& original_args() const noexcept { return *original_args_; }
 
   /// The engine's session. Its own runs call no hooks.
@@ -34,13 +34,13 @@ class SessionRunContext {
   /// undone.
   void request_stop() noexcept { stop_requested_ = true; }
 
-  /// The same, with the reason that the session's `why_it_ended()` returns; that of the first request counts.
+  /// The same, with the reason that the session's `why_it_ended()` returns; the first reason counts.
   void request_stop(std::string reason) {
     if (!stop_requested_) stop_reason_ = std::move(reason);
     stop_requested_ = true;
   }
 
-  /// The same for a hook that decides by the step alone, and so requests the stop on every rank of a job at once: the
+  /// The same for a hook that decides by the step alone and so requests the stop at the same step on every rank: the
   /// loop ends after this run even if the ranks do not agree at every step.
   void request_stop_on_all_ranks(std::string reason) {
     request_stop(std::move(reason));
@@ -51,21 +51,21 @@ class SessionRunContext {
   [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
-  /// The global step: in `before_run` its value before the run, in `after_run` the value after it.
-  /// Read at most once before and once after the run, however many hooks ask.
+  /// The global step: in `before_run` its value before the run, in `after_run` the value after it. It is read at most
+  /// once before and once after the run, however many hooks call this.
   /// @throws FailedPreconditionError if the graph has no global step.
   [[nodiscard]] std::int64_t global_step() {
     if (!global_step_) global_step_ = read_global_step();
     return *global_step_;
   }
 
-  /// Monotonic time, read at most once in a run, at the first call.
+  /// The monotonic time of the first call in this run: the clock is read at most once per run.
   [[nodiscard]] Duration now() {
     if (!now_) now_ = read_clock();
     return *now_;
   }
 
-  /// For the caller of the hooks: the run is over, so the step must be read again.
+  /// For the library: the run is over, so the step must be read again.
   void mark_run_done() noexcept { global_step_.reset(); }
 
  private:
@@ -83,7 +83,7 @@ class SessionRunContext {
   bool stops_on_all_ranks_ = false;
 };
 
-/// The value of an integer scalar variable in a session, by one run without hooks.
+/// Reads an integer scalar variable, in a run without hooks.
 [[nodiscard]] TRAINHOOK_DECL std::int64_t read_global_step(SessionRef session, const Variable& global_step);
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All forms of `run`, for engines, SessionRef and monitored sessions.
+/// RunForms: all forms of `run`, for engines, SessionRef and monitored sessions.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace trainhook {
 
-/// The values of a run by the tags of its fetches.
+/// The values of a run, by tag.
 using NamedResults = std::map<std::string, Tensor, std::less<>>;
 
 /// Gives `Derived` TensorFlow's forms of `run`, on top of its `run_request(request, results)` and `graph()`.
@@ -46,7 +46,7 @@ class RunForms {
     return result;
   }
 
-  /// By name: `"loss:0"` or `"loss"` for its only output; an operation without outputs gives an empty Tensor.
+  /// By name: `"loss:0"`, or `"loss"` for a node's only output. An operation without outputs gives an empty Tensor.
   template <class Name>
     requires std::convertible_to<const Name&, std::string_view>
   Tensor run(const Name& name, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
@@ -91,7 +91,7 @@ class RunForms {
     return run(std::span<const Fetch>(fetches), feeds, options, metadata);
   }
 
-  /// A map, such as `std::map<std::string, Output>`: gives one with the same keys.
+  /// A map, such as `std::map<std::string, Output>`: gives a map with the same keys.
   template <detail::RangeOf<FetchRefs::TaggedItem> Tagged>
   NamedResults run(const Tagged& tagged, const FeedDict& feeds = {}, const RunOptions* options = nullptr,
                    RunMetadata* metadata = nullptr) {
@@ -106,7 +106,8 @@ class RunForms {
     return results;
   }
 
-  /// Runs your own code as one step and returns its result. Only for engines whose variables are your own memory.
+  /// Runs a callable as one step and returns its result. Only for engines whose variables are your memory, such as
+  /// LoopSession.
   template <class Step>
     requires(std::invocable<Step&> && !std::convertible_to<const Step&, std::string_view> && RunsUserCode)
   auto run(Step&& step) -> std::invoke_result_t<Step&> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The engine concept: what a session must offer to be monitored.
+/// SessionLike: the functions that an engine must have to be monitored.
 #pragma once
 
 #include <concepts>
@@ -13,21 +13,21 @@
 
 namespace trainhook {
 
-/// An engine that runs a Graph. `execute` may be called from several threads at once; all other calls come between
-/// runs.
+/// An engine that runs a Graph. `execute` may be called from several threads at once; all other functions are called
+/// between runs.
 ///
-/// - `graph()`: the graph that it runs, for its whole life.
+/// - `graph()`: the graph that it runs; always the same.
 /// - `execute(request, results)`: computes `request.fetches` in one run, in order, into `results`, which has the same
 ///   length. The session stays usable after an exception.
-/// - `state()`: lists what it holds, and which pieces have a value.
-/// - `snapshot(names)`: the present values, one for each name in order; later runs do not change them. @throws
+/// - `state()`: lists its pieces of state, and which of them have a value.
+/// - `snapshot(names)`: the current values, in the order of the names; later runs do not change them. @throws
 ///   NotFoundError for an unknown name.
 /// - `load(entries)`: checks names, dtypes, shapes and contents of all entries, then loads all of them; or throws and
 ///   changes nothing.
-/// - `close()`: ends the session; harmless when repeated. A later `execute` throws FailedPreconditionError.
+/// - `close()`: ends the session; a second call does nothing. A later `execute` throws FailedPreconditionError.
 ///
-/// A session whose snapshot copies elements may also offer `saved_value(name)`, which returns one value of a snapshot
-/// and keeps nothing of it: a save on the caller's thread then takes and writes one value after the other.
+/// An engine whose snapshot copies elements may also have `saved_value(name)`, which returns one value of a snapshot
+/// without keeping a copy. A save on the caller's thread then needs memory for only one value at a time.
 template <class S>
 concept SessionLike = requires(S& session, const RunRequest& request, std::span<Tensor> results,
                                std::span<const std::string> names, std::span<const NamedTensor> entries) {

@@ -26,7 +26,7 @@ struct SessionTable {
   Tensor (*saved_value)(void*, std::string_view);  // null if the session has no such function
 };
 
-/// A session that gives the values of a snapshot one after the other.
+/// A session that returns the values of a snapshot one at a time.
 template <class S>
 concept GivesSavedValues = requires(S& session, std::string_view name) {
   { session.saved_value(name) } -> std::same_as<Tensor>;
@@ -79,7 +79,7 @@ class SessionRef : public RunForms<SessionRef, true> {
   void load(std::span<const NamedTensor> entries) const { table_->load(session_, entries); }
   void close() const { table_->close(session_); }
 
-  /// The session itself. `S` must be its type.
+  /// The session. `S` must be its exact type.
   template <SessionLike S>
   [[nodiscard]] S& as() const noexcept {
     return *static_cast<S*>(session_);

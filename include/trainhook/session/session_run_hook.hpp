@@ -30,28 +30,28 @@ class HookServices;
 
 namespace detail {
 
-/// When a timer last triggered: the part of it that goes into checkpoints with the state of its hook.
+/// When a timer last triggered; saved in checkpoints with the state of the timer's hook.
 struct TimerMark {
   std::optional<std::int64_t> step{};
   std::optional<Duration> time{};  ///< monotonic; only of this process
-  bool restored = false;           ///< from a checkpoint, and the session has not begun yet
+  bool restored = false;           ///< from a checkpoint, before the first run of the session
 };
 
 }  // namespace detail
 
-/// The order of hooks: by phase, and within a phase in the order they were given. It holds for every callback.
+/// The order of hooks, in every callback: by phase, and within a phase in the order they were given.
 enum class HookPhase {
-  Check,   ///< checks the step before other hooks use it, and may veto a save
+  Check,   ///< checks a step's result before other hooks use it; may veto a save
   Normal,  ///< everything else
-  Save,    ///< saves the result of the others
-  Report,  ///< comes after the last checkpoint, so that what it runs at the end is not in it
+  Save,    ///< saves the results of the others
+  Report,  ///< comes after the last checkpoint, which does not contain what these hooks run at the end
 };
 
 // clang-format off
 /// Takes part in a training loop through callbacks. All of them do nothing unless overridden. Hooks are called on the
-/// thread that calls the monitored session, one callback at a time; a hook belongs to one session at a time, and a
-/// second one refuses it. A callback may run the monitored session itself: such a nested run has all hooks around it,
-/// and its error leaves the callback unless the callback catches it. Source: TensorFlow's `SessionRunHook`; `abort`,
+/// thread that calls the monitored session, one callback at a time. A hook belongs to one session at a time; a second
+/// session refuses it. A callback may run the monitored session itself: such a nested run calls all hooks, and its
+/// error leaves the callback unless the callback catches it. Source: TensorFlow's `SessionRunHook`; `abort`,
 /// `on_run_failed`, `phase`, `veto_save`, `save_state` and `load_state` are additions.
 ///
 /// How a step ends:
@@ -78,9 +78,9 @@ enum class HookPhase {
 /// | destructor, unwinding from the end of input that `run()` threw | as `close()`, errors logged | no | yes | the exception continues |
 /// | destructor, unwinding otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
 ///
-/// `close()` in a callback or in the step takes effect when the run is over; the run still returns its value. An error
-/// that left `run()` and was handled by its caller is not an error of the session: if another exception unwinds later,
-/// `abort` gets null.
+/// `close()` in a callback or in the step takes effect after the run, which still returns its value. If the caller of
+/// `run()` handles an error, it is no longer an error of the session: if another exception unwinds later, `abort` gets
+/// null.
 // clang-format on
 class SessionRunHook {
  public:
@@ -90,50 +90,52 @@ class SessionRunHook {
   /// a recovery.
   virtual void begin(Graph& /*graph*/) {}
 
-  /// Called after every creation of the session, the first one and each recovery. Variables have values, the graph is
-  /// final.
+  /// Called after every creation of the session, the first one and each recovery. Variables have values, and the graph
+  /// can no longer change.
   virtual void after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {}
 
-  /// Called before every attempt of a run. Returns what this hook wants to fetch and feed in that run.
+  /// Called before every attempt of a run. Returns what to fetch and feed in that run.
   virtual SessionRunArgs before_run(SessionRunContext& /*context*/) { return {}; }
 
-  /// Called after every successful run, with the results of this hook's own fetches, which are valid during the call.
+  /// Called after every successful run, with the results of this hook's fetches, which are valid during the call.
   virtual void after_run(SessionRunContext& /*context*/, const SessionRunValues& /*values*/) {}
 
   /// Called if a run fails after this hook's `before_run`. Undo here what `before_run` did.
   virtual void on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {}
 
-  /// Called once, when the session ends without an error or by the end of input. The session can still run.
+  /// Called once, when the session ends without an error or at the end of input. The session can still run.
   virtual void end(SessionRef /*session*/) {}
 
-  /// Called once, in place of `end`, when the session ends with an error; null if the error is unknown. Also called if
-  /// this hook's own `begin` threw. Must not throw.
+  /// Called once instead of `end` if the session ends with an error, which is null if unknown. Also called if this
+  /// hook's `begin` throws. Must not throw.
   virtual void abort(const std::exception_ptr& /*error*/) noexcept {}
 
   [[nodiscard]] virtual HookPhase phase() const noexcept { return HookPhase::Normal; }
 
-  /// Returns the reason if the present model must not be saved. Called before each save; in a job of several ranks on
-  /// all of them, and the reason of one is enough.
+  /// Returns a reason if the current model must not be saved. Called before each save, in a job on all ranks: one
+  /// reason from any rank is enough.
   [[nodiscard]] virtual std::optional<std::string> veto_save() { return std::nullopt; }
 
-  /// The name of this hook's state in checkpoints. Empty: the name of its type, numbered if there are several.
+  /// The name of this hook's state in checkpoints; must be stable. Empty: the name of its type, numbered if there are
+  /// several.
   [[nodiscard]] virtual std::string name() const { return {}; }
 
-  /// Returns the state to keep over a restart; empty: none. Called whenever the model is saved.
+  /// Returns the state to keep across restarts; empty: none. Called whenever the model is saved.
   [[nodiscard]] virtual StateValues save_state() { return {}; }
 
-  /// Takes the state back that belongs to the restored model. Not called if the checkpoint has none for this hook.
+  /// Restores the state saved with the restored model, before `after_create_session`. Not called if the checkpoint has
+  /// none for this hook.
   virtual void load_state(const StateValues& /*state*/) {}
 
-  /// For a timer that is made with this hook: the part of it that is saved and restored with the state of the hook, in
-  /// the order in which the timers were made. Its address does not change if the hook is moved.
+  /// For a timer that is constructed with this hook: adds its mark to the state of the hook, in order of construction.
+  /// The address stays valid if the hook is moved.
   [[nodiscard]] TRAINHOOK_DECL detail::TimerMark& add_timer();
   [[nodiscard]] const std::vector<std::unique_ptr<detail::TimerMark>>& timers() const noexcept { return timers_; }
 
   /// For the caller of the hook, before `begin`.
   void attach(HookServices& services) noexcept { services_ = &services; }
 
-  /// For a session, before `attach`: takes the hook for itself. Returns false if another session has it.
+  /// For a session, before `attach`: claims the hook. Returns false if another session has it.
   [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
 
   /// For the session that claimed the hook, after `end` or `abort`.
@@ -149,7 +151,7 @@ class SessionRunHook {
   // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
   SessionRunHook& operator=(const SessionRunHook& /*other*/) noexcept { return *this; }
 
-  /// The session's disk, clock and event writers, from `begin` on. @throws FailedPreconditionError before.
+  /// The session's disk, clock and event writers. @throws FailedPreconditionError before `begin`.
   [[nodiscard]] TRAINHOOK_DECL HookServices& services() const;
 
  private:
@@ -170,7 +172,7 @@ inline constexpr bool is_hook_pointer<std::shared_ptr<Hook>> = true;
 template <class Hook, class Deleter>
 inline constexpr bool is_hook_pointer<std::unique_ptr<Hook, Deleter>> = true;
 
-/// Entries, pointers to hooks, lists and iterators: arguments of a list that are not themselves hooks.
+/// Types that a list accepts but that are not hooks themselves: entries, pointers, lists and iterators.
 template <class T>
 inline constexpr bool is_hook_holder = is_hook_pointer<T> || std::same_as<T, HookEntry> || std::same_as<T, HookList> ||
                                        std::same_as<T, std::vector<HookEntry>> || std::input_or_output_iterator<T>;
@@ -180,7 +182,7 @@ inline constexpr bool is_hook_holder = is_hook_pointer<T> || std::same_as<T, Hoo
 /// An entry in a list of hooks: a hook by value, which is moved in, or a unique or shared pointer to one.
 class HookEntry {
  public:
-  /// Takes every class type, so that what is wrong with it can be said in words.
+  /// Accepts every class type, so that a static_assert can explain what is wrong.
   template <class Hook>
     requires(std::is_class_v<std::remove_reference_t<Hook>> && !detail::is_hook_holder<std::remove_cvref_t<Hook>>)
   HookEntry(Hook&& hook) {
@@ -215,7 +217,7 @@ class HookEntry {
   std::shared_ptr<SessionRunHook> hook_;
 };
 
-/// The hooks of a session, `{StopAtStepHook({.last_step = 100}), mine}`, or one alone.
+/// The hooks of a session, `{StopAtStepHook({.last_step = 100}), mine}`, or a single hook.
 class HookList : public std::vector<HookEntry> {
  public:
   using std::vector<HookEntry>::vector;
@@ -227,7 +229,7 @@ class HookList : public std::vector<HookEntry> {
   }
 };
 
-/// Creates a hook in place, if its type cannot be moved: `make_hook<PinnedHook>({.depth = 2})`.
+/// Creates a hook in place, for types that cannot be moved: `make_hook<PinnedHook>({.depth = 2})`.
 template <std::derived_from<SessionRunHook> Hook, class... Args>
 [[nodiscard]] std::shared_ptr<Hook> make_hook(Args&&... args) {
   return std::make_shared<Hook>(std::forward<Args>(args)...);

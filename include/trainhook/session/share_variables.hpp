@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// share_variables: all ranks of a job get the values of one.
+/// share_variables: copies the variables of one rank to all ranks of a job.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace trainhook::detail {
 
-/// Replaces the values of this rank's variables, except strings, by those of the rank that is the source. All ranks
-/// must make the call, and their sessions must have the same variables.
-/// @param broadcast returns the bytes of the source on every rank; those of the others are ignored
+/// Replaces the values of this rank's variables, except strings, by those of the source rank. All ranks must call it,
+/// and their sessions must have the same variables.
+/// @param broadcast returns the source's bytes on every rank and ignores those of the others
 TRAINHOOK_DECL void share_variables(SessionRef session, bool is_source,
                                     FunctionRef<std::string(std::string)> broadcast);
 

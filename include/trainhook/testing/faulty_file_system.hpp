@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// FaultyFileSystem: passes everything on to another file system, and fails, counts, records or interrupts on demand.
+/// FaultyFileSystem: wraps another file system and fails, counts, records or interrupts its operations on demand.
 #pragma once
 
 #include <array>
@@ -69,41 +69,41 @@ inline constexpr std::size_t kFileOperations = 19;
   return kNames[static_cast<std::size_t>(operation)];
 }
 
-/// Wraps a file system, for tests of what happens when the disk fails. Operations are numbered from 1 as they come. May
-/// be used from several threads; set it up before they start.
+/// For tests of failing disks. Operations are numbered from 1 in the order of their calls. Several threads may use it;
+/// configure it before they start.
 class FaultyFileSystem final : public FileSystem {
  public:
   TRAINHOOK_DECL explicit FaultyFileSystem(FileSystem& inner);
 
-  /// The n-th operation of any kind from now on fails with this code, without being done. Later ones work again.
+  /// The n-th operation from now on fails with `code` and has no effect. Later ones succeed again.
   TRAINHOOK_DECL void fail_at(std::uint64_t n, ErrorCode code = ErrorCode::ResourceExhausted);
 
   /// The n-th operation of this kind from now on fails.
   TRAINHOOK_DECL void fail_at(FileOperation kind, std::uint64_t n, ErrorCode code = ErrorCode::ResourceExhausted);
 
-  /// The n-th operation from now on and all after it fail: the disk is gone, or the process that would do them.
+  /// The n-th operation from now on and all later ones fail, as if the disk or the process were gone.
   TRAINHOOK_DECL void fail_from(std::uint64_t n, ErrorCode code = ErrorCode::DataLoss);
 
-  /// The n-th operation of this kind from now on and all of the kind after it fail. A file system without locks:
+  /// The n-th operation of this kind from now on and all later ones of the kind fail. For a file system without locks:
   /// `fail_from(FileOperation::LockFile, 1, ErrorCode::Unimplemented)`.
   TRAINHOOK_DECL void fail_from(FileOperation kind, std::uint64_t n, ErrorCode code = ErrorCode::DataLoss);
 
-  /// Whether an append that fails writes the first half of its bytes before that, as on a disk that fills up or in a
-  /// process that is killed. By default it writes nothing.
+  /// Whether a failing append first writes the first half of its bytes, as on a disk that fills up or in a process that
+  /// is killed. By default it writes nothing.
   TRAINHOOK_DECL void set_short_appends(bool are_short);
 
-  /// Everything works again, counts and trace start over; the callback stays.
+  /// Ends all failures and restarts counts and trace. Keeps the callback.
   TRAINHOOK_DECL void reset();
 
-  /// Called before every operation, with the path that it concerns. May throw in place of the operation, or end the
-  /// process.
+  /// Sets a callback that is called before every operation, with its path. It may throw instead of the operation, or
+  /// end the process.
   TRAINHOOK_DECL void set_callback(std::function<void(FileOperation operation, const std::string& path)> callback);
 
-  /// Operations begun so far, those that failed included.
+  /// The number of operations so far, including those that failed.
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t count() const;
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t count(FileOperation kind) const;
 
-  /// Each operation so far as `name path`.
+  /// All operations so far, each as `name path`.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> trace() const;
 
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_readable(const std::string& path) override;
@@ -133,7 +133,7 @@ class FaultyFileSystem final : public FileSystem {
   struct Faults {
     mutable std::mutex mutex{};
     std::optional<Plan> plan{};
-    bool short_appends = false;  // until the first one that fails
+    bool short_appends = false;  // until the first append that fails
     std::array<std::uint64_t, kFileOperations> counts{};
     std::uint64_t total = 0;
     std::vector<std::string> trace{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// LogLines: keeps what is logged instead of printing it.
+/// LogLines: collects log lines instead of printing them.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace trainhook::testing {
 
-/// While it lives, log lines of the whole program go here: `I ...` for information, `W ...` for warnings, `E ...` for
-/// errors. Lines may come from several threads; `count` and `take` may be called meanwhile, `lines` only while no other
-/// thread logs. A second one may live only within the lifetime of the first.
+/// While it exists, all log lines of the program go here: `I ...` for information, `W ...` for warnings, `E ...` for
+/// errors. Several threads may log; `count` and `take` may be called meanwhile, `lines` only while no other thread
+/// logs. Objects must be destroyed in reverse order.
 class LogLines {
  public:
   TRAINHOOK_DECL LogLines();
@@ -25,10 +25,10 @@ class LogLines {
   LogLines& operator=(const LogLines&) = delete;
   ~LogLines() { set_log_sink(std::move(before_)); }
 
-  /// How many lines contain `part`.
+  /// The number of lines that contain `part`.
   [[nodiscard]] TRAINHOOK_DECL std::size_t count(std::string_view part) const;
 
-  /// What was logged since the last call.
+  /// The lines since the last call.
   [[nodiscard]] std::vector<std::string> take() {
     const std::scoped_lock lock(mutex_);
     return std::exchange(lines, {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ManualClock: time that a test sets by hand.
+/// ManualClock: a clock that a test sets.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,8 @@
 
 namespace trainhook::testing {
 
-/// Does not move until `advance`. A thread that waits for a deadline wakes when the clock reaches it; with
-/// `auto_advance`, at once.
-/// Thread-safe.
+/// Time stands still until `advance`. A thread that waits for a deadline wakes when the clock reaches it, or
+/// immediately with `auto_advance`. Thread-safe.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(double wall_seconds = 1'700'000'000.0) : wall_start_(wall_seconds) {}
@@ -26,20 +25,20 @@ class ManualClock final : public Clock {
   [[nodiscard]] TRAINHOOK_DECL double wall_seconds() override;
   TRAINHOOK_DECL void advance(Duration by);
 
-  /// Sets the wall clock, forwards or backwards, as a person or a time server does; monotonic time does not jump.
+  /// Sets the wall clock, forwards or backwards, as a user or a time server might; monotonic time does not change.
   TRAINHOOK_DECL void set_wall_seconds(double seconds_since_1970);
 
-  /// Lets time jump to the deadline of a thread that waits.
+  /// Lets time jump to the deadline of a waiting thread.
   TRAINHOOK_DECL void auto_advance(bool on);
 
   TRAINHOOK_DECL bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                                  Duration deadline, FunctionRef<bool()> ready) override;
 
-  /// How many threads wait for a time, so that a test can advance the clock when they do: `while (clock.waiters() == 0)
-  /// std::this_thread::yield();`
+  /// The number of threads that wait for a deadline, so that a test can advance the clock once they do: `while
+  /// (clock.waiters() == 0) std::this_thread::yield();`
   [[nodiscard]] TRAINHOOK_DECL std::size_t waiters();
 
-  /// How often `monotonic_now` was called.
+  /// The number of calls of `monotonic_now`.
   [[nodiscard]] int reads() {
     const std::scoped_lock lock(mutex_);
     return reads_;
@@ -55,7 +54,7 @@ class ManualClock final : public Clock {
 
   TRAINHOOK_DECL Entry enter(std::mutex& mutex, std::condition_variable& changed, Duration deadline);
 
-  // The caller may destroy its mutex as soon as it is back, so no thread may be about to lock it.
+  // The caller may destroy its mutex as soon as this returns, so no thread may be about to lock it.
   TRAINHOOK_DECL void leave(std::unique_lock<std::mutex>& lock, Entry waiter);
 
   TRAINHOOK_DECL void wake_all();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The inside of MemoryFileSystem: its tree of files, and the files that are open.
+/// The data of MemoryFileSystem: its tree of files, and open files.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace trainhook::testing {
 namespace detail {
 
-/// A file or a directory, with its present content and what a crash would leave of it.
+/// A file or directory, with its current contents and what a crash would leave of them.
 struct MemoryNode {
   using Entries = std::map<std::string, std::shared_ptr<MemoryNode>>;
 
@@ -32,23 +32,22 @@ struct MemoryNode {
   Entries durable_entries{};
 };
 
-/// A change of a directory that a power cut may undo: a name that was removed, a name that was added, or both in a
-/// rename.
+/// A change of a directory that a power cut may undo: a removed name, an added name, or both for a rename.
 struct PendingChange {
   std::shared_ptr<MemoryNode> directory{};
   std::string removed{};
   std::string added{};
-  std::shared_ptr<MemoryNode> node{};  ///< what `added` names
+  std::shared_ptr<MemoryNode> node{};  ///< the file or directory `added`
 };
 
-/// What the handles of a disk share with it. One lock for all: this is for tests, not for speed.
+/// The state that a disk shares with its handles. A single lock, because speed does not matter in tests.
 struct MemoryDisk {
   std::mutex mutex{};
   std::shared_ptr<MemoryNode> root{};
-  std::vector<PendingChange> pending{};  // in the order in which they were made
+  std::vector<PendingChange> pending{};  // in order
   std::map<std::string, int> locks{};    // path -> holder's number
   int next_lock = 0;
-  std::uint64_t generation = 0;  // counts crashes: handles of an earlier one are dead
+  std::uint64_t generation = 0;  // the number of crashes: handles from before the last one are dead
   std::uint64_t used = 0;
   double time = 0;
   std::uint64_t capacity = (std::numeric_limits<std::uint64_t>::max)();
@@ -106,7 +105,7 @@ class MemoryFileLock final : public FileLock {
   int number_;
 };
 
-/// The names on the way from the root; `.` and doubled slashes are dropped, and a relative path begins at the root too.
+/// The names on the path from the root, without `.` and repeated slashes. A relative path starts at the root too.
 TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path);
 
 }  // namespace detail

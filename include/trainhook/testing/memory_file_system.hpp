@@ -17,35 +17,34 @@
 #include <trainhook/testing/memory_disk.hpp>
 
 namespace trainhook::testing {
-/// A whole file system in memory, for tests: nothing is shared with the machine's disk, and `crash` shows what a power
-/// cut would leave. Relative paths begin at the root, so `run/x` is `/run/x`; `..` is not supported. May be used from
-/// several threads.
+/// A file system in memory, for tests: it does not touch the disk, and `crash` simulates a power cut. Relative paths
+/// start at the root, so `run/x` is `/run/x`; `..` is not supported. Thread-safe.
 class MemoryFileSystem final : public FileSystem {
  public:
   MemoryFileSystem() { disk_->root = make_directory(); }
 
-  /// Power cut: files fall back to what was synced last, directories to the names that were there when they were synced
-  /// last; a name whose file was never synced is left with an empty file. Open handles are dead, locks are free.
+  /// A power cut: files and directories return to the contents of their last sync; a name whose file was never synced
+  /// has an empty file. Open handles become invalid and locks are released.
   TRAINHOOK_DECL void crash();
 
   /// Returns a number from 0 to `count - 1`.
   using Choose = std::function<std::size_t(std::size_t count)>;
 
-  /// The same on a disk that writes in an order of its own: `choose` decides for each change of a directory that was
-  /// not synced whether it is there (renames are atomic), and for each file with bytes that were not synced whether it
-  /// has the old ones, the new ones, as many zeros, or half of the new ones; bytes before them that were synced stay.
+  /// The same for a disk that reorders writes: for each unsynced change of a directory, `choose` decides whether it
+  /// survives (renames are atomic), and for each file with unsynced bytes whether it has the old bytes, the new ones,
+  /// as many zeros, or half of the new ones. Synced bytes always stay.
   TRAINHOOK_DECL void crash(const Choose& choose);
 
-  /// From now on the disk holds `bytes` in all: an append beyond that writes nothing and throws ResourceExhaustedError.
+  /// Limits the disk to `bytes` bytes in all: an append beyond that writes nothing and throws ResourceExhaustedError.
   TRAINHOOK_DECL void set_capacity(std::uint64_t bytes);
 
-  /// What `modification_time` returns for files written from now on; 0 at first.
+  /// Sets the `modification_time` of files written from now on; initially 0.
   TRAINHOOK_DECL void set_time(double seconds_since_1970);
 
-  /// Puts a file there, durably, with its directories.
+  /// Creates a file with its directories, durably.
   TRAINHOOK_DECL void write_file(const std::string& path, std::string contents);
 
-  /// The content of a file. @throws NotFoundError.
+  /// The contents of a file. @throws NotFoundError.
   [[nodiscard]] TRAINHOOK_DECL std::string contents(const std::string& path);
 
   /// The paths of all files, sorted, without a leading slash.
@@ -75,7 +74,7 @@ class MemoryFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Node> directory(const std::string& path,
                                                                std::string_view operation) const;
 
-  /// The directory that holds the path, and the name in it.
+  /// The directory of the path, and the name in it.
   [[nodiscard]] TRAINHOOK_DECL std::pair<std::shared_ptr<Node>, std::string> place_of(const std::string& path,
                                                                                       std::string_view operation) const;
 

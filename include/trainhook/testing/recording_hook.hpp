@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RecordingHook: writes down every call that it gets, and misbehaves on request.
+/// RecordingHook: records its calls and misbehaves on request.
 #pragma once
 
 #include <exception>
@@ -22,22 +22,22 @@
 
 namespace trainhook::testing {
 
-/// Lines in the order of the calls. Several hooks may share one.
+/// Lines in the order of the calls. Several hooks may share a trace.
 class Trace {
  public:
   TRAINHOOK_DECL void add(std::string line);
   [[nodiscard]] const std::string& lines() const noexcept { return text_; }
 
-  /// What was added since the last call.
+  /// The lines since the last call.
   [[nodiscard]] TRAINHOOK_DECL std::string take();
 
  private:
   std::string text_;
 };
 
-/// Each callback adds a line of the hook's name and its own: `a.end`. Runs are numbered from 0: `a.before_run 0`. After
-/// the line is written, the entry of `act` with that line as its key, but without the hook's name, is called: to throw,
-/// to request a stop, ... `save_state`, `load_state` and `veto_save` also call their entries, but add no line.
+/// Each callback adds a line with the names of the hook and the callback: `a.end`. Runs are numbered from 0:
+/// `a.before_run 0`. Then it calls the entry of `act` for that line without the hook's name, for example to throw or to
+/// request a stop. `save_state`, `load_state` and `veto_save` also call their entries, but add no line.
 class RecordingHook final : public SessionRunHook {
  public:
   struct Options {
@@ -49,7 +49,7 @@ class RecordingHook final : public SessionRunHook {
 
   TRAINHOOK_DECL RecordingHook(std::shared_ptr<Trace> trace, Options options);
 
-  /// What to do at a callback; the context is null if there is none.
+  /// Actions by callback; the context is null if the callback has none.
   std::map<std::string, std::function<void(SessionRunContext*)>> act;
   std::vector<Tensor> last_results;
 

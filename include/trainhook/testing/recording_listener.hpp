@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RecordingListener: writes down what a saver hook tells it, and misbehaves on request.
+/// RecordingListener: records the calls of a saver hook and misbehaves on request.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,13 @@ namespace trainhook::testing {
 
 /// Each callback adds a line to the trace, which other listeners and hooks may share: `a.begin`, `a.before_save 4`,
 /// `a.after_save 4`, `a.save_failed 4: DataLoss` (the code, which unlike the message is always the same), `a.end 4`.
-/// After the line is written, the entry of `act` with that line as its key, but without name and code, is called: to
-/// throw, to look at the disk, ...
+/// Then it calls the entry of `act` for that line without name and code, for example to throw or to look at the disk.
 class RecordingListener final : public CheckpointSaverListener {
  public:
   TRAINHOOK_DECL explicit RecordingListener(std::shared_ptr<Trace> trace, std::string name = "listener");
 
   std::map<std::string, std::function<void()>> act;
-  std::optional<std::int64_t> stop_after;  ///< the step after whose save it asks the loop to stop
+  std::optional<std::int64_t> stop_after;  ///< requests a stop after the save of this step
 
   TRAINHOOK_DECL void begin() override;
   TRAINHOOK_DECL void before_save(SessionRef, std::int64_t global_step) override;

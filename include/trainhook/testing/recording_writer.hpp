@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RecordingWriter: an event writer whose events can be looked at, as lines.
+/// RecordingWriter: an event writer whose events a test can read as lines.
 #pragma once
 
 #include <memory>
@@ -17,20 +17,21 @@
 namespace trainhook::testing {
 
 /// One event as lines: `9 loss=0.5` for a scalar and `9 weights` for another summary, `1 START`, `4 CHECKPOINT
-/// run/model.ckpt-4`, `graph`, `meta_graph`, `2 run_metadata step_2`. Empty for the version that a file begins with.
+/// run/model.ckpt-4`, `graph`, `meta_graph`, `2 run_metadata step_2`. Empty for the version event at the start of a
+/// file.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> event_lines(const Event& event);
 
-/// All events of a directory's event files, in the order of the files' names.
+/// The events of all event files in a directory, in the order of the files' names.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> event_lines(FileSystem& file_system,
                                                                   const std::string& directory);
 
-/// Gives hooks a FileWriter that writes to a disk of its own in memory, and says what was written.
+/// Has a FileWriter for hooks that writes to memory, and returns what was written.
 class RecordingWriter {
  public:
-  /// What to hand to a hook as its `summary_writer`.
+  /// The writer to pass to a hook as `summary_writer`.
   [[nodiscard]] const std::shared_ptr<FileWriter>& writer() const noexcept { return writer_; }
 
-  /// Everything that was written so far, flushed or not.
+  /// Everything written so far, flushed or not.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> lines();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Audits a training program: interrupted at any of its file calls and started again, does it end as if nothing had
-/// happened?
+/// audit_resume: checks that a training program, interrupted at any file call and started again, ends as if it had not
+/// been interrupted.
 ///
 ///     const auto audit = testing::audit_resume([](FileSystem& disk) {
 ///       Trainer trainer;
@@ -21,36 +21,36 @@
 
 namespace trainhook::testing {
 
-/// What happens to a run at one of its file calls.
+/// The interruption of a run at one of its file calls.
 enum class Interruption {
-  Kill,          ///< the process is gone: this call and all later ones never happen
-  PowerLoss,     ///< the same, and what was not synced may be lost, torn or reordered
+  Kill,          ///< the process ends: this call and all later ones have no effect
+  PowerLoss,     ///< the same, and unsynced data may be lost, torn or reordered
   Error,         ///< the call fails, once
   ErrorForGood,  ///< the call and all later ones fail
 };
 
 struct ResumeAuditOptions {
   std::vector<Interruption> interruptions{Interruption::Kill, Interruption::PowerLoss};
-  std::uint64_t every = 1;                         ///< interrupt at every so many file calls
-  std::vector<std::uint64_t> at{};                 ///< interrupt at these calls only, counted from 1; empty: at `every`
-  std::uint64_t power_losses = 3;                  ///< how many states of the disk are tried after each power loss
-  ErrorCode error = ErrorCode::ResourceExhausted;  ///< what failing calls throw
+  std::uint64_t every = 1;          ///< interrupts at every so many file calls
+  std::vector<std::uint64_t> at{};  ///< interrupts only at these calls, counted from 1; empty: by `every`
+  std::uint64_t power_losses = 3;   ///< the number of disk states to try after each power loss
+  ErrorCode error = ErrorCode::ResourceExhausted;  ///< the error of failing calls
   std::uint64_t seed = 1;                          ///< of the states of the disk
   std::vector<std::string> ignored_tags{"/sec"};   ///< summaries whose tag contains one of these are not compared
 };
 
 struct ResumeAudit {
-  std::uint64_t file_calls = 0;            ///< of the run that was not interrupted
-  std::uint64_t interruptions = 0;         ///< runs that were interrupted, went on and were compared
-  std::vector<std::string> differences{};  ///< the first one of each run that ended differently; at most ten
+  std::uint64_t file_calls = 0;            ///< in the uninterrupted run
+  std::uint64_t interruptions = 0;         ///< runs that were interrupted, resumed and compared
+  std::vector<std::string> differences{};  ///< the first difference of each run that ended differently; at most ten
 };
 
-/// Calls `train` once without interruption, then twice for each interruption, on a disk of its own: once until it is
-/// interrupted, and once to its end. `train` builds everything that a process would, trains to its end and keeps all
-/// files on the file system that it is given; it may throw while that fails. What it leaves is compared: the names of
-/// the checkpoints; every tensor in the newest checkpoint of each basename, which covers the model, hooks, generators
-/// and the input; and the summaries in event files, of which an interruption may lose some but change none.
-/// @throws whatever `train` throws when it is not interrupted.
+/// Calls `train` once without interruption, then twice for each interruption on a new disk: until it is interrupted,
+/// and to its end. `train` must create everything that a process would, train to the end, and keep all files on the
+/// given file system; it may throw while that fails. Compares the results: the names of the checkpoints; every tensor
+/// in the newest checkpoint of each basename, which covers the model, hooks, generators and input; and the summaries in
+/// event files, of which an interruption may lose some but change none.
+/// @throws the error of `train` without interruption.
 [[nodiscard]] TRAINHOOK_DECL ResumeAudit audit_resume(const std::function<void(FileSystem& disk)>& train,
                                                       const ResumeAuditOptions& options = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// run_steps: drives one hook through a few steps of a monitored session and writes down its callbacks.
+/// run_steps: runs a hook through a few steps of a monitored session and records its callbacks.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,20 @@
 namespace trainhook::testing {
 
 struct RunStepsOptions {
-  std::int64_t steps = 1;             ///< fewer are run if the hook requests a stop
+  std::int64_t steps = 1;             ///< a stop request of the hook ends it earlier
   Clock* clock = nullptr;             ///< null: a ManualClock that does not move
   FileSystem* file_system = nullptr;  ///< null: an empty MemoryFileSystem
   Script* script = nullptr;  ///< the graph with what the hook fetches, and what goes wrong when; null: one that has
                              ///< only a global step
-  std::function<void(std::int64_t)> before_step{};  ///< called with 0, 1, ...: to advance the clock, to change a value
+  std::function<void(std::int64_t)> before_step{};  ///< called with 0, 1, ..., for example to advance the clock
   RetryPolicy retry{};
   std::shared_ptr<Trace>
-      trace{};  ///< gets the lines too, for a run that ends by an exception; may be shared with RecordingHooks
+      trace{};  ///< also receives the lines, for runs that end with an exception; RecordingHooks may share it
 };
 
 namespace detail {
 
-/// Wraps a hook: writes down every call and passes it on.
+/// Wraps a hook: records every call and passes it on.
 class TracedHook final : public SessionRunHook {
  public:
   TRAINHOOK_DECL TracedHook(SessionRunHook& hook, std::shared_ptr<Trace> trace);
@@ -65,13 +65,13 @@ class TracedHook final : public SessionRunHook {
 
 }  // namespace detail
 
-/// Runs a training operation that adds 1 to the global step, with `hook` around each run, and closes the session. Gives
-/// a line for each callback, runs with their number from 0: `begin`, `after_create_session`, `before_run 0`, `after_run
-/// 0`, `on_run_failed 1: ...`, `end`, `abort: ...`. An exception of the hook or of the script ends the session as an
-/// error does, and goes on to the caller.
+/// Runs a training operation, which adds 1 to the global step, with `hook`, and closes the session. Returns a line per
+/// callback, with runs numbered from 0: `begin`, `after_create_session`, `before_run 0`, `after_run 0`, `on_run_failed
+/// 1: ...`, `end`, `abort: ...`. An exception of the hook or the script ends the session with an error and is passed on
+/// to the caller.
 TRAINHOOK_DECL Trace run_steps(SessionRunHook& hook, const RunStepsOptions& options = {});
 
-/// The same for a hook that the caller does not want to look at afterwards.
+/// The same for a temporary hook.
 inline Trace run_steps(SessionRunHook&& hook, const RunStepsOptions& options = {}) { return run_steps(hook, options); }
 
 }  // namespace trainhook::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ScriptedSession: an engine that does what a test says.
+/// ScriptedSession: an engine that a test controls.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@
 
 namespace trainhook::testing {
 
-/// What scripted sessions share over their recreations: the graph, the initial values, and what goes wrong when.
+/// The state that scripted sessions share when they are recreated: the graph, the initial values, and planned errors.
 class Script {
  public:
-  /// @param scope scope of the global step, as `<scope>/step`; empty: TensorFlow's own `global_step`
+  /// @param scope the scope of the global step, as `<scope>/step`; empty: TensorFlow's `global_step`
   TRAINHOOK_DECL explicit Script(const std::string& scope = {});
 
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
@@ -41,38 +41,38 @@ class Script {
   TRAINHOOK_DECL Output value(const std::string& name, std::function<Tensor()> give, DType dtype = DType::Float,
                               const PartialShape& shape = Shape{});
 
-  /// An operation that calls `run` after the values that its session run fetches were taken.
+  /// An operation that calls `run` after the run's fetched values were taken.
   TRAINHOOK_DECL Operation operation(const std::string& name, std::function<void()> run);
 
   /// A variable that is in the checkpoint.
   TRAINHOOK_DECL Variable variable(const std::string& name, const Tensor& initial);
 
-  /// State of an input pipeline, which a model's saver leaves alone unless it is asked for.
+  /// State of an input pipeline, which savers save only if a hook or saveable asks for it.
   TRAINHOOK_DECL void input_state(const std::string& name, const Tensor& initial);
 
-  /// Makes run number `run` (from 1, counted over all sessions, runs of the train operation only) throw `error` before
-  /// it does anything.
+  /// Makes run number `run` throw `error` before it does anything. Counts from 1, over all sessions, only runs of the
+  /// train operation.
   template <class E>
   void throw_at(int run, E error) {
     failures[run] = [error = std::move(error)] { throw E(error); };
   }
 
-  /// One line for each run since the last call: `run train, loss:0 <- rate:0`, with what was fed behind the arrow;
-  /// `step` is code of the user's own.
+  /// One line per run since the last call: `run train, loss:0 <- rate:0`, with the feeds after the arrow; `step` means
+  /// the user's code.
   [[nodiscard]] TRAINHOOK_DECL std::string take_requests();
 
   std::map<std::string, Tensor> initial_values;
-  std::set<std::string> inputs;  ///< which of the initial values are state of input pipelines
+  std::set<std::string> inputs;  ///< the initial values that are state of input pipelines
   std::map<const Node*, std::function<Tensor()>> values;
   std::map<const Node*, std::function<void()>> operations;
   std::map<int, std::function<void()>> failures;
-  std::function<void()> before_each_run;  ///< called for every run, before it does anything; may throw
-  bool keeps_requests = true;             ///< false: nothing is written down, so that a run allocates nothing
-  std::string requests;                   ///< what `take_requests` gives
+  std::function<void()> before_each_run;  ///< called before every run; may throw
+  bool keeps_requests = true;             ///< false: records nothing, so that a run does not allocate
+  std::string requests;                   ///< the lines of `take_requests`
   int runs = 0;                           ///< runs of the train operation
   int executes = 0;                       ///< all runs
-  int sessions = 0;                       ///< sessions made
-  int closes = 0;                         ///< sessions closed
+  int sessions = 0;                       ///< created sessions
+  int closes = 0;                         ///< closed sessions
   std::int64_t step_by = 1;               ///< what the train operation adds to the global step
 
  private:
@@ -87,8 +87,8 @@ class Script {
   Operation train_;
 };
 
-/// One session of a script: variables are a map, the train operation counts, values are the test's functions. A traced
-/// run lists what was fetched, at time 0.
+/// One session of a script: variables are in a map, the train operation adds to the global step, values come from the
+/// test's functions. A traced run lists the fetches, at time 0.
 class ScriptedSession : public RunForms<ScriptedSession, true> {
  public:
   static constexpr bool kRunsUserCode = true;
@@ -104,8 +104,7 @@ class ScriptedSession : public RunForms<ScriptedSession, true> {
   TRAINHOOK_DECL void close();
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }
 
-  /// A variable or input state of this session, to look at and to set. One that was added to the script later begins
-  /// with its initial value.
+  /// A variable or input state of this session. If it was added to the script later, it starts with its initial value.
   /// @throws NotFoundError if the script has no such variable.
   [[nodiscard]] TRAINHOOK_DECL const Tensor& variable(const std::string& name) const;
   [[nodiscard]] TRAINHOOK_DECL Tensor& variable(const std::string& name);
@@ -119,7 +118,7 @@ class ScriptedSession : public RunForms<ScriptedSession, true> {
   bool closed_ = false;
 };
 
-/// Makes scripted sessions; each begins with the script's initial values.
+/// Creates scripted sessions; each starts with the script's initial values.
 class ScriptedSessionCreator final : public SessionCreator {
  public:
   explicit ScriptedSessionCreator(Script& script) : script_(&script) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Everything that tests of hooks, loops and files need: clocks set by hand, disks in memory, disks that fail, sessions
-/// by script, and recorders of callbacks, log lines and events.
+/// All test doubles for hooks, loops and files: a manual clock, disks in memory, failing disks, scripted sessions, and
+/// recorders of callbacks, log lines and events.
 #pragma once
 
 #include <trainhook/testing/faulty_file_system.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ThreadedRanks: several ranks as threads of one process, for tests of what ranks agree on.
+/// ThreadedRanks: several ranks as threads of one process, for tests of jobs.
 #pragma once
 
 #include <exception>
@@ -15,8 +15,8 @@
 
 namespace trainhook::testing {
 
-/// A job whose ranks are threads. Stricter than MPI: ranks that make different calls get an InternalError that names
-/// the calls, and a call never waits for a rank that has ended.
+/// A job whose ranks are threads. It is stricter than MPI: ranks that make different calls get an InternalError that
+/// names the calls, and no call waits for a rank that has ended.
 class ThreadedRanks {
  public:
   /// @param clock measures how long calls wait; must outlive this
@@ -26,15 +26,15 @@ class ThreadedRanks {
   ThreadedRanks& operator=(const ThreadedRanks&) = delete;
   TRAINHOOK_DECL ~ThreadedRanks();
 
-  /// Calls `body` on one thread for each rank, waits for all of them, and returns what they threw: null for a rank that
-  /// returned. It can be called again, for the next job.
+  /// Calls `body` on one thread per rank, waits for all of them, and returns their exceptions: null for a rank that
+  /// returned. Can be called again for the next job.
   TRAINHOOK_DECL std::vector<std::exception_ptr> run(
       const std::function<void(const std::shared_ptr<Collective>& collective)>& body);
 
   /// Why a rank ended the last job; empty if none did.
   [[nodiscard]] TRAINHOOK_DECL std::string why_it_was_ended() const;
 
-  /// How many reductions of votes the ranks made in the last job.
+  /// The number of reductions of votes in the last job.
   [[nodiscard]] TRAINHOOK_DECL int num_reductions() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels about shapes: what a shape is, giving elements another one, filling, casting, one-hot vectors.
+/// Kernels of shapes, reshaping, filling, casting and one-hot vectors.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

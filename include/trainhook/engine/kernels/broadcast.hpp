@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Two shapes that are broadcast to one, as NumPy does it, and the contiguous runs of elements that this leaves.
+/// Broadcasts two shapes by NumPy's rules, and finds the contiguous runs of elements.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace trainhook::detail {
 
-/// The shape that both are broadcast to. @throws InvalidArgumentError if there is none.
+/// The broadcast shape of both. @throws InvalidArgumentError if there is none.
 [[nodiscard]] inline Shape broadcast_shapes(const Shape& x, const Shape& y) {
   const std::size_t rank = (std::max)(x.rank(), y.rank());
   Ints dims;
@@ -25,7 +25,7 @@ namespace trainhook::detail {
   return shape_of_ints(dims);
 }
 
-/// Strides of `shape` as seen from the shape `whole` that it is broadcast to: 0 where it repeats.
+/// Strides of `shape` broadcast to `whole`: 0 for dimensions that repeat.
 [[nodiscard]] inline Ints broadcast_strides(const Shape& shape, const Shape& whole) {
   const Ints own = strides_of(shape);
   Ints strides;
@@ -35,8 +35,8 @@ namespace trainhook::detail {
   return strides;
 }
 
-/// Calls `run(x_offset, y_offset, at, count, x_stride, y_stride)` for each innermost run of the whole shape; strides
-/// are 0 or 1.
+/// Calls `run(x_offset, y_offset, at, count, x_stride, y_stride)` for each innermost run of the broadcast shape;
+/// strides are 0 or 1.
 template <class Run>
 void for_each_run(const Shape& whole, const Ints& x, const Ints& y, const Run& run) {
   const std::size_t rank = whole.rank();
@@ -52,7 +52,7 @@ void for_each_run(const Shape& whole, const Ints& x, const Ints& y, const Run& r
   for (std::int64_t at = 0;; at += count) {
     run(x_offset, y_offset, at, count, x[rank - 1], y[rank - 1]);
     std::size_t axis = rank - 1;
-    for (;;) {  // to the next run, as an odometer counts
+    for (;;) {  // advances to the next run like an odometer
       if (axis == 0) return;
       --axis;
       x_offset += x[axis];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of branches that meet, of assertions, and of values in the log.
+/// Kernels of Switch and Merge, assertions, and Print.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of input pipelines: an iterator that belongs to the session, and its next element.
+/// Kernels of input pipelines: the session's iterator, and its next element.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

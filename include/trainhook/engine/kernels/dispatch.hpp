@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Choosing a kernel's code by dtype, and reading small integer inputs.
+/// Selects a kernel by dtype, and reads small integer inputs.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ using IndexTypes = DTypes<std::int32_t, std::int64_t>;
 using NumberTypes = DTypes<float, double, std::int32_t, std::int64_t>;
 using CastTypes = DTypes<float, double, std::int32_t, std::int64_t, std::uint8_t, bool>;
 
-/// `make.operator()<T>()` for the T among `Ts` that the node's attribute names.
-/// @throws UnimplementedError if none of them is it.
+/// Calls `make.operator()<T>()` with the T among `Ts` that the node's attribute names.
+/// @throws UnimplementedError if it is none of them.
 template <class... Ts, class Make>
 [[nodiscard]] Kernel kernel_for(DTypes<Ts...>, const Node& node, std::string_view attr, Make make) {
   const DType dtype = node.attr<DType>(attr);
@@ -32,7 +32,7 @@ template <class... Ts, class Make>
   throw UnimplementedError("{} of {} (node '{}') has no kernel", node.type(), dtype, node.name());
 }
 
-/// Up to eight integers, as shapes and axes are.
+/// Up to eight integers without an allocation, for shapes and axes.
 using Ints = InlineVector<std::int64_t, kMaxRank>;
 
 /// The elements of an int32 or int64 tensor.
@@ -52,7 +52,7 @@ using Ints = InlineVector<std::int64_t, kMaxRank>;
 
 [[nodiscard]] inline Shape shape_of_ints(const Ints& dims) { return Shape(std::span<const std::int64_t>(dims)); }
 
-/// An axis counted from the front. @throws InvalidArgumentError beyond the rank.
+/// The axis counted from the front. @throws InvalidArgumentError if it is out of range.
 [[nodiscard]] inline std::size_t axis_of(std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)
@@ -60,7 +60,7 @@ using Ints = InlineVector<std::int64_t, kMaxRank>;
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-/// Numbers before and after each of `rank` dimensions.
+/// The amounts of padding before and after each of `rank` dimensions.
 /// @throws InvalidArgumentError if they are not [rank,2], or one is negative.
 [[nodiscard]] inline Ints pairs_of(const Tensor& tensor, std::size_t rank) {
   if (tensor.shape() != Shape{static_cast<std::int64_t>(rank), 2})
@@ -71,7 +71,7 @@ using Ints = InlineVector<std::int64_t, kMaxRank>;
   return pairs;
 }
 
-/// `shape` with elements before and after each dimension. @throws InvalidArgumentError beyond 63 bits.
+/// `shape` padded before and after each dimension. @throws InvalidArgumentError if the result exceeds 63 bits.
 [[nodiscard]] inline Shape padded_shape(const Shape& shape, const Ints& pairs) {
   Ints dims(shape.dims());
   for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -83,7 +83,7 @@ using Ints = InlineVector<std::int64_t, kMaxRank>;
   return shape_of_ints(dims);
 }
 
-/// How many elements the dimensions [from, to) have together.
+/// The product of the dimensions [from, to).
 [[nodiscard]] inline std::int64_t product_of(const Shape& shape, std::size_t from, std::size_t to) noexcept {
   std::int64_t product = 1;
   for (std::size_t i = from; i < to; ++i) product *= shape[i];

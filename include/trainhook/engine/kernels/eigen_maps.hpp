@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tensors as Eigen sees them: one-dimensional arrays of all elements, and row-major tables of rows.
+/// Eigen maps of tensors: one-dimensional arrays of all elements, and row-major tables.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace trainhook::detail {
 
-/// All elements in the order in which they are stored.
+/// All elements, in storage order.
 template <class T>
 using ArrayMap = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
 template <class T>
 using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
 
-/// Rows of elements; `.row(i)` is contiguous.
+/// A table of elements; `.row(i)` is contiguous.
 template <class T>
 using TableMap = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 template <class T>
@@ -31,7 +31,7 @@ using MatrixMap = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Ei
 template <class T>
 using ConstMatrixMap = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
-/// `size` times the same element.
+/// The same element `size` times.
 template <class T>
 [[nodiscard]] auto repeated(T value, std::int64_t size) {
   return Eigen::Array<T, Eigen::Dynamic, 1>::Constant(size, value);
@@ -46,7 +46,7 @@ template <class T>
   return {elements.data(), static_cast<Eigen::Index>(elements.size())};
 }
 
-/// Input or output `i` of a kernel.
+/// Maps input or output `i` of a kernel.
 template <class T>
 [[nodiscard]] ConstArrayMap<T> input_array(const KernelContext& context, std::size_t i) {
   return as_array(context.data<T>(i));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels that compute each element by itself, from Eigen's array expressions: `Op::of(x)` or `Op::of(x, y)`.
+/// Elementwise kernels from Eigen's array expressions: `Op::of(x)` or `Op::of(x, y)`.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace trainhook::detail {
 
-// Eigen's own leave open what they make of NaN.
+// Eigen's functions do not define the result for NaN.
 struct LargerOfTwo {
   template <class T>
   T operator()(T x, T y) const {
@@ -56,7 +56,7 @@ void binary_run(void* result, const void* x_start, std::int64_t x_stride, const 
   ArrayMap<R> to(static_cast<R*>(result), count);
   if constexpr (std::is_same_v<T, std::string>) {  // Eigen is for numbers
     for (std::int64_t i = 0; i < count; ++i) to[i] = Op::of(x[i * x_stride], y[i * y_stride]);
-  } else if constexpr (!std::is_floating_point_v<R>) {  // one expression for all strides saves much to compile
+  } else if constexpr (!std::is_floating_point_v<R>) {  // one expression for all strides compiles much faster
     using Strided = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>, 0, Eigen::InnerStride<>>;
     to = Op::of(Strided(x, count, Eigen::InnerStride<>(x_stride)), Strided(y, count, Eigen::InnerStride<>(y_stride)));
   } else if (x_stride == y_stride) {
@@ -68,8 +68,8 @@ void binary_run(void* result, const void* x_start, std::int64_t x_stride, const 
   }
 }
 
-/// Calls `run` over both inputs, broadcast to one shape. Only `run` depends on the op, so this is compiled once.
-/// `x` and `y` are the inputs' elements of `size` bytes, `result_size` is the size of an element of the result.
+/// Calls `run` for the runs of both inputs, broadcast to one shape. Only `run` depends on the op, so this is compiled
+/// once. `x` and `y` point to elements of `size` bytes; `result_size` is the size of a result's element.
 inline void broadcast_binary(KernelContext& context, BinaryRun run, const void* x, const void* y, std::size_t size,
                              DType result, std::size_t result_size) {
   const Shape& x_shape = context.shape(0);

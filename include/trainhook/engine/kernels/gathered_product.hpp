@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix products whose first factor is never written down: its elements are gathered from where they are.
+/// Matrix products whose first factor is not stored as a matrix: its elements are gathered from memory.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace trainhook::kernels::detail {
 
-/// Places in memory in the order of two nested loops, as offsets in elements.
+/// Offsets in elements, in the order of two nested loops.
 struct Lattice {
   std::int64_t rows;
   std::int64_t columns;
@@ -22,12 +22,12 @@ struct Lattice {
   [[nodiscard]] std::int64_t size() const noexcept { return rows * columns; }
 };
 
-/// Walks over a lattice.
+/// Iterates over a lattice.
 class LatticeCursor {
  public:
   explicit LatticeCursor(const Lattice& lattice) noexcept : lattice_(lattice) {}
 
-  /// The offset of this place; the cursor is at the next one then.
+  /// Returns the current offset and advances.
   std::int64_t next() noexcept {
     const std::int64_t offset = row_ + column_ * lattice_.column_stride;
     if (++column_ == lattice_.columns) {
@@ -43,8 +43,8 @@ class LatticeCursor {
   std::int64_t column_ = 0;
 };
 
-/// `result[i][j] (+)= sum over k of a[i + k] * b[k][j]`, where i runs over `rows` and k over `inner`: a plain matrix
-/// has one row of either. In a convolution i is a position and k a place in the window.
+/// `result[i][j] (+)= sum over k of a[i + k] * b[k][j]`, where i runs over `rows` and k over `inner`: for a plain
+/// matrix, both lattices have one row. In a convolution i is a position and k an element of the window.
 template <class T>
 struct GatheredProduct {
   const T* a;
@@ -56,19 +56,19 @@ struct GatheredProduct {
   std::int64_t columns;
   T* result;  // its columns are contiguous
   Lattice result_rows;
-  bool adds = false;  // to what is in the result
+  bool adds = false;  // adds to the result instead of replacing it
   T* packing;         // memory for kPackingSize<T> elements
 };
 
 constexpr std::int64_t kInnerBlock = 512;
 
-/// Vectors of columns in a tile: 6 rows of them fill most registers.
+/// The number of vectors per row of a tile: 6 rows of them fill most registers.
 template <class T>
 inline constexpr std::size_t kTileVectors = kVectorRegisters >= 32 ? 4 : 2;
 template <class T>
 inline constexpr std::size_t kPackingSize = kInnerBlock * kTileVectors<T> * kVectorSize<T>;
 
-/// In blocks, so that what is read and what is written stay in the cache.
+/// Works in blocks, so that what is read and written stays in the cache.
 template <class T>
 void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row_stride, T* to) {
   constexpr std::int64_t kBlock = 8;
@@ -81,7 +81,7 @@ void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int6
   }
 }
 
-/// The rows of a tile, in the first factor and in the result.
+/// Offsets of a tile's rows, in the first factor and the result.
 template <class T, std::size_t Rows>
 struct TileRows {
   const T* a[Rows];
@@ -95,13 +95,13 @@ struct TileRows {
   }
 };
 
-/// `Vectors` vectors of `Size` columns, which stay in registers from the first k to the last; of the last vector the
-/// first `Width`.
+/// A tile of `Vectors` vectors of `Size` columns, which stay in registers for all k; only the first `Width` columns of
+/// the last vector are used.
 template <std::size_t Size, std::size_t Vectors, std::size_t Width = Size>
 struct WideTile {
   static constexpr std::int64_t kColumns = (Vectors - 1) * Size + Width;
 
-  /// True if columns are not contiguous, or if rows are so far apart that a cache does not hold many and it pays.
+  /// True if columns are not contiguous, or if rows are so far apart that copying them pays.
   template <class T>
   static bool has_to_pack(const GatheredProduct<T>& product) {
     return product.b_column_stride != 1 || (product.b_stride > 256 && product.rows.size() >= 48);
@@ -140,7 +140,7 @@ struct WideTile {
   }
 };
 
-/// One column, `Size` of its products at a time, if k are contiguous in the first factor.
+/// Computes one column, `Size` products at a time, if k is contiguous in the first factor.
 template <std::size_t Size>
 struct DotTile {
   static constexpr std::int64_t kColumns = 1;
@@ -175,7 +175,7 @@ struct DotTile {
   }
 };
 
-/// Copies the next columns of the second factor, so that they are contiguous, one k after the other.
+/// Copies the next columns of the second factor to contiguous memory, one k after another.
 template <std::size_t Columns, class T>
 void pack_columns(GatheredProduct<T>& product) {
   constexpr std::int64_t kColumns = Columns;
@@ -189,7 +189,7 @@ void pack_columns(GatheredProduct<T>& product) {
   product.b_stride = kColumns;
 }
 
-/// Multiplies as many of the product's columns as there are whole tiles of, and takes them from it.
+/// Computes as many columns as fill whole tiles, and removes them from the product.
 template <class Tile, class T>
 void multiply_tiles(GatheredProduct<T>& product) {
   constexpr std::int64_t kRows = 6;
@@ -207,7 +207,7 @@ void multiply_tiles(GatheredProduct<T>& product) {
   }
 }
 
-/// All columns, in tiles as wide as fit.
+/// Computes all columns, in the widest tiles that fit.
 template <class T>
 void multiply_block(GatheredProduct<T> product) {
   constexpr std::size_t kSize = kVectorSize<T>;
@@ -226,8 +226,7 @@ void multiply_block(GatheredProduct<T> product) {
   multiply_tiles<WideTile<kSmallSize, 1, 1>>(product);
 }
 
-/// Multiplies in blocks of so many k that their rows of the second factor stay in the cache while all rows of the
-/// result pass by.
+/// Multiplies in blocks of k whose rows of the second factor stay in the cache for all rows of the result.
 template <class T>
 void multiply_gathered(const GatheredProduct<T>& product) {
   const Lattice& inner = product.inner;

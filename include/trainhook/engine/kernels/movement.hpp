@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels that move elements: transpose, join, cut, repeat.
+/// Kernels that move elements: transpose, concat, slice, tile.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Arrays in pieces that stay in the first cache, so that several expressions make one pass over memory.
+/// Processes arrays in pieces that stay in the L1 cache, so that several expressions make one pass over memory.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace trainhook::detail {
 
 inline constexpr Eigen::Index kPiece = 1024;
 
-/// Calls `update(where a piece begins, its size)` for all pieces. All calls are inlined here, which g++ does not do by
-/// itself at -O2: a loop of Eigen's that is a function of its own reads its pointers from memory for each vector.
+/// Calls `update(offset, size)` for all pieces. Inlines all calls, which g++ does not do at -O2: if Eigen's loop is a
+/// separate function, it reads its pointers from memory for each vector.
 template <class Update>
 [[gnu::flatten]] void in_pieces(std::size_t size, const Update& update) {
   const auto end = static_cast<Eigen::Index>(size);
@@ -32,12 +32,12 @@ template <class Update>
 /// Memory for the elements of a piece.
 template <class T>
 struct alignas(64) PieceRoom {
-  std::array<T, static_cast<std::size_t>(kPiece)> elements;  // not set
+  std::array<T, static_cast<std::size_t>(kPiece)> elements;  // uninitialized
 };
 
-/// Whether `square_roots()` are the processor's own, rounded as IEEE 754 wants it. Eigen's are so for doubles; for
-/// vectors of floats they are up to 3 units in the last place off, and no faster with the vectors of SSE. With those of
-/// AVX they take 0.7 of the time and stay.
+/// Whether `square_roots()` uses the processor's instruction, which rounds as IEEE 754 requires. Eigen uses it for
+/// doubles. For floats Eigen's result differs by up to 3 units in the last place; with SSE vectors that is no faster,
+/// with AVX it takes 0.7 of the time, so there Eigen's is used.
 #if defined(__SSE2__) && !defined(__AVX__)
 template <class T>
 inline constexpr bool kHasOwnRoots = std::is_same_v<T, float>;
@@ -55,7 +55,8 @@ inline constexpr bool kHasOwnRoots = false;
 inline void take_square_roots(const float* /*squares*/, float* /*roots*/, Eigen::Index /*count*/) {}
 #endif
 
-/// The square roots of an array, or an expression, of at most kPiece elements; an expression that may refer to `room`.
+/// The square roots of an array, or an expression, of at most kPiece elements; the result is an expression that may
+/// refer to `room`.
 template <class T, class Squares>
 [[nodiscard]] auto square_roots(const Squares& squares, PieceRoom<T>& room) {
   if constexpr (kHasOwnRoots<T>) {

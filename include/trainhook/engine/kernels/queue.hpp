@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of queues: what the session holds for a FIFOQueue, and the ops that wait for it.
+/// Kernels of FIFOQueue: the session's queue, and the ops on it.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels that draw random numbers from counter-based generators, whose positions belong to the session's state.
+/// Kernels of random ops, with counter-based generators whose positions are part of the session's state.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

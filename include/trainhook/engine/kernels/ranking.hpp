@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of the largest elements of rows.
+/// Kernels of the largest elements of rows: top_k, in_top_k.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels that put elements elsewhere: blocks, depth and space, mirrors, sequences, bands.
+/// Kernels that rearrange elements: space, depth and batch, mirror padding, sequences, bands.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

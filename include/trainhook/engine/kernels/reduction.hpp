@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels that reduce dimensions: sums and the like, and where the largest element is.
+/// Kernels that reduce dimensions: sums and others, and argmax.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of images in another size, with their gradients.
+/// Kernels that resize images, with their gradients.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels that pick elements: by index, by segment, by condition.
+/// Kernels that select elements by index, segment or condition.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of updates of rows of variables, and of Adadelta and Ftrl.
+/// Kernels that update rows of variables, and kernels of Adadelta and Ftrl.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

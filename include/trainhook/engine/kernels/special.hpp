@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of functions of single elements beyond plain arithmetic.
+/// Kernels of further elementwise functions, such as erf and tan.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Copying between tensors of any dtype along strides: what transposing, slicing, padding, joining and repeating are
-/// made of.
+/// Strided copies between tensors of any dtype, for transpose, slice, pad, concat and tile.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@ namespace trainhook::detail {
   return strides;
 }
 
-/// Where in a tensor a copy starts, and how far it is from each index to the next.
+/// The offset of a copy in a tensor, and its strides.
 struct StridedView {
   std::int64_t offset = 0;
   Ints strides{};
@@ -34,7 +33,7 @@ struct StridedView {
 
 using Element16 = std::array<std::uint64_t, 2>;
 
-/// Calls `visit.operator()<T>()` with a type that moves elements of the dtype as they are.
+/// Calls `visit.operator()<T>()` with a type that copies elements of the dtype unchanged.
 template <class Visit>
 void visit_storage(DType dtype, const Visit& visit) {
   if (dtype == DType::String) return visit.template operator()<std::string>();
@@ -65,7 +64,7 @@ template <class T>
   }
 }
 
-/// Drops dimensions of extent 1 and merges those that both sides walk through as one.
+/// Drops dimensions of extent 1 and merges those that are contiguous on both sides.
 inline void simplify(Ints& dims, Ints& to, Ints& from) {
   Ints kept;
   Ints kept_to;
@@ -104,7 +103,7 @@ void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, c
   }
 }
 
-/// Copies an array of extents `dims`; both tensors have the same dtype and no index leaves them.
+/// Copies an array of extents `dims`. Both tensors must have the same dtype, and all indices must be inside them.
 inline void copy_strided(Tensor& out, StridedView to, const Tensor& in, StridedView from, Ints dims) {
   if (std::ranges::any_of(dims, [](std::int64_t dim) { return dim == 0; })) return;
   simplify(dims, to.strides, from.strides);
@@ -113,7 +112,7 @@ inline void copy_strided(Tensor& out, StridedView to, const Tensor& in, StridedV
   });
 }
 
-/// Zeros, or empty strings, over all elements.
+/// Sets all elements to zero or empty strings.
 inline void set_to_zero(Tensor& tensor) {
   if (tensor.dtype() == DType::String) {
     std::ranges::fill(tensor.overwrite_data<std::string>(), std::string());

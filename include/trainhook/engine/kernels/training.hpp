@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of optimizers: one pass over a variable, its slots and its gradient.
+/// Kernels of optimizers, each a single pass over a variable, its slots and its gradient.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

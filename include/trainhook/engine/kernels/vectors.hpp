@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Vectors as large as the processor's registers, for code that compilers do not turn into such by themselves.
+/// Vectors of the size of the processor's registers, for code that compilers do not vectorize.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,19 @@
 
 namespace trainhook::kernels::detail {
 
-/// `Size` elements, with the operators of one: what g++ and clang call a vector.
+/// A vector of `Size` elements with elementwise operators, as g++ and clang define it.
 template <class T, std::size_t Size>
 struct VectorOf {
   using type [[gnu::vector_size(Size * sizeof(T))]] = T;
 };
 
-/// Bytes in a vector register of the processor that is compiled for, and how many such registers it has. The compiler's
-/// own macros tell.
+/// The bytes of a vector register and the number of registers of the target processor, from the compiler's macros.
 #if defined(__AVX512F__)
 inline constexpr std::size_t kVectorBytes = 64;
 #elif defined(__AVX__)
 inline constexpr std::size_t kVectorBytes = 32;
 #else
-inline constexpr std::size_t kVectorBytes = 16;  // SSE2, NEON, and what compilers take apart where there is nothing
+inline constexpr std::size_t kVectorBytes = 16;  // SSE2 and NEON; compilers split it if there are no registers
 #endif
 #if defined(__AVX512F__) || defined(__aarch64__)
 inline constexpr int kVectorRegisters = 32;
@@ -31,7 +30,7 @@ inline constexpr int kVectorRegisters = 32;
 inline constexpr int kVectorRegisters = 16;
 #endif
 
-/// How many elements fit one register.
+/// The number of elements in a register.
 template <class T>
 inline constexpr std::size_t kVectorSize = kVectorBytes / sizeof(T);
 
@@ -40,14 +39,14 @@ template <class Code, std::size_t... I>
   (code(std::integral_constant<std::size_t, I>{}), ...);
 }
 
-/// Calls `code` with 0, 1, ... as constants: a loop that is unrolled at any level of optimisation, which keeps arrays
-/// in registers.
+/// Calls `code` with the constants 0, 1, ...: a loop that is unrolled at any optimisation level, which keeps arrays in
+/// registers.
 template <std::size_t Count, class Code>
 [[gnu::always_inline]] inline void unrolled(Code&& code) {
   call_with(code, std::make_index_sequence<Count>{});
 }
 
-/// A vector, or a single element, from memory of any alignment.
+/// Loads a vector, or a single element, from memory of any alignment.
 template <class Vector, class T>
 [[gnu::always_inline]] inline Vector load(const T* from) {
   Vector vector;
@@ -60,7 +59,7 @@ template <class Vector, class T>
   std::memcpy(to, &vector, sizeof vector);
 }
 
-/// The sum of a vector's elements, by halves.
+/// The sum of a vector's elements, by repeated halving.
 template <std::size_t Size, class Vector>
 [[gnu::always_inline]] inline auto sum(const Vector& vector) {
   if constexpr (Size == 1) {

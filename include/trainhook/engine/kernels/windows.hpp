@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Windows that move over images [batch, height, width, channels]: what convolution and pooling share.
+/// Windows that move over images [batch, height, width, channels], for convolution and pooling.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// What the attributes of a convolution or a pooling say.
+/// The attributes of a convolution or pooling.
 struct WindowAttrs {
   std::int64_t stride_height = 1;
   std::int64_t stride_width = 1;
   bool same = false;
   std::int64_t dilation_height = 1;
   std::int64_t dilation_width = 1;
-  std::array<std::int64_t, 4> around{};  ///< zeros before and after the height, and the width
+  std::array<std::int64_t, 4> around{};  ///< zeros before and after, for the height and the width
 };
 
 inline constexpr std::int64_t kMostPixels = INT32_MAX;  // along one dimension, so that products of two do not overflow
@@ -65,14 +65,14 @@ inline WindowAttrs window_attrs(const Node& node, bool takes_explicit = false) {
   return attrs;
 }
 
-/// How a window moves along one dimension.
+/// The movement of a window along one dimension.
 struct Sweep {
   std::int64_t extent = 0;  // of the image
-  std::int64_t size = 0;    // places of the window
+  std::int64_t size = 0;    // elements of the window
   std::int64_t stride = 1;
   std::int64_t before = 0;    // padding in front
-  std::int64_t steps = 0;     // positions, which is the extent of the result
-  std::int64_t dilation = 1;  // from one place of the window to the next
+  std::int64_t steps = 0;     // positions, the extent of the result
+  std::int64_t dilation = 1;  // from one element of the window to the next
 
   Sweep(std::int64_t extent_in, std::int64_t size_in, std::int64_t stride_in, bool same)
       : Sweep(extent_in, size_in, stride_in, 1, same, 0, 0) {}
@@ -84,12 +84,12 @@ struct Sweep {
     return {extent, size, attrs.stride_width, attrs.dilation_width, attrs.same, attrs.around[2], attrs.around[3]};
   }
 
-  /// How far the window reaches.
+  /// The extent of the window on the image.
   [[nodiscard]] std::int64_t reach() const noexcept { return (size - 1) * dilation + 1; }
 
   [[nodiscard]] std::int64_t start(std::int64_t step) const noexcept { return step * stride - before; }
 
-  /// The places of the window at position `step` that are on the image: [first, last).
+  /// The elements of the window at position `step` that are on the image: [first, last).
   [[nodiscard]] std::int64_t first(std::int64_t step) const noexcept { return places_before(-start(step)); }
   [[nodiscard]] std::int64_t last(std::int64_t step) const noexcept {
     return (std::min)(size, places_before(extent - start(step)));
@@ -115,7 +115,7 @@ struct Sweep {
     }
   }
 
-  /// How many places begin less than `distance` from the start of the window.
+  /// The number of elements that start less than `distance` from the start of the window.
   [[nodiscard]] std::int64_t places_before(std::int64_t distance) const noexcept {
     if (dilation == 1) return (std::max)(std::int64_t{0}, distance);
     return distance <= 0 ? 0 : (distance + dilation - 1) / dilation;

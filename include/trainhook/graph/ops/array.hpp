@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that describe and rearrange a tensor: shape, reshape, transpose, squeeze, cast and the like.
+/// Ops that describe or rearrange a tensor: shape, reshape, transpose, squeeze, cast and others.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace trainhook {
 
-/// The elements of `x` as another dtype. If `x` has that dtype already, the result is `x` itself. Source: `tf.cast`.
+/// Converts `x` to another dtype. If `x` has that dtype already, the result is `x` itself. Source: `tf.cast`.
 TRAINHOOK_DECL Output cast(Output x, DType dtype, std::string_view name = {});
 
 /// The shape of `x` when the graph runs, as an int32 vector. Source: `tf.shape`.
@@ -32,8 +32,8 @@ namespace detail {
 /// Cast, ExpandDims, InvertPermutation, OneHot, Range, Rank, Reshape, Shape, ShapeN, Size, Squeeze, Transpose, Unique.
 [[nodiscard]] TRAINHOOK_DECL OpFamily array_ops() noexcept;
 
-/// The number of integers `start`, `start + delta`, ... before `limit`; kUnknownDim if the steps do not lead there, or
-/// if there are too many to count.
+/// The number of integers `start`, `start + delta`, ... before `limit`; kUnknownDim if `delta` does not lead to
+/// `limit`, or there are too many.
 TRAINHOOK_DECL std::int64_t integers_in_range(std::int64_t start, std::int64_t limit, std::int64_t delta);
 
 /// The shape of `x` as a tensor: a constant if it is known.
@@ -42,10 +42,10 @@ TRAINHOOK_DECL Output shape_tensor(const Output& x);
 /// The shape of `x` when the graph runs, as a vector of `dtype`.
 TRAINHOOK_DECL Output shape_as(const Output& x, DType dtype);
 
-/// The elements of `x` in the shape that the vector `to` holds, of which `known` is known.
+/// Reshapes `x` to the vector `to`; `known` is what is known of it.
 TRAINHOOK_DECL Output reshape_to(const Output& x, const Output& to, const PartialShape& known);
 
-/// `grad` with the shape of `x`, which has as many elements.
+/// Reshapes `grad` to the shape of `x`, which has the same number of elements.
 TRAINHOOK_DECL Output reshape_like(const Output& grad, const Output& x);
 
 }  // namespace detail
@@ -53,21 +53,20 @@ TRAINHOOK_DECL Output reshape_like(const Output& grad, const Output& x);
 /// The numbers `start`, `start + delta`, ... before `limit`; three scalars of one dtype. Source: `tf.range`.
 TRAINHOOK_DECL Output range(Output start, Output limit, Output delta, std::string_view name = {});
 
-/// The elements of `x` in the shape that the vector `to` holds. Source: `tf.reshape`.
+/// Reshapes `x` to the dimensions in the vector `to`. Source: `tf.reshape`.
 TRAINHOOK_DECL Output reshape(Output x, Output to, std::string_view name = {});
 
-/// The elements of `x` in shape `dims`, of which one may be -1: it follows from the others. Source: `tf.reshape`.
+/// Reshapes `x` to `dims`, of which one may be -1: it follows from the others. Source: `tf.reshape`.
 TRAINHOOK_DECL Output reshape(Output x, const std::vector<std::int64_t>& dims, std::string_view name = {});
 
-/// Dimension `i` of the result is dimension `perm[i]` of `x`; without `perm` their order is reversed. Source:
+/// Dimension `i` of the result is dimension `perm[i]` of `x`; without `perm` the dimensions are reversed. Source:
 /// `tf.transpose`.
 TRAINHOOK_DECL Output transpose(Output x, std::vector<std::int64_t> perm = {}, std::string_view name = "transpose");
 
 /// `x` with a dimension of extent 1 inserted at `axis`. Source: `tf.expand_dims`.
 TRAINHOOK_DECL Output expand_dims(Output x, std::int64_t axis, std::string_view name = "ExpandDims");
 
-/// `x` without the dimensions `axis`, each of extent 1; without `axis`, all dimensions of extent 1 go. Source:
-/// `tf.squeeze`.
+/// Removes the dimensions `axis`, each of extent 1; without `axis`, all dimensions of extent 1. Source: `tf.squeeze`.
 TRAINHOOK_DECL Output squeeze(Output x, const std::vector<std::int64_t>& axis = {}, std::string_view name = {});
 
 struct OneHotOptions {
@@ -76,7 +75,7 @@ struct OneHotOptions {
   DType dtype = DType::Float;
   std::int64_t axis = -1;
 };
-/// A vector of `depth` elements in place of each index: all are `off_value`, but the one it names is `on_value`.
+/// Replaces each index by a vector of `depth` elements: the one at the index is `on_value`, all others are `off_value`.
 /// Source: `tf.one_hot`.
 TRAINHOOK_DECL Output one_hot(Output indices, std::int64_t depth, const OneHotOptions& options = {},
                               std::string_view name = "one_hot");

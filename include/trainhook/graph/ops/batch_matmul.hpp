@@ -14,7 +14,7 @@ namespace trainhook::detail {
 /// BatchMatMulV2.
 [[nodiscard]] TRAINHOOK_DECL OpFamily batch_matmul_ops() noexcept;
 
-/// The products of the matrices in the last two dimensions, either of them transposed first; the dimensions before them
+/// The products of the matrices in the last two dimensions, each optionally transposed first; the other dimensions
 /// broadcast.
 TRAINHOOK_DECL Output batch_matmul(const Output& a, const Output& b, bool transpose_a, bool transpose_b,
                                    std::string_view name);

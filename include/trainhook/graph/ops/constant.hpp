@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops by which values enter a graph: constants and placeholders.
+/// Constants and placeholders, through which values enter a graph.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace trainhook {
 /// A value that never changes. Source: `tf.constant`.
 TRAINHOOK_DECL Output constant(Graph& graph, const Tensor& value, std::string_view name = "Const");
 
-/// A value that each run is given by its feeds. Source: `tf.compat.v1.placeholder`.
+/// A value that every run must feed. Source: `tf.compat.v1.placeholder`.
 TRAINHOOK_DECL Output placeholder(Graph& graph, DType dtype, const PartialShape& shape = {},
                                   std::string_view name = "Placeholder");
 
-/// The value of `input` in runs that feed nothing else. Source: `tf.compat.v1.placeholder_with_default`.
+/// The value of `input` in runs that do not feed this output. Source: `tf.compat.v1.placeholder_with_default`.
 /// @throws InvalidArgumentError if `input` cannot have the shape.
 TRAINHOOK_DECL Output placeholder_with_default(Output input, const PartialShape& shape,
                                                std::string_view name = "PlaceholderWithDefault");
@@ -34,8 +34,8 @@ namespace detail {
 /// Const, Placeholder, PlaceholderWithDefault, ZerosLike, OnesLike.
 [[nodiscard]] TRAINHOOK_DECL OpFamily constant_ops() noexcept;
 
-/// A tensor whose elements are all `value`. @throws UnimplementedError for strings and 16 bit floats, and what
-/// number_as throws.
+/// A tensor whose elements are all `value`. @throws UnimplementedError for strings and 16-bit floats, and as
+/// `number_as`.
 TRAINHOOK_DECL Tensor filled_tensor(DType dtype, const Shape& shape, long double value);
 
 TRAINHOOK_DECL Output constant_ints(Graph& graph, const std::vector<std::int64_t>& values, std::string_view name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that put others in order: no_op, group, tuple, identity, stop_gradient.
+/// Ops that order others: no_op, group, tuple, identity, stop_gradient.
 #pragma once
 
 #include <string_view>
@@ -14,13 +14,13 @@
 namespace trainhook {
 namespace detail {
 
-/// Assert, Identity, Merge, NoOp, Print, RefSwitch, StopGradient, Switch. A graph from a file has `tf.cond` as Switch
+/// Assert, Identity, Merge, NoOp, Print, RefSwitch, StopGradient, Switch. Imported graphs contain `tf.cond` as Switch
 /// and Merge.
 [[nodiscard]] TRAINHOOK_DECL OpFamily control_flow_ops() noexcept;
 
 }  // namespace detail
 
-/// The value of `x` as a node of its own. Source: `tf.identity`.
+/// The value of `x`, as another node. Source: `tf.identity`.
 TRAINHOOK_DECL Output identity(Output x, std::string_view name = {});
 
 /// The value of `x`, through which no gradient flows. Source: `tf.stop_gradient`.
@@ -36,8 +36,7 @@ TRAINHOOK_DECL Operation no_op(Graph& graph, std::string_view name = "NoOp");
 /// An operation that runs all of `operations`. Source: `tf.group`.
 TRAINHOOK_DECL Operation group(Graph& graph, std::vector<Operation> operations, std::string_view name = "group_deps");
 
-/// The same values; each is available only after all of them and `control_inputs` have been computed. Source:
-/// `tf.tuple`.
+/// The same values, each available only after all of them and `control_inputs` have been computed. Source: `tf.tuple`.
 TRAINHOOK_DECL std::vector<Output> tuple(const std::vector<Output>& tensors, std::vector<Operation> control_inputs = {},
                                          std::string_view name = "tuple");
 

@@ -13,8 +13,9 @@
 
 namespace trainhook {
 
-/// What happens at the border: `Same` pads with zeros, so that the result has the extent divided by the stride, rounded
-/// up; `Valid` does not pad; `Explicit`, for convolutions only, pads with as many zeros as the options say.
+/// Padding at the border. `Same` pads with zeros so that the result's extent is that of the input divided by the
+/// stride, rounded up; `Valid` does not pad; `Explicit`, for convolutions only, pads with the number of zeros in the
+/// options.
 enum class Padding { Same, Valid, Explicit };
 
 /// Height and width of a window or a stride.
@@ -23,8 +24,8 @@ using WindowSize = std::array<std::int64_t, 2>;
 struct Conv2DOptions {
   WindowSize strides{1, 1};
   Padding padding = Padding::Same;
-  WindowSize dilations{1, 1};                     ///< how far the places of a window are apart
-  std::array<WindowSize, 2> explicit_paddings{};  ///< zeros before and after the height, and the width
+  WindowSize dilations{1, 1};                     ///< the distance between the elements of a window
+  std::array<WindowSize, 2> explicit_paddings{};  ///< zeros before and after, for the height and the width
 };
 
 struct PoolOptions {
@@ -35,7 +36,7 @@ struct PoolOptions {
 
 namespace detail {
 
-/// AvgPool, Conv2D, DepthwiseConv2dNative, MaxPool, and what their gradients use.
+/// AvgPool, Conv2D, DepthwiseConv2dNative, MaxPool, and the ops of their gradients.
 [[nodiscard]] TRAINHOOK_DECL OpFamily conv_ops() noexcept;
 
 }  // namespace detail
@@ -45,9 +46,9 @@ namespace detail {
 /// @throws InvalidArgumentError if the channels differ.
 TRAINHOOK_DECL Output conv2d(Output x, Output filter, const Conv2DOptions& options = {}, std::string_view name = {});
 
-/// The convolution of each channel of `x` with filters of its own: `filter` is [height, width, channels, multiplier],
-/// and the result has channels * multiplier channels. Both strides must be equal, and no dilations are computed.
-/// Source: `tf.nn.depthwise_conv2d`.
+/// Convolves each channel of `x` with its own filters: `filter` is [height, width, channels, multiplier], and the
+/// result has channels * multiplier channels. Both strides must be equal; dilations are not implemented. Source:
+/// `tf.nn.depthwise_conv2d`.
 TRAINHOOK_DECL Output depthwise_conv2d(Output x, Output filter, const Conv2DOptions& options = {},
                                        std::string_view name = {});
 

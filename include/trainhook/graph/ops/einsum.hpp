@@ -14,12 +14,12 @@ namespace trainhook::detail {
 
 /// An equation such as `bij,bjk->bik`: a label for each dimension.
 struct EinsumEquation {
-  /// @throws InvalidArgumentError if it is none.
+  /// @throws InvalidArgumentError if `text` is not an equation.
   TRAINHOOK_DECL explicit EinsumEquation(std::string_view text);
 
   std::vector<std::string> inputs{};
   std::string output{};
-  bool has_ellipsis = false;  ///< then the labels have not been looked at
+  bool has_ellipsis = false;  ///< true: the labels have not been parsed
 };
 
 /// Einsum.

@@ -20,27 +20,27 @@ namespace detail {
 
 }  // namespace detail
 
-/// The slices of `params` that the vectors in the last dimension of `indices` name. Source: `tf.gather_nd`.
+/// The slices of `params` at the index vectors in the last dimension of `indices`. Source: `tf.gather_nd`.
 TRAINHOOK_DECL Output gather_nd(Output params, Output indices, std::string_view name = {});
 
-/// A tensor of shape `shape`, zero but for `updates`, which are added at `indices`. `shape` is a vector of the dtype of
+/// A tensor of zeros of shape `shape`, to which `updates` are added at `indices`. `shape` is a vector with the dtype of
 /// `indices`. Source: `tf.scatter_nd`.
 TRAINHOOK_DECL Output scatter_nd(Output indices, Output updates, Output shape, std::string_view name = {});
 
-/// The indices of the elements that are true or not zero, a row for each, in the order of the elements. Source:
+/// The indices of the elements that are true or not zero, one row each, in the order of the elements. Source:
 /// `tf.where` with one argument.
 TRAINHOOK_DECL Output where(Output condition, std::string_view name = {});
 
-/// What `top_k` gives.
+/// The result of `top_k`.
 struct TopK {
   Output values{};
   Output indices{};  ///< in the last dimension
 };
 
-/// The `k` largest elements of each row, the largest first; of equal ones, the first. Source: `tf.math.top_k`.
+/// The `k` largest elements of each row, in decreasing order; of equal elements the first. Source: `tf.math.top_k`.
 TRAINHOOK_DECL TopK top_k(Output x, std::int64_t k = 1, std::string_view name = "TopKV2");
 
-/// Whether the prediction of each target, an index into its row of `predictions`, is among the `k` largest. Source:
+/// Whether the prediction for each target, an index into its row of `predictions`, is among the `k` largest. Source:
 /// `tf.compat.v1.math.in_top_k`.
 TRAINHOOK_DECL Output in_top_k(Output predictions, Output targets, std::int64_t k, std::string_view name = "InTopKV2");
 

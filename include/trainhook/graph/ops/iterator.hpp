@@ -16,7 +16,7 @@ namespace trainhook::detail {
 /// IteratorV2 and IteratorGetNext.
 [[nodiscard]] TRAINHOOK_DECL OpFamily iterator_ops() noexcept;
 
-/// Adds an IteratorV2 whose elements have such components.
+/// Adds an IteratorV2 whose elements have these components.
 TRAINHOOK_DECL Operation iterator(Graph& graph, std::span<const OutputSpec> components, std::string_view name);
 
 /// Adds an IteratorGetNext, which has an output for each component of an element.

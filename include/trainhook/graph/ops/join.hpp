@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that join tensors and pick parts of them by index: concat, stack, gather.
+/// Ops that join tensors or select parts by index: concat, stack, gather.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// `values` joined along `axis`. Source: `tf.concat`.
+/// Joins `values` along `axis`. Source: `tf.concat`.
 TRAINHOOK_DECL Output concat(const std::vector<Output>& values, std::int64_t axis, std::string_view name = "concat");
 
-/// `values`, all of one shape, along a new dimension `axis`. Source: `tf.stack`.
+/// Joins `values`, all of the same shape, along a new dimension `axis`. Source: `tf.stack`.
 TRAINHOOK_DECL Output stack(const std::vector<Output>& values, std::int64_t axis = 0, std::string_view name = "stack");
 
-/// The slices of `params` along `axis` that `indices` name. Source: `tf.gather`.
+/// The slices of `params` along `axis` at `indices`. Source: `tf.gather`.
 TRAINHOOK_DECL Output gather(Output params, Output indices, std::int64_t axis = 0, std::string_view name = "GatherV2");
 
-/// The rows of one table that `ids` name. Source: `tf.nn.embedding_lookup`.
+/// The rows of the table `params` at `ids`. Source: `tf.nn.embedding_lookup`.
 inline Output embedding_lookup(Output params, Output ids, std::string_view name = "embedding_lookup") {
   return gather(params, ids, 0, name);
 }

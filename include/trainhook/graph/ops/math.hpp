@@ -27,7 +27,7 @@ TRAINHOOK_DECL Output add(const Operand& x, const Operand& y, std::string_view n
 TRAINHOOK_DECL Output subtract(const Operand& x, const Operand& y, std::string_view name = {});
 /// `x * y`. Source: `tf.multiply`.
 TRAINHOOK_DECL Output multiply(const Operand& x, const Operand& y, std::string_view name = {});
-/// `x / y` of a floating dtype; cast integers first, or use `floordiv`. Source: `tf.divide`, `tf.realdiv`.
+/// `x / y`, for floating dtypes; cast integers first, or use `floordiv`. Source: `tf.divide`, `tf.realdiv`.
 TRAINHOOK_DECL Output divide(const Operand& x, const Operand& y, std::string_view name = {});
 /// `x / y`, rounded down. Source: `tf.math.floordiv`.
 TRAINHOOK_DECL Output floordiv(const Operand& x, const Operand& y, std::string_view name = {});
@@ -46,7 +46,7 @@ TRAINHOOK_DECL Output minimum(const Operand& x, const Operand& y, std::string_vi
 TRAINHOOK_DECL Output negative(Output x, std::string_view name = {});
 /// The absolute value. Source: `tf.abs`.
 TRAINHOOK_DECL Output abs(Output x, std::string_view name = {});
-/// -1, 0 or 1, as `x` is negative, zero or positive. Source: `tf.sign`.
+/// -1, 0 or 1 if `x` is negative, zero or positive. Source: `tf.sign`.
 TRAINHOOK_DECL Output sign(Output x, std::string_view name = {});
 /// `x * x`. Source: `tf.square`.
 TRAINHOOK_DECL Output square(Output x, std::string_view name = {});
@@ -54,7 +54,7 @@ TRAINHOOK_DECL Output square(Output x, std::string_view name = {});
 TRAINHOOK_DECL Output exp(Output x, std::string_view name = {});
 /// The natural logarithm. Source: `tf.math.log`.
 TRAINHOOK_DECL Output log(Output x, std::string_view name = {});
-/// `log(1 + x)`, precise for a small `x`. Source: `tf.math.log1p`.
+/// `log(1 + x)`, accurate for small `x`. Source: `tf.math.log1p`.
 TRAINHOOK_DECL Output log1p(Output x, std::string_view name = {});
 /// The square root. Source: `tf.sqrt`.
 TRAINHOOK_DECL Output sqrt(Output x, std::string_view name = {});
@@ -94,7 +94,8 @@ TRAINHOOK_DECL Output logical_or(Output x, Output y, std::string_view name = {})
 /// Whether `x` is false. Source: `tf.logical_not`.
 TRAINHOOK_DECL Output logical_not(Output x, std::string_view name = {});
 
-/// The sum of all `inputs`, elementwise, without broadcasting; a single input is returned as it is. Source: `tf.add_n`.
+/// The sum of all `inputs`, elementwise, without broadcasting; a single input is returned unchanged. Source:
+/// `tf.add_n`.
 TRAINHOOK_DECL Output add_n(const std::vector<Output>& inputs, std::string_view name = {});
 
 /// `value` with its elements limited to [low, high], both of its dtype. Source: `tf.clip_by_value`.

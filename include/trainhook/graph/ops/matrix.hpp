@@ -20,13 +20,13 @@ struct MatMulOptions {
   bool transpose_b = false;
 };
 
-/// The product of two matrices, either of them transposed first. If one is of a higher rank, the matrices are in the
-/// last two dimensions, and the dimensions before them broadcast. Source: `tf.matmul`.
+/// The product of two matrices, each optionally transposed first. If one has a higher rank, the matrices are in the
+/// last two dimensions, and the other dimensions broadcast. Source: `tf.matmul`.
 /// @throws InvalidArgumentError if the inner dimensions differ.
 TRAINHOOK_DECL Output matmul(Output a, Output b, MatMulOptions options = {}, std::string_view name = {});
 
 struct ReduceOptions {
-  std::optional<std::vector<std::int64_t>> axis{};  ///< the dimensions to reduce; without a value, all of them
+  std::optional<std::vector<std::int64_t>> axis{};  ///< the dimensions to reduce; none: all
   bool keep_dims = false;                           ///< keep them with extent 1
 };
 
@@ -57,8 +57,8 @@ TRAINHOOK_DECL Output reduce_any(Output x, const ReduceOptions& options = {}, st
 
 struct CumulativeOptions {
   std::int64_t axis = 0;
-  bool exclusive = false;  ///< leave the element itself out
-  bool reverse = false;    ///< start from the end of the axis
+  bool exclusive = false;  ///< excludes the element itself
+  bool reverse = false;    ///< starts from the end of the axis
 };
 
 /// The sum of each element and those before it along an axis. Source: `tf.cumsum`.

@@ -12,8 +12,8 @@
 namespace trainhook {
 namespace detail {
 
-/// BiasAdd, the activations, Softmax, LogSoftmax, the cross entropies, L2Loss, CheckNumerics, and what their gradients
-/// use.
+/// BiasAdd, the activations, Softmax, LogSoftmax, the cross entropies, L2Loss, CheckNumerics, and the ops of their
+/// gradients.
 [[nodiscard]] TRAINHOOK_DECL OpFamily nn_ops() noexcept;
 
 }  // namespace detail
@@ -33,8 +33,7 @@ TRAINHOOK_DECL Output softplus(Output x, std::string_view name = {});
 TRAINHOOK_DECL Output sigmoid(Output x, std::string_view name = {});
 /// The hyperbolic tangent. Source: `tf.tanh`.
 TRAINHOOK_DECL Output tanh(Output x, std::string_view name = {});
-/// `exp(x) - 1` or `x`, scaled so that mean 0 and variance 1 stay so. Source: `tf.nn.selu`,
-/// doi:10.48550/arXiv.1706.02515.
+/// A scaled `elu` that preserves mean 0 and variance 1. Source: `tf.nn.selu`, doi:10.48550/arXiv.1706.02515.
 TRAINHOOK_DECL Output selu(Output x, std::string_view name = {});
 /// `x / (1 + abs(x))`. Source: `tf.nn.softsign`.
 TRAINHOOK_DECL Output softsign(Output x, std::string_view name = {});
@@ -66,7 +65,7 @@ TRAINHOOK_DECL Output sigmoid_cross_entropy_with_logits(Output labels, Output lo
 /// Half the sum of squares. Source: `tf.nn.l2_loss`.
 TRAINHOOK_DECL Output l2_loss(Output x, std::string_view name = {});
 
-/// `x`; a run fails with `message` if it holds a NaN or an infinity. Source: `tf.debugging.check_numerics`.
+/// `x`; a run fails with `message` if it contains NaN or infinity. Source: `tf.debugging.check_numerics`.
 TRAINHOOK_DECL Output check_numerics(Output x, std::string_view message, std::string_view name = {});
 
 }  // namespace trainhook

@@ -13,15 +13,15 @@ namespace trainhook {
 
 struct FusedBatchNormOptions {
   float epsilon = 0.001F;               ///< added to the variance
-  bool is_training = true;              ///< by the batch's own mean and variance, else by those given
-  float exponential_avg_factor = 1.0F;  ///< the batch's share in the means that come out; 1: they are the batch's own
+  bool is_training = true;              ///< uses the batch's mean and variance; false: the given ones
+  float exponential_avg_factor = 1.0F;  ///< the weight of the batch in the resulting means; 1: only the batch
 };
 
-/// What `fused_batch_norm` gives.
+/// The result of `fused_batch_norm`.
 struct FusedBatchNorm {
   Output y{};
   Output batch_mean{};
-  Output batch_variance{};  ///< of a sample: divided by one less than the count
+  Output batch_variance{};  ///< unbiased: divided by the count less one
 };
 
 namespace detail {
@@ -31,9 +31,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// `(x - mean) / sqrt(variance + epsilon) * scale + offset` for each channel; all but `x` are vectors of the channels.
-/// For training, `mean` and `variance` may be empty vectors, unless `exponential_avg_factor` is less than 1.
-/// Source: `tf.compat.v1.nn.fused_batch_norm`, data format NHWC.
+/// `(x - mean) / sqrt(variance + epsilon) * scale + offset` for each channel; all inputs except `x` have one element
+/// per channel. In training, `mean` and `variance` may be empty vectors, unless `exponential_avg_factor` is less than
+/// 1. Source: `tf.compat.v1.nn.fused_batch_norm`, data format NHWC.
 TRAINHOOK_DECL FusedBatchNorm fused_batch_norm(Output x, Output scale, Output offset, Output mean, Output variance,
                                                const FusedBatchNormOptions& options = {}, std::string_view name = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops on parts of tensors, for imported graphs: partitions, counts of equal elements, sparse and accidental hits.
+/// Ops that only imported graphs use: partitions, counts of equal elements, sparse tensors and accidental hits.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

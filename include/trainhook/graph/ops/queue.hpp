@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// FIFOQueue: a queue in a graph, through which one run hands tensors to another.
+/// FIFOQueue: a queue in a graph, through which one run passes tensors to another.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// A queue of elements, each a tuple of tensors; first in, first out. A small value: copies name the same queue. What
-/// it holds belongs to the session, ends with it, and is not part of a checkpoint.
+/// A first-in, first-out queue whose elements are tuples of tensors. A handle; copies refer to the same queue. Its
+/// elements belong to the session and are not saved in checkpoints.
 ///
-/// An enqueue waits while the queue is full, a dequeue while it holds too little. The ops of one run come one after the
-/// other, so another thread has to run the other side; `QueueRunner` is made for that. Each of several waiting threads
-/// has its turn in the order they came. Source: `tf.compat.v1.FIFOQueue`.
+/// An enqueue waits while the queue is full, a dequeue while it has too few elements. The ops of a run execute one
+/// after another, so a second thread must run the other side; `QueueRunner` does that. Waiting threads are served in
+/// the order of their arrival. Source: `tf.compat.v1.FIFOQueue`.
 class FIFOQueue {
  public:
-  /// Holds at most `capacity` elements, any number if that is negative. `dtypes` are those of an element's
-  /// components; `shapes` theirs, or empty, and then elements may differ in shape and `dequeue_many` cannot be used.
+  /// Holds at most `capacity` elements; a negative capacity means no limit. `dtypes` and `shapes` describe an element's
+  /// components. If `shapes` is empty, elements may differ in shape and `dequeue_many` cannot be used.
   /// @throws InvalidArgumentError for a capacity of 0, no dtypes, or another number of shapes.
   TRAINHOOK_DECL FIFOQueue(Graph& graph, std::int64_t capacity, const std::vector<DType>& dtypes,
                            const std::vector<Shape>& shapes = {}, std::string_view name = "fifo_queue");
@@ -41,35 +41,35 @@ class FIFOQueue {
   [[nodiscard]] Operation op() const noexcept { return op_; }
   [[nodiscard]] const std::string& name() const { return op_.name(); }
 
-  /// Puts one element in. @throws InvalidArgumentError for components of another number, dtype or shape. A run of it
-  /// throws CancelledError once the queue is closed.
+  /// Adds one element. @throws InvalidArgumentError for components of another number, dtype or shape. Running it throws
+  /// CancelledError once the queue is closed.
   TRAINHOOK_DECL Operation enqueue(const std::vector<Output>& components, std::string_view name = {}) const;
 
-  /// Puts in as many elements as the components' first dimension says, one after the other as there is room.
+  /// Adds the slices of the components along their first dimension, one element at a time as space becomes free.
   /// @throws InvalidArgumentError as `enqueue`.
   TRAINHOOK_DECL Operation enqueue_many(const std::vector<Output>& components, std::string_view name = {}) const;
 
-  /// The components of the next element. Each call adds a node that takes an element of its own whenever it runs: call
-  /// it once. A run throws OutOfRangeError, the end of the input, once the queue is closed and empty.
+  /// The components of the next element. Call it once: each call adds a node that takes another element in every run. A
+  /// run throws OutOfRangeError, the end of the input, once the queue is closed and empty.
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> dequeue(std::string_view name = {}) const;
 
-  /// The next `n` elements, an int32 scalar, as one with a first dimension of that size; if the queue is closed and
-  /// holds fewer, they stay there. @throws InvalidArgumentError for a queue without shapes.
+  /// Stacks the next `n` elements, an int32 scalar, along a new first dimension. If the queue is closed and has fewer,
+  /// they stay in it and a run throws OutOfRangeError. @throws InvalidArgumentError for a queue without shapes.
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> dequeue_many(Output n, std::string_view name = {}) const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> dequeue_many(std::int32_t n, std::string_view name = {}) const;
 
-  /// No more elements come: what is in the queue can still be taken. Enqueues that wait go on, unless
-  /// `cancel_pending_enqueues`: then they throw CancelledError. Harmless if repeated; TensorFlow's fails then.
+  /// Closes the queue: its elements can still be taken. Waiting enqueues continue unless `cancel_pending_enqueues` is
+  /// set: then they throw CancelledError. Closing it twice does nothing; in TensorFlow it fails.
   TRAINHOOK_DECL Operation close(bool cancel_pending_enqueues = false, std::string_view name = {}) const;
 
-  /// How many elements it holds, an int32 scalar.
+  /// The number of elements, an int32 scalar.
   [[nodiscard]] TRAINHOOK_DECL Output size(std::string_view name = {}) const;
 
  private:
-  /// The node's output. In TensorFlow it is a resource handle, a dtype that tensors of this library cannot have.
+  /// The node's output, which stands for TensorFlow's resource handle, a dtype that this library lacks.
   [[nodiscard]] TRAINHOOK_DECL Output handle() const;
 
-  /// As TensorFlow names them: the queue's name without its scopes, and what is done.
+  /// The default name of an op, as in TensorFlow: the queue's name without scopes, and `suffix`.
   [[nodiscard]] TRAINHOOK_DECL std::string name_of(std::string_view wanted, std::string_view suffix) const;
 
   TRAINHOOK_DECL void check_count(const std::vector<Output>& components) const;

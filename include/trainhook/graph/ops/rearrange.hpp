@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that put elements elsewhere, for imported graphs: blocks, depth and space, mirrors, sequences, bands.
+/// Ops that rearrange elements, for imported graphs: space, depth and batch, mirror padding, sequences, bands.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,19 @@
 
 namespace trainhook::detail {
 
-/// The extent of a dimension with elements added before and after it; nothing if one number is negative or the result
-/// is beyond 63 bits.
+/// The extent of a dimension after padding; nothing if a number is negative or the result exceeds 63 bits.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> padded(std::int64_t extent, std::int64_t before,
                                                                 std::int64_t after) noexcept;
 
-/// The extent of a dimension without some elements before and after it; nothing if it does not have them.
+/// The extent of a dimension after cropping; nothing if it is too small.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> cropped(std::int64_t extent, std::int64_t before,
                                                                  std::int64_t after) noexcept;
 
-/// How many blocks of `size` elements `padded()` has; nothing if a part is left.
+/// The number of blocks of `size` elements in `padded()`; nothing if it is not a multiple.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> blocks_in(std::int64_t extent, std::int64_t before,
                                                                    std::int64_t after, std::int64_t size) noexcept;
 
-/// How many elements so many blocks of `size` have when they are `cropped()`; the reverse of `blocks_in()`.
+/// The number of elements of `blocks` blocks of `size` after `cropped()`; the inverse of `blocks_in()`.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> elements_in(std::int64_t blocks, std::int64_t before,
                                                                      std::int64_t after, std::int64_t size) noexcept;
 

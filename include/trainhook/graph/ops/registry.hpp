@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All op types that this library defines.
+/// The registry of all op types of this library.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 namespace trainhook {
 namespace detail {
 
-/// All families. A new family is added to this list.
+/// All families. Add a new family to this list.
 [[nodiscard]] TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept;
 
 /// Returns the definition of an op type of this library, or null.

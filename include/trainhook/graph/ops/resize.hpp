@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Images [batch, height, width, channels] in another size.
+/// Ops that resize images [batch, height, width, channels].
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ using ImageSize = std::array<std::int64_t, 2>;
 
 /// At most one of them may be set.
 struct ResizeOptions {
-  bool align_corners = false;       ///< the centers of the four corner pixels stay where they are
-  bool half_pixel_centers = false;  ///< pixels are counted by their centers, as newer versions of TensorFlow do
+  bool align_corners = false;       ///< the centers of the four corner pixels keep their positions
+  bool half_pixel_centers = false;  ///< coordinates refer to the centers of pixels, as in newer versions of TensorFlow
 };
 
 namespace detail {
@@ -29,12 +29,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// `images` of another size, between pixels the weighted mean of four; float32. Source:
-/// `tf.compat.v1.image.resize_bilinear`.
+/// Resizes `images` with bilinear interpolation; the result is float32. Source: `tf.compat.v1.image.resize_bilinear`.
 TRAINHOOK_DECL Output resize_bilinear(Output images, const ImageSize& size, const ResizeOptions& options = {},
                                       std::string_view name = "ResizeBilinear");
 
-/// `images` of another size, each pixel the nearest one. Source: `tf.compat.v1.image.resize_nearest_neighbor`.
+/// Resizes `images`; each pixel takes the value of the nearest one. Source:
+/// `tf.compat.v1.image.resize_nearest_neighbor`.
 TRAINHOOK_DECL Output resize_nearest_neighbor(Output images, const ImageSize& size, const ResizeOptions& options = {},
                                               std::string_view name = "ResizeNearestNeighbor");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reading a checkpoint as an op of the graph, which is how a variable gets its initial value from one.
+/// An op that reads a checkpoint, for variables whose initial values come from one.
 #pragma once
 
 #include <string>
@@ -20,14 +20,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// One tensor of a checkpoint, as `restore_v2` reads it.
+/// One tensor of a checkpoint for `restore_v2`.
 struct RestoredTensor {
   std::string name{};
-  std::string shape_and_slice{};  ///< a region, as `SaveSliceInfo::spec` gives it; empty: all of the tensor
-  OutputSpec output{};            ///< its dtype, and what is known of its shape
+  std::string shape_and_slice{};  ///< a region in the form of `SaveSliceInfo::spec`; empty: the whole tensor
+  OutputSpec output{};            ///< its dtype, and its shape as far as it is known
 };
 
-/// Tensors of the checkpoint `prefix`, read from disk whenever they are needed. Source: `tf.raw_ops.RestoreV2`.
+/// Tensors of the checkpoint `prefix`. Every run that needs them reads them from disk. Source: `tf.raw_ops.RestoreV2`.
 TRAINHOOK_DECL std::vector<Output> restore_v2(Graph& graph, const std::string& prefix,
                                               const std::vector<RestoredTensor>& tensors,
                                               std::string_view name = "RestoreV2");

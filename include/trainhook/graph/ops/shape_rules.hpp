@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Shape rules that several families of ops share. A rule that only one family needs is in the family's own file.
+/// Shape rules that several families of ops share. A rule of a single family is in that family's file.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ namespace trainhook::detail {
 using Dims = std::vector<std::int64_t>;
 
 /// Returns the shape whose dimensions are the values of `dims`. They are known only if `dims` is a constant or the
-/// shape of another tensor.
+/// shape of a tensor.
 TRAINHOOK_DECL PartialShape shape_in(const Output& dims);
 
 /// Returns the single integer that a constant holds, or kUnknownDim.
 TRAINHOOK_DECL std::int64_t constant_or_unknown(const Output& x);
 
-/// Returns a shape of as many unknown dimensions as the vector of shape `dims` has elements.
+/// Returns a shape of unknown dimensions whose rank is the extent of the vector shape `dims`.
 TRAINHOOK_DECL PartialShape unknown_of_extent(const PartialShape& dims);
 
-/// @throws InvalidArgumentError if a dimension that `shape` has at `axis` cannot be 1.
+/// @throws InvalidArgumentError if dimension `axis` of `x` cannot be 1.
 TRAINHOOK_DECL void require_one(const NodeSpec& node, const Output& x, std::size_t axis);
 
 /// The dimensions of input 0 with `dim` inserted at `axis`.
@@ -47,7 +47,7 @@ PartialShape like(const NodeSpec& node, std::size_t) {
   return node.inputs[Index].shape();
 }
 
-/// The dimensions that input `Index` holds, a vector.
+/// The shape whose dimensions are the values of input `Index`, a vector.
 template <std::size_t Index>
 PartialShape dims_in(const NodeSpec& node, std::size_t) {
   require_rank(label(node), node.inputs[Index], 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that cut and enlarge: slice, pad, tile, fill, broadcast_to, where.
+/// Ops that take parts of tensors or enlarge them: slice, pad, tile, fill, broadcast_to, where.
 #pragma once
 
 #include <array>
@@ -21,20 +21,20 @@ namespace detail {
 /// BroadcastGradientArgs, BroadcastTo, Fill, Pad, Select, SelectV2, Slice, Tile.
 [[nodiscard]] TRAINHOOK_DECL OpFamily slice_ops() noexcept;
 
-/// `Slice` with bounds that are tensors, and a result of shape `shape`.
+/// `Slice` with tensors as bounds, and a result of shape `shape`.
 TRAINHOOK_DECL Output slice_with(const Output& x, const Output& begin, const Output& extents,
                                  const PartialShape& shape);
 
-/// `grad`, of the broadcast shape of `x` and `other`, summed to the shape of `x`.
+/// Sums `grad`, which has the broadcast shape of `x` and `other`, to the shape of `x`.
 TRAINHOOK_DECL Output unbroadcast(const GradientContext& context, const Output& grad, const Output& x,
                                   const Output& other);
 
-/// The scalar that fills `grad` if it is a Fill, else an empty output: a product with it needs no broadcast.
+/// The scalar of `grad` if `grad` is a Fill, or else an empty output. Multiplying by the scalar needs no broadcast.
 TRAINHOOK_DECL Output fill_value(const Output& grad);
 
 }  // namespace detail
 
-/// The part of `x` that starts at `begin` and has extents `size`; -1 means all that is left. Source: `tf.slice`.
+/// The part of `x` that starts at `begin` and has extents `size`; -1 means up to the end. Source: `tf.slice`.
 TRAINHOOK_DECL Output slice(Output x, const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& size,
                             std::string_view name = "Slice");
 
@@ -53,8 +53,8 @@ TRAINHOOK_DECL Output fill(Output dims, Output value, std::string_view name = {}
 /// `x` repeated to shape `dims` by NumPy's rules. Source: `tf.broadcast_to`.
 TRAINHOOK_DECL Output broadcast_to(Output x, Output dims, std::string_view name = {});
 
-/// Elements of `if_true` where `condition` holds, of `if_false` elsewhere; all three broadcast. Source: `tf.where` with
-/// three arguments.
+/// Takes each element from `if_true` if `condition` is true, or else from `if_false`; all three broadcast. Source:
+/// `tf.where` with three arguments.
 TRAINHOOK_DECL Output where(Output condition, const Operand& if_true, const Operand& if_false,
                             std::string_view name = {});
 

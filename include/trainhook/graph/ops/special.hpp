@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Functions beyond plain arithmetic: divide_no_nan, erf, acos, asin, atan, ceil, cosh, expm1, rint, round, sinh, tan.
+/// More elementwise functions: divide_no_nan, erf, acos, asin, atan, ceil, cosh, expm1, rint, round, sinh, tan.
 #pragma once
 
 #include <string_view>
@@ -24,11 +24,11 @@ TRAINHOOK_DECL Output divide_no_nan(const Operand& x, const Operand& y, std::str
 /// The error function. Source: `tf.math.erf`.
 TRAINHOOK_DECL Output erf(Output x, std::string_view name = {});
 
-/// The angle from 0 to pi of which `x` is the cosine. Source: `tf.math.acos`.
+/// The angle in [0, pi] whose cosine is `x`. Source: `tf.math.acos`.
 TRAINHOOK_DECL Output acos(Output x, std::string_view name = {});
-/// The angle from -pi / 2 to pi / 2 of which `x` is the sine. Source: `tf.math.asin`.
+/// The angle in [-pi / 2, pi / 2] whose sine is `x`. Source: `tf.math.asin`.
 TRAINHOOK_DECL Output asin(Output x, std::string_view name = {});
-/// The angle from -pi / 2 to pi / 2 of which `x` is the tangent. Source: `tf.math.atan`.
+/// The angle in [-pi / 2, pi / 2] whose tangent is `x`. Source: `tf.math.atan`.
 TRAINHOOK_DECL Output atan(Output x, std::string_view name = {});
 /// The tangent. Source: `tf.math.tan`.
 TRAINHOOK_DECL Output tan(Output x, std::string_view name = {});
@@ -36,14 +36,14 @@ TRAINHOOK_DECL Output tan(Output x, std::string_view name = {});
 TRAINHOOK_DECL Output cosh(Output x, std::string_view name = {});
 /// The hyperbolic sine. Source: `tf.math.sinh`.
 TRAINHOOK_DECL Output sinh(Output x, std::string_view name = {});
-/// `exp(x) - 1`, also exact near 0. Source: `tf.math.expm1`.
+/// `exp(x) - 1`, accurate near 0. Source: `tf.math.expm1`.
 TRAINHOOK_DECL Output expm1(Output x, std::string_view name = {});
 
-/// The smallest whole number that is not below `x`. Source: `tf.math.ceil`.
+/// The smallest integer that is not less than `x`. Source: `tf.math.ceil`.
 TRAINHOOK_DECL Output ceil(Output x, std::string_view name = {});
-/// The nearest whole number; of two, the even one. Takes integers, too. Source: `tf.math.round`.
+/// The nearest integer; of two, the even one. Also accepts integers. Source: `tf.math.round`.
 TRAINHOOK_DECL Output round(Output x, std::string_view name = {});
-/// The same for floating numbers only. Source: `tf.math.rint`.
+/// The same, for floating dtypes only. Source: `tf.math.rint`.
 TRAINHOOK_DECL Output rint(Output x, std::string_view name = {});
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that take a tensor apart along a dimension, or turn it round: split, reverse.
+/// Ops that split or reverse a tensor along a dimension.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// `x` in `count` equal parts along `axis`. Source: `tf.split` with a number of parts.
+/// Splits `x` into `count` equal parts along `axis`. Source: `tf.split` with a number of parts.
 /// @throws InvalidArgumentError if the dimension is not a multiple of `count`.
 TRAINHOOK_DECL std::vector<Output> split(Output x, std::int64_t count, std::int64_t axis = 0,
                                          std::string_view name = "split");
 
-/// `x` in parts of `sizes` along `axis`; one size may be -1, what is left. Source: `tf.split` with sizes.
+/// Splits `x` into parts of `sizes` along `axis`; one size may be -1, the rest. Source: `tf.split` with sizes.
 /// @throws InvalidArgumentError if the sizes do not add up to the dimension.
 TRAINHOOK_DECL std::vector<Output> split(Output x, const std::vector<std::int64_t>& sizes, std::int64_t axis = 0,
                                          std::string_view name = "split");
 
-/// `x` with its elements in reverse order along each of `axis`. Source: `tf.reverse`.
+/// Reverses `x` along each of `axis`. Source: `tf.reverse`.
 TRAINHOOK_DECL Output reverse(Output x, const std::vector<std::int64_t>& axis, std::string_view name = "ReverseV2");
 
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that make variables and change them.
+/// Ops that create and change variables.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@
 namespace trainhook {
 namespace detail {
 
-/// Assign, AssignAdd, AssignSub, IsVariableInitialized, ScatterAdd, ScatterSub, ScatterUpdate, VariableV2. References
-/// count as what they refer to.
+/// Assign, AssignAdd, AssignSub, IsVariableInitialized, ScatterAdd, ScatterSub, ScatterUpdate, VariableV2. A reference
+/// dtype counts as the dtype it refers to.
 [[nodiscard]] TRAINHOOK_DECL OpFamily state_ops() noexcept;
 
-/// Adds a VariableV2, which is the handle of a Variable.
+/// Adds a VariableV2, the handle of a Variable.
 [[nodiscard]] TRAINHOOK_DECL Operation variable_handle(Graph& graph, std::string_view name, DType dtype,
                                                        const PartialShape& shape);
 
@@ -37,19 +37,19 @@ struct VariableOptions {
   std::shared_ptr<const SaveSliceInfo> save_slice_info{};  ///< for a part of a partitioned variable
 };
 
-/// Adds a variable with an initial value, under the current name scope. The initial value may depend on other variables
-/// of the graph's collections: an initializer takes such a variable's value if it has one, or else its initial value.
+/// Adds a variable with an initial value, in the current name scope. The initial value may depend on other variables in
+/// the graph's collections: the initializer uses such a variable's value if it has one, or else its initial value.
 /// @throws InvalidArgumentError if the initial value is empty, its shape is not fully known or not that of the
 /// `save_slice_info`. Source:
 /// `tf.compat.v1.Variable` with `use_resource=False`.
 TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_value, const VariableOptions& options = {});
 
-/// Sets a variable; the result is its new value. Source: `tf.compat.v1.assign`.
+/// Sets a variable; returns its new value. Source: `tf.compat.v1.assign`.
 /// @throws InvalidArgumentError if dtype or shape do not fit.
 TRAINHOOK_DECL Output assign(const Variable& variable, const Operand& value, std::string_view name = {});
-/// Adds to a variable; the result is its new value. Source: `tf.compat.v1.assign_add`.
+/// Adds to a variable; returns its new value. Source: `tf.compat.v1.assign_add`.
 TRAINHOOK_DECL Output assign_add(const Variable& variable, const Operand& value, std::string_view name = {});
-/// Subtracts from a variable; the result is its new value. Source: `tf.compat.v1.assign_sub`.
+/// Subtracts from a variable; returns its new value. Source: `tf.compat.v1.assign_sub`.
 TRAINHOOK_DECL Output assign_sub(const Variable& variable, const Operand& value, std::string_view name = {});
 
 /// Whether a variable has a value yet. Source: `tf.compat.v1.is_variable_initialized`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// strided_slice: parts of a tensor as Python's brackets name them.
+/// strided_slice: parts of a tensor, as with Python's brackets.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace trainhook {
 
-/// Bit i of a mask is about entry i of begin, end and strides.
+/// Bit i of a mask applies to entry i of begin, end and strides.
 struct StridedSliceMasks {
-  std::int64_t begin = 0;        ///< starts at the start of the dimension; `begin` is ignored
-  std::int64_t end = 0;          ///< stops at the end of the dimension; `end` is ignored
-  std::int64_t ellipsis = 0;     ///< takes as many whole dimensions as are left; at most one bit
+  std::int64_t begin = 0;        ///< ignores `begin`: starts at the start of the dimension
+  std::int64_t end = 0;          ///< ignores `end`: stops at the end of the dimension
+  std::int64_t ellipsis = 0;     ///< takes all remaining dimensions as a whole; at most one bit
   std::int64_t new_axis = 0;     ///< inserts a dimension of extent 1
   std::int64_t shrink_axis = 0;  ///< takes the element at `begin` and drops the dimension
 };
@@ -38,7 +38,7 @@ struct StridedSliceBounds {
   std::span<const std::int64_t> strides{};
 };
 
-/// What a slice takes of each dimension, and the shape that comes out.
+/// The part of each dimension that a slice takes, and the resulting shape.
 struct StridedParts {
   InlineVector<std::int64_t, kMaxRank> begin{};
   InlineVector<std::int64_t, kMaxRank> step{};
@@ -46,7 +46,7 @@ struct StridedParts {
   InlineVector<std::int64_t, kMaxRank> result{};
 };
 
-/// Works out a slice, one dimension after the other. Source: `tf.strided_slice`.
+/// Computes the parts of a slice. Source: `tf.strided_slice`.
 class StridedSlicer {
  public:
   TRAINHOOK_DECL StridedSlicer(std::span<const std::int64_t> dims, const StridedSliceBounds& bounds,
@@ -56,14 +56,14 @@ class StridedSlicer {
   [[nodiscard]] TRAINHOOK_DECL StridedParts parts();
 
  private:
-  static constexpr std::size_t kMostEntries = 32;  // that masks have bits for
+  static constexpr std::size_t kMostEntries = 32;  // the number of bits of a mask
 
   [[nodiscard]] static bool has(std::int64_t mask, std::size_t i) noexcept { return (mask >> i & 1) != 0; }
 
-  /// How many dimensions the entries from `i` on are about.
+  /// The number of dimensions that the entries from `i` on use.
   [[nodiscard]] TRAINHOOK_DECL std::size_t dimensions_from(std::size_t i) const noexcept;
 
-  /// Takes all dimensions but the last `left`.
+  /// Takes all remaining dimensions as a whole, except the last `left`.
   TRAINHOOK_DECL void take_whole(std::size_t left);
 
   TRAINHOOK_DECL void add(std::int64_t begin, std::int64_t step, std::int64_t count, bool stays);
@@ -77,9 +77,9 @@ class StridedSlicer {
 
 }  // namespace detail
 
-/// The elements of `x` from `begin` to before `end`, `strides` apart; negative bounds count from the end of a
-/// dimension, and bounds beyond it stop there. `x[1:, ::-1]` is `strided_slice(x, {1, 0}, {0, 0}, {1, -1}, {.begin = 2,
-/// .end = 3})`. Source: `tf.strided_slice`.
+/// The elements of `x` from `begin` up to but without `end`, in steps of `strides`. Negative bounds count from the end
+/// of a dimension; bounds beyond it are clamped. `x[1:, ::-1]` is `strided_slice(x, {1, 0}, {0, 0}, {1, -1}, {.begin =
+/// 2, .end = 3})`. Source: `tf.strided_slice`.
 TRAINHOOK_DECL Output strided_slice(Output x, const std::vector<std::int64_t>& begin,
                                     const std::vector<std::int64_t>& end, const std::vector<std::int64_t>& strides,
                                     const StridedSliceMasks& masks = {}, std::string_view name = "StridedSlice");

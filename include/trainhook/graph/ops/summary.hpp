@@ -25,25 +25,25 @@ using namespace trainhook::detail;
 /// HistogramSummary, ImageSummary, MergeSummary, ScalarSummary, TensorSummaryV2.
 [[nodiscard]] TRAINHOOK_DECL OpFamily summary_ops() noexcept;
 
-/// The tag, and name of the node, of a new summary: `given_name` under the current name scope, with other characters
-/// than a node's name may have replaced, and made unique.
+/// The tag and node name of a new summary: `given_name` in the current name scope, made unique, with characters
+/// replaced that a node's name must not contain.
 [[nodiscard]] TRAINHOOK_DECL std::string unique_tag(Graph& graph, std::string_view given_name);
 
-/// Adds a summary whose tag is its node's name; `more` are further inputs, constants by name.
+/// Adds a summary whose tag is its node's name; `more` are further inputs.
 TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input,
                                   const Output& values, Attrs attrs,
                                   const std::vector<std::pair<std::string_view, Tensor>>& more = {});
 
 }  // namespace detail
 
-// The tag that TensorBoard shows is the name of the summary's node: `name` under the current name scope, with `_1`,
-// `_2`, ... appended if a node or a scope has that name already. A summary `w` of a variable `w` has the tag `w_1`, as
-// in TensorFlow 1.
+// The tag in TensorBoard is the name of the summary's node: `name` in the current name scope, with the suffix `_1`,
+// `_2`, ... if a node or scope has that name already. A summary `w` of a variable `w` has the tag `w_1`, as in
+// TensorFlow 1.
 
-/// The value of a scalar, for the chart `name`. Source: `tf.compat.v1.summary.scalar`.
+/// The value of a scalar, in the chart `name`. Source: `tf.compat.v1.summary.scalar`.
 TRAINHOOK_DECL Output scalar(std::string_view name, Output value);
 
-/// How the elements of `values` are distributed. Source: `tf.compat.v1.summary.histogram`.
+/// A histogram of the elements of `values`. Source: `tf.compat.v1.summary.histogram`.
 TRAINHOOK_DECL Output histogram(std::string_view name, Output values);
 
 /// The first `max_outputs` of `images`, uint8 or floating [batch, height, width, 1 | 3 | 4]. Source:
@@ -53,10 +53,10 @@ TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t m
 /// Strings for the text dashboard. Source: `tf.compat.v1.summary.text`.
 TRAINHOOK_DECL Output text(std::string_view name, Output strings);
 
-/// All of `inputs` in one. Source: `tf.compat.v1.summary.merge`.
+/// Joins all `inputs` into one summary. Source: `tf.compat.v1.summary.merge`.
 TRAINHOOK_DECL Output merge(const std::vector<Output>& inputs, std::string_view name = "Merge");
 
-/// All summaries of the graph in one, or nothing if it has none. Source: `tf.compat.v1.summary.merge_all`.
+/// Joins all summaries of the graph into one; nothing if it has none. Source: `tf.compat.v1.summary.merge_all`.
 TRAINHOOK_DECL std::optional<Output> merge_all(Graph& graph, std::string_view key = graph_keys::kSummaries);
 
 }  // namespace trainhook::summary

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops by which optimizers update variables.
+/// Ops with which optimizers update variables.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,11 @@
 namespace trainhook::detail {
 
 /// ApplyAdadelta, ApplyAdagrad, ApplyAdam, ApplyCenteredRMSProp, ApplyFtrl, ApplyGradientDescent, ApplyMomentum,
-/// ApplyRMSProp; of rows: SparseApplyAdadelta, SparseApplyAdagrad, SparseApplyFtrl.
+/// ApplyRMSProp; for rows: SparseApplyAdadelta, SparseApplyAdagrad, SparseApplyFtrl.
 [[nodiscard]] TRAINHOOK_DECL OpFamily training_ops() noexcept;
 
-/// Each adds an update of `variable`: `refs` are the variables that it changes besides, `numbers` its other inputs, the
-/// gradient among them, which are cast to the dtype of the variable.
+/// Each adds an update of `variable`: `refs` are further variables that it changes, `numbers` its other inputs,
+/// including the gradient, which are cast to the variable's dtype.
 TRAINHOOK_DECL Operation apply_adagrad(const Variable& variable, std::vector<Output> refs,
                                        const std::vector<Output>& numbers, Attrs attrs = {});
 TRAINHOOK_DECL Operation apply_adam(const Variable& variable, std::vector<Output> refs,
