@@ -3,13 +3,13 @@
 # Kills the quickstart with SIGKILL again and again: at moments that a clock picks, in the middle of writes, between the steps of a save, and
 # between those of removing or replacing an old checkpoint. What it ends with must be, byte for byte, what a run that was never killed ends with; the
 # checkpoint also holds a checksum over every batch that was trained on.
-# tests/kill/run.sh [quickstart] [custom_loop]: the programs; without arguments it builds them in build/release.
+# Then the programs of gallery, README and guide that train are killed, too, each at calls that change a file.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-quickstart=${1:-$root/build/release/examples/quickstart}
-custom_loop=${2:-$root/build/release/examples/custom_loop}
-"$root/.ci/packages" examples
-[ $# -gt 0 ] || "$root/.ci/release" quickstart custom_loop
+quickstart=$root/build/release/examples/quickstart
+custom_loop=$root/build/release/examples/custom_loop
+"$root/.ci/packages" tests examples
+"$root/.ci/release" quickstart custom_loop
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/kills
@@ -150,3 +150,7 @@ sort "$log" | sed "s|$work/||" | uniq -c
 echo "kill: survived $all kills, $in_save of them inside a save, $in_removal inside the removal of an old checkpoint, $in_replacement around a replacement"
 [ "$all" -ge 40 ] && [ "$in_save" -ge 5 ] && [ "$in_removal" -ge 5 ] && [ "$in_replacement" -ge 2 ] ||
   fail "these are fewer kills than this script promises (40, 5, 5, 2)"
+
+"$root/.ci/configure_tests"  # not --fresh: tests/run.sh may have compiled them
+cmake --build "$root/build/tests" --target gallery readme_programs
+"$root/.ci/ctest" "$root/build/tests" -L kill

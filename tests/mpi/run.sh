@@ -7,9 +7,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 build=$root/build/tests  # where tests/run.sh has compiled the libraries with the same flags
 for mpi in openmpi mpich; do
-  cmake -U 'MPI*' -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DTRAINHOOK_COMPILE_OPTIONS=-O0 \
-    -DMPI_EXECUTABLE_SUFFIX=".$mpi" -DTRAINHOOK_BUILD_BENCHMARKS=OFF -DTRAINHOOK_ARCHITECTURE_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=ON \
-    -DCMAKE_DISABLE_FIND_PACKAGE_MPI=OFF  # not --fresh, which removes what is compiled
+  "$root/.ci/configure_tests" -U 'MPI*' -DCMAKE_DISABLE_FIND_PACKAGE_MPI=OFF -DMPI_EXECUTABLE_SUFFIX=".$mpi" \
+    -DTRAINHOOK_ARCHITECTURE_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=ON  # not --fresh, which removes what is compiled
   cmake --build "$build" --target mpi_programs distributed checkpoint
   echo "=== $mpi"
   "$root/.ci/ctest" "$build" -L mpi "$@"

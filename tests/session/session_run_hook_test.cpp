@@ -122,6 +122,13 @@ TEST(HookEntry, TakesAHookByValueSharedOrHandedOver) {
   EXPECT_EQ(dynamic_cast<const Pinned&>(*hooks[4].get()).depth(), 5);
 }
 
+struct SelfAware final : SessionRunHook, std::enable_shared_from_this<SelfAware> {};
+
+TEST(HookEntry, KeepsSharedFromThisOfAHookGivenByValue) {
+  const HookEntry entry(SelfAware{});
+  EXPECT_EQ(dynamic_cast<SelfAware&>(*entry.get()).shared_from_this(), entry.get());
+}
+
 TEST(HookList, MayBeOneHookWithoutBraces) {
   const auto shared = std::make_shared<Counting>(Counting::Options{.depth = 1});
   const HookList of_shared = shared;

@@ -100,8 +100,8 @@ class BundleReader {
   std::string index_path_;
   std::uint32_t num_shards_ = 0;
   Entries entries_;
-  Entries slices_;                                       // by slice key
-  std::map<std::uint32_t, std::uint64_t> needed_sizes_;  // the bytes that each shard must have
+  Entries slices_;                 // by slice key
+  detail::BundleShardMap needed_;  // while the index is read
   std::unique_ptr<detail::BundleShards> shards_;
 };
 

@@ -24,6 +24,13 @@ enum class BundleFiles {
 
 namespace detail {
 
+/// What is known of one data file.
+struct BundleShard {
+  std::uint64_t needed = 0;              ///< the bytes that it must have
+  std::unique_ptr<ReadableFile> file{};  ///< null until it is opened
+};
+using BundleShardMap = std::map<std::uint32_t, BundleShard>;
+
 /// Opened files stay open. Thread-safe.
 class BundleShards {
  public:
@@ -35,14 +42,14 @@ class BundleShards {
     BundleFiles files = BundleFiles::Check;
   };
 
-  /// @param needed the bytes that each file must have
+  /// @param shards the data files that the index has entries for, none of them open
   /// @throws DataLossError, naming the file, if a checked file is missing or too short.
-  TRAINHOOK_DECL BundleShards(Options options, std::map<std::uint32_t, std::uint64_t> needed);
+  TRAINHOOK_DECL BundleShards(Options options, BundleShardMap shards);
   BundleShards(const BundleShards&) = delete;
   BundleShards& operator=(const BundleShards&) = delete;
   ~BundleShards() = default;
 
-  /// Opens the file if necessary. @throws as the constructor.
+  /// Opens the file if necessary. The index must have an entry for it. @throws as the constructor.
   [[nodiscard]] TRAINHOOK_DECL const ReadableFile& at(std::uint32_t shard) const;
 
  private:
@@ -52,9 +59,8 @@ class BundleShards {
   TRAINHOOK_DECL void expect_size(std::uint32_t shard, const std::string& path, std::uint64_t size) const;
 
   Options options_;
-  std::map<std::uint32_t, std::uint64_t> needed_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::uint32_t, std::unique_ptr<ReadableFile>> open_;
+  mutable std::mutex mutex_;  // for the pointers to files
+  mutable BundleShardMap shards_;
 };
 
 }  // namespace detail

@@ -32,6 +32,9 @@ inline void append_varint(std::string& text, std::uint64_t value) {
   text.append(buffer.data(), size);
 }
 
+/// Puts the length of what follows `begin` in front of it, as a varint.
+TRAINHOOK_DECL void insert_length(std::string& text, std::size_t begin);
+
 /// The caller has checked that four bytes are there.
 [[nodiscard]] TRAINHOOK_DECL std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept;
 

@@ -67,7 +67,7 @@ class Error : public std::runtime_error {
 template <ErrorCode Code>
 class CodedError : public Error {
  public:
-  explicit CodedError(const std::string& message) : Error(Code, message) {}
+  [[gnu::always_inline]] explicit CodedError(const std::string& message) : Error(Code, message) {}
 
   /// The message from a format string that is checked at compile time: `DataLossError("bad checksum in {}", path)`.
   template <class First, class... Rest>

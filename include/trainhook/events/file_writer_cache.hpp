@@ -3,7 +3,6 @@
 /// FileWriterCache: the event writers that the hooks of a session share, one per directory.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/events/file_writer.hpp>
 
@@ -37,7 +37,7 @@ class FileWriterCache {
   TRAINHOOK_DECL void close();
 
  private:
-  TRAINHOOK_DECL void for_all(const std::function<void(FileWriter&)>& action);
+  TRAINHOOK_DECL void for_all(FunctionRef<void(FileWriter&)> action);
 
   FileWriterOptions options_;
   std::mutex mutex_;

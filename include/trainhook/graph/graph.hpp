@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -112,15 +110,17 @@ class Graph {
   /// The destructor ends the scope of `name_scope`, `control_dependencies` or `top_level`.
   class [[nodiscard]] Scope {
    public:
-    explicit Scope(std::function<void()> leave) : leave_(std::move(leave)) {}
     TRAINHOOK_DECL Scope(Scope&& other) noexcept;
     Scope& operator=(Scope&&) = delete;
-    ~Scope() {
-      if (leave_) leave_();
-    }
+    TRAINHOOK_DECL ~Scope();
 
    private:
-    std::function<void()> leave_;
+    friend class Graph;
+    explicit Scope(Graph& graph) : graph_(&graph), name_(graph.scope_), controls_(graph.controls_) {}
+
+    Graph* graph_;  // null after a move
+    std::string name_;
+    std::vector<Operation> controls_;
   };
 
   /// Nodes added while the result exists are called `name/...`, or `name_1/...` if the scope was used before. A name
@@ -157,11 +157,10 @@ class Graph {
 
   std::deque<Node> nodes_;
   std::unordered_map<std::string, Node*> by_name_;
-  std::set<std::string> used_names_;
-  std::map<std::string, std::size_t> next_suffix_;
+  std::map<std::string, std::size_t> used_names_;  // in lower case, with the last number that was appended to each
   std::map<std::string, std::vector<std::any>, std::less<>> collections_;
   std::string scope_;
-  std::vector<std::vector<Operation>> control_scopes_;
+  std::vector<Operation> controls_;      // new nodes run after these
   std::int64_t random_seed_ = 87654321;  // TensorFlow's default if only the node has a seed
   std::int64_t next_op_seed_ = 0;
   bool finalized_ = false;

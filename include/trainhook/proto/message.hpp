@@ -39,8 +39,6 @@
 #include <utility>
 #include <variant>
 
-#include <protozero/varint.hpp>
-
 #include <trainhook/core/coding.hpp>
 #include <trainhook/proto/wire.hpp>
 
@@ -156,29 +154,10 @@ template <ProtoNumber T>
   }
 }
 
-[[nodiscard]] inline std::size_t varint_size(std::uint64_t value) {
-  return static_cast<std::size_t>(protozero::length_of_varint(value));
-}
-
-template <ProtoMessage M>
-[[nodiscard]] std::size_t message_size(const M& message);
 template <ProtoMessage M>
 void append_message(std::string& bytes, const M& message);
 
-/// The number of bytes of a value, without field number and length.
-template <class T>
-[[nodiscard]] std::size_t payload_size(const T& value) {
-  if constexpr (ProtoBytes<T>) {
-    return value.size();
-  } else if constexpr (ProtoMessage<T>) {
-    return message_size(value);
-  } else if constexpr (wire_type<T>() == 0) {
-    return varint_size(varint_of(value));
-  } else {
-    return wire_type<T>() == 5 ? 4 : 8;
-  }
-}
-
+/// Appends a value, without field number and length.
 template <class T>
 void append_payload(std::string& bytes, const T& value) {
   if constexpr (ProtoBytes<T>) {
@@ -198,72 +177,43 @@ void append_payload(std::string& bytes, const T& value) {
 
 /// Appends a value with its field number, even if it is zero or empty.
 template <class T>
-[[nodiscard]] std::size_t element_size(std::uint32_t number, const T& value) {
-  const std::size_t size = payload_size(value);
-  return varint_size(number << 3) + (wire_type<T>() == 2 ? varint_size(size) : 0) + size;
-}
-
-template <class T>
 void append_element(std::string& bytes, std::uint32_t number, const T& value) {
   append_varint(bytes, number << 3 | wire_type<T>());
-  if constexpr (wire_type<T>() == 2) append_varint(bytes, payload_size(value));
+  if constexpr (ProtoBytes<T>) append_varint(bytes, value.size());
+  const std::size_t begin = bytes.size();
   append_payload(bytes, value);
+  if constexpr (ProtoMessage<T>) insert_length(bytes, begin);
 }
 
-template <ProtoRepeated T>
-[[nodiscard]] std::size_t packed_size(const T& values) {
-  std::size_t size = 0;
-  for (const auto& value : values) size += payload_size(value);
-  return size;
-}
-
+/// True if the field is in the bytes of its message.
 template <class T>
-[[nodiscard]] std::size_t field_size(std::uint32_t number, const T& value) {
+[[nodiscard]] bool is_written(const T& value) {
   if constexpr (kIsOptional<T>) {
-    return value ? element_size(number, *value) : 0;
-  } else if constexpr (ProtoRepeated<T>) {
-    if constexpr (ProtoNumber<ProtoElement<T>>) {
-      const std::size_t size = packed_size(value);
-      return size == 0 ? 0 : varint_size(number << 3) + varint_size(size) + size;
-    } else {
-      std::size_t size = 0;
-      for (const auto& element : value) size += element_size(number, element);
-      return size;
-    }
+    return static_cast<bool>(value);
+  } else if constexpr (ProtoBytes<T> || ProtoRepeated<T>) {
+    return value.begin() != value.end();
   } else if constexpr (ProtoMessage<T>) {
-    return element_size(number, value);
+    return true;
   } else {
-    return value == T{} ? 0 : element_size(number, value);
+    return !(value == T{});
   }
 }
 
 template <class T>
 void append_field(std::string& bytes, std::uint32_t number, const T& value) {
+  if (!is_written(value)) return;
   if constexpr (kIsOptional<T>) {
-    if (value) append_element(bytes, number, *value);
-  } else if constexpr (ProtoRepeated<T>) {
-    if constexpr (ProtoNumber<ProtoElement<T>>) {
-      const std::size_t size = packed_size(value);
-      if (size == 0) return;
-      append_varint(bytes, number << 3 | 2);
-      append_varint(bytes, size);
-      for (const auto& element : value) append_payload(bytes, element);
-    } else {
-      for (const auto& element : value) append_element(bytes, number, element);
-    }
-  } else if constexpr (ProtoMessage<T>) {
+    append_element(bytes, number, *value);
+  } else if constexpr (!ProtoRepeated<T>) {
     append_element(bytes, number, value);
+  } else if constexpr (!ProtoNumber<ProtoElement<T>>) {
+    for (const auto& element : value) append_element(bytes, number, element);
   } else {
-    if (!(value == T{})) append_element(bytes, number, value);
+    append_varint(bytes, number << 3 | 2);
+    const std::size_t begin = bytes.size();
+    for (const auto& element : value) append_payload(bytes, element);
+    insert_length(bytes, begin);
   }
-}
-
-template <ProtoMessage M>
-std::size_t message_size(const M& message) {
-  std::size_t size = 0;
-  for_each_member(
-      message, [&](const auto& value, std::uint32_t number, std::string_view) { size += field_size(number, value); });
-  return size;
 }
 
 /// Appends the message's bytes. Allocates only when `bytes` grows.

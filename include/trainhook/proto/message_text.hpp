@@ -37,8 +37,8 @@ void print_field(TextProtoPrinter& printer, std::string_view name, const T& valu
 /// Prints what `append_message` would write.
 template <ProtoMessage M>
 void print_message(TextProtoPrinter& printer, const M& message) {
-  for_each_member(message, [&](const auto& value, std::uint32_t number, std::string_view name) {
-    if (field_size(number, value) > 0) print_field(printer, name, value);
+  for_each_member(message, [&](const auto& value, std::uint32_t, std::string_view name) {
+    if (is_written(value)) print_field(printer, name, value);
   });
 }
 

@@ -86,9 +86,9 @@ class FetchRefs {
   FetchRefs(const Tagged& tagged)
       : FetchRefs(std::map<std::string, Item>(std::ranges::begin(tagged), std::ranges::end(tagged))) {}
 
-  [[nodiscard]] TRAINHOOK_DECL std::span<const Entry> entries() const noexcept;
-  [[nodiscard]] bool empty() const noexcept { return entries_ == nullptr; }
-  [[nodiscard]] std::size_t size() const noexcept { return entries().size(); }
+  [[nodiscard]] std::span<const Entry> entries() const noexcept { return entries_; }
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
   /// Looks up all items, as the fetches of a run. @throws as `Item::resolve`.
   [[nodiscard]] TRAINHOOK_DECL FetchList resolve(const Graph& graph, std::string_view who) const;
@@ -97,7 +97,7 @@ class FetchRefs {
   [[nodiscard]] TRAINHOOK_DECL FetchList resolve_outputs(const Graph& graph, std::string_view who) const;
 
  private:
-  std::shared_ptr<const std::vector<Entry>> entries_{};  // null: none
+  std::vector<Entry> entries_{};
 };
 
 }  // namespace trainhook

@@ -196,7 +196,13 @@ class HookEntry {
         "a list takes its hooks: write std::move(hook), or give it a std::shared_ptr to keep the hook as well");
     static_assert(!is_hook || !is_given_away || can_move,
                   "this hook cannot be moved into a list; make it in place with trainhook::make_hook<Hook>(...)");
-    if constexpr (is_hook && is_given_away && can_move) hook_ = std::make_shared<Type>(std::forward<Hook>(hook));
+    if constexpr (is_hook && is_given_away && can_move) {
+      if constexpr (requires(Type& own) { own.weak_from_this(); }) {
+        hook_ = std::make_shared<Type>(std::forward<Hook>(hook));
+      } else {  // one type of control block for hooks of all types
+        hook_ = std::unique_ptr<SessionRunHook>(std::make_unique<Type>(std::forward<Hook>(hook)));
+      }
+    }
   }
   template <std::derived_from<SessionRunHook> Hook>
   HookEntry(std::shared_ptr<Hook> hook) : hook_(std::move(hook)) {

@@ -66,7 +66,7 @@ TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOption
                                                                                  .replacement = index->suffix,
                                                                                  .count = num_shards_,
                                                                                  .files = options.files},
-                                                   std::exchange(needed_sizes_, {}));
+                                                   std::exchange(needed_, {}));
 }
 
 TRAINHOOK_DECL bool BundleReader::has_tensor(std::string_view name) const {
@@ -135,7 +135,7 @@ TRAINHOOK_DECL void BundleReader::add_entry(std::string_view key, std::string_vi
   if (__builtin_add_overflow(entry.offset, entry.size, &end)) {
     throw DataLossError("checkpoint {} is damaged: tensor {} is beyond the end of any file", index_path_, key);
   }
-  std::uint64_t& needed = needed_sizes_[entry.shard_id];
+  std::uint64_t& needed = needed_[entry.shard_id].needed;
   needed = (std::max)(needed, end);
   if (!is_slice) check_slices(key, entry);
   Entries& entries = is_slice ? slices_ : entries_;

@@ -14,13 +14,13 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL BundleShards::BundleShards(Options options, std::map<std::uint32_t, std::uint64_t> needed)
-    : options_(std::move(options)), needed_(std::move(needed)) {
+TRAINHOOK_DECL BundleShards::BundleShards(Options options, BundleShardMap shards)
+    : options_(std::move(options)), shards_(std::move(shards)) {
   const bool opens_all = options_.files == BundleFiles::Hold || options_.count == 1;
   if (!opens_all && options_.files == BundleFiles::AsRead) return;
   for (std::uint32_t shard = 0; shard < options_.count; ++shard) {
     if (opens_all) {
-      open_.emplace(shard, open(shard));
+      shards_[shard].file = open(shard);
     } else {
       check(shard);
     }
@@ -28,13 +28,15 @@ TRAINHOOK_DECL BundleShards::BundleShards(Options options, std::map<std::uint32_
 }
 
 TRAINHOOK_DECL const ReadableFile& BundleShards::at(std::uint32_t shard) const {
+  BundleShard& known = shards_.at(shard);
   {
     const std::scoped_lock lock(mutex_);
-    if (const auto found = open_.find(shard); found != open_.end()) return *found->second;
+    if (known.file != nullptr) return *known.file;
   }
   std::unique_ptr<ReadableFile> file = open(shard);  // others can read meanwhile
   const std::scoped_lock lock(mutex_);
-  return *open_.try_emplace(shard, std::move(file)).first->second;
+  if (known.file == nullptr) known.file = std::move(file);
+  return *known.file;
 }
 
 TRAINHOOK_DECL void BundleShards::check(std::uint32_t shard) const {
@@ -63,9 +65,9 @@ TRAINHOOK_DECL std::unique_ptr<ReadableFile> BundleShards::open(std::uint32_t sh
 }
 
 TRAINHOOK_DECL void BundleShards::expect_size(std::uint32_t shard, const std::string& path, std::uint64_t size) const {
-  const auto needed = needed_.find(shard);
-  if (needed != needed_.end() && size < needed->second)
-    throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, size, needed->second);
+  const auto known = shards_.find(shard);
+  if (known != shards_.end() && size < known->second.needed)
+    throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, size, known->second.needed);
 }
 
 // A file of an interrupted replacement may be renamed at any time.

@@ -231,9 +231,15 @@ TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_s
     return std::string(base_name(prefix).substr(0, base_name(prefix).rfind('-')));
   };
   std::vector<std::string> candidates;
+  const auto is_newer = [](const std::string& a, const std::string& b) {
+    return step_of_checkpoint(a).value_or(-1) > step_of_checkpoint(b).value_or(-1);
+  };
   const auto add = [&](const std::string& prefix) {
     const auto same = [&](const std::string& other) { return detail::plain_path(other) == detail::plain_path(prefix); };
-    if (std::ranges::none_of(candidates, same)) candidates.push_back(prefix);
+    if (std::ranges::any_of(candidates, same)) return;
+    const bool has_latest = !candidates.empty() && !state.model_checkpoint_path.empty();  // which stays the first
+    candidates.insert(std::upper_bound(candidates.begin() + (has_latest ? 1 : 0), candidates.end(), prefix, is_newer),
+                      prefix);
   };
   for (const std::string& prefix : listed) add(prefix);
   std::vector<std::string> on_disk = checkpoints_on_disk(file_system, directory, basename);
@@ -241,10 +247,6 @@ TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_s
     const auto same_stem = [&](const std::string& other) { return stem(other) == stem(*prefix); };
     if (basename || listed.empty() || std::ranges::any_of(listed, same_stem)) add(*prefix);
   }
-  const auto first = candidates.begin() + (state.model_checkpoint_path.empty() ? 0 : 1);
-  std::stable_sort(first, candidates.end(), [](const std::string& a, const std::string& b) {
-    return step_of_checkpoint(a).value_or(-1) > step_of_checkpoint(b).value_or(-1);
-  });
   return candidates;
 }
 

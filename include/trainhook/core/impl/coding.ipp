@@ -7,6 +7,12 @@
 
 namespace trainhook::detail {
 
+TRAINHOOK_DECL void insert_length(std::string& text, std::size_t begin) {
+  std::string length;
+  append_varint(length, text.size() - begin);
+  text.insert(begin, length);
+}
+
 TRAINHOOK_DECL std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept {
   std::uint32_t value = 0;
   for (std::size_t i = 4; i > 0; --i) value = value << 8 | static_cast<unsigned char>(text[offset + i - 1]);

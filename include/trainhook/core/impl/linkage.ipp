@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The symbol by which the linker tells the two modes apart.
+/// The symbol with which the linker rejects programs that mix both modes.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>

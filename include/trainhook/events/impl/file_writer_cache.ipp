@@ -37,7 +37,7 @@ TRAINHOOK_DECL void FileWriterCache::close() {
   for_all([](FileWriter& writer) { writer.close(); });
 }
 
-TRAINHOOK_DECL void FileWriterCache::for_all(const std::function<void(FileWriter&)>& action) {
+TRAINHOOK_DECL void FileWriterCache::for_all(FunctionRef<void(FileWriter&)> action) {
   const std::scoped_lock lock(mutex_);
   std::exception_ptr first;
   for (const auto& [directory, writer] : writers_) {

@@ -30,9 +30,7 @@ TRAINHOOK_DECL Operation Graph::add(NodeSpec spec) {
         base);
   }
   for (const Output& input : spec.inputs) check_belongs(input, "an input of", base);
-  for (const std::vector<Operation>& scope : control_scopes_) {
-    spec.control_inputs.insert(spec.control_inputs.end(), scope.begin(), scope.end());
-  }
+  spec.control_inputs.insert(spec.control_inputs.end(), controls_.begin(), controls_.end());
   for (const Operation& input : spec.control_inputs) {
     if (!input.has_value() || &input.graph() != this)
       throw InvalidArgumentError("a control input of {} is not of this graph", base);
@@ -55,11 +53,11 @@ TRAINHOOK_DECL std::string Graph::unique_name(std::string_view name) {
   const auto taken = [this](const std::string& candidate) { return used_names_.contains(lower(candidate)); };
   if (taken(full)) {
     const std::string base = full;
-    std::size_t& next = next_suffix_[lower(base)];
-    do full = fmt::format("{}_{}", base, ++next);
+    std::size_t& last = used_names_[lower(base)];
+    do full = fmt::format("{}_{}", base, ++last);
     while (taken(full));
   }
-  used_names_.insert(lower(full));
+  used_names_.emplace(lower(full), 0);
   return full;
 }
 
@@ -95,26 +93,34 @@ TRAINHOOK_DECL Output Graph::output(std::string_view name) const {
   return found.output(index);
 }
 
-TRAINHOOK_DECL Graph::Scope::Scope(Scope&& other) noexcept : leave_(std::exchange(other.leave_, nullptr)) {}
+TRAINHOOK_DECL Graph::Scope::Scope(Scope&& other) noexcept
+    : graph_(std::exchange(other.graph_, nullptr)),
+      name_(std::move(other.name_)),
+      controls_(std::move(other.controls_)) {}
+
+TRAINHOOK_DECL Graph::Scope::~Scope() {
+  if (graph_ == nullptr) return;
+  graph_->scope_ = std::move(name_);
+  graph_->controls_ = std::move(controls_);
+}
 
 TRAINHOOK_DECL Graph::Scope Graph::name_scope(std::string_view name) {
-  std::string outer = scope_;
+  Scope outer(*this);
   scope_ = name.ends_with('/') ? std::string(name) : unique_name(name) + "/";
-  return Scope([this, outer = std::move(outer)]() noexcept { scope_ = outer; });
+  return outer;
 }
 
 TRAINHOOK_DECL Graph::Scope Graph::control_dependencies(std::vector<Operation> operations) {
-  control_scopes_.push_back(std::move(operations));
-  return Scope([this]() noexcept { control_scopes_.pop_back(); });
+  Scope outer(*this);
+  controls_.insert(controls_.end(), operations.begin(), operations.end());
+  return outer;
 }
 
 TRAINHOOK_DECL Graph::Scope Graph::top_level() {
-  std::string outer = std::exchange(scope_, std::string());
-  auto controls = std::exchange(control_scopes_, {});
-  return Scope([this, outer = std::move(outer), controls = std::move(controls)]() noexcept {
-    scope_ = outer;
-    control_scopes_ = controls;
-  });
+  Scope outer(*this);
+  scope_.clear();
+  controls_.clear();
+  return outer;
 }
 
 TRAINHOOK_DECL void Graph::check_belongs(const Output& output, std::string_view role, std::string_view of) const {
@@ -130,7 +136,7 @@ TRAINHOOK_DECL void Graph::check_not_finalized() const {
 
 TRAINHOOK_DECL std::string Graph::whole_name(const std::string& name) {
   if (by_name_.contains(name)) throw InvalidArgumentError("the graph already has a node '{}'", name);
-  used_names_.insert(lower(name));
+  used_names_.emplace(lower(name), 0);
   return name;
 }
 

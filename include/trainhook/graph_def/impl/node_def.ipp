@@ -30,43 +30,43 @@ TRAINHOOK_DECL void add_shape(WireWriter& writer, std::uint32_t tag, const Parti
   add_wire_message(writer, tag, [&](WireWriter& message) { write_shape(message, shape); });
 }
 
-/// One member of AttrValue's oneof, written even if it is zero: list=1, s=2, i=3, f=4, b=5, type=6, shape=7, tensor=8.
-struct AttrWriter {
-  WireWriter& writer;
-
-  void operator()(std::int64_t value) const { writer.add_int64(3, value); }
-  void operator()(float value) const { writer.add_float(4, value); }
-  void operator()(bool value) const { writer.add_bool(5, value); }
-  void operator()(const std::string& value) const { writer.add_bytes(2, value); }
-  void operator()(DType value) const { writer.add_enum(6, static_cast<std::int32_t>(value)); }
-  void operator()(const PartialShape& value) const { add_shape(writer, 7, value); }
-  void operator()(const Tensor& value) const {
-    add_wire_message(writer, 8, [&](WireWriter& message) { write_tensor(message, value); });
-  }
-  template <class T>
-  void operator()(const std::vector<T>& values) const {
-    add_wire_message(writer, 1, [&](WireWriter& list) { write_list(list, values); });
-  }
-
- private:
-  static void write_list(WireWriter& list, const std::vector<std::int64_t>& values) {
-    list.add_packed_int64(3, values.begin(), values.end());
-  }
-  static void write_list(WireWriter& list, const std::vector<float>& values) {
-    list.add_packed_float(4, values.begin(), values.end());
-  }
-  static void write_list(WireWriter& list, const std::vector<std::string>& values) {
-    for (const std::string& value : values) list.add_bytes(2, value);
-  }
-  static void write_list(WireWriter& list, const std::vector<DType>& values) {
+/// The members of AttrValue's message ListValue. A chain of questions: a visitor is a function for each alternative.
+TRAINHOOK_DECL void write_list(WireWriter& list, const AttrValue& value) {
+  if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
+    for (const std::string& text : *strings) list.add_bytes(2, text);
+  } else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) {
+    list.add_packed_int64(3, ints->begin(), ints->end());
+  } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
+    list.add_packed_float(4, floats->begin(), floats->end());
+  } else if (const auto* dtypes = std::get_if<std::vector<DType>>(&value)) {
     std::vector<std::int64_t> numbers;
-    for (const DType value : values) numbers.push_back(static_cast<std::int64_t>(value));
+    for (const DType dtype : *dtypes) numbers.push_back(static_cast<std::int64_t>(dtype));
     list.add_packed_int64(6, numbers.begin(), numbers.end());
+  } else {
+    for (const PartialShape& shape : std::get<std::vector<PartialShape>>(value)) add_shape(list, 7, shape);
   }
-  static void write_list(WireWriter& list, const std::vector<PartialShape>& values) {
-    for (const PartialShape& value : values) add_shape(list, 7, value);
+}
+
+/// One member of AttrValue's oneof, written even if it is zero.
+TRAINHOOK_DECL void write_attr(WireWriter& writer, const AttrValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    writer.add_bytes(2, *text);
+  } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    writer.add_int64(3, *integer);
+  } else if (const auto* number = std::get_if<float>(&value)) {
+    writer.add_float(4, *number);
+  } else if (const auto* truth = std::get_if<bool>(&value)) {
+    writer.add_bool(5, *truth);
+  } else if (const auto* dtype = std::get_if<DType>(&value)) {
+    writer.add_enum(6, static_cast<std::int32_t>(*dtype));
+  } else if (const auto* shape = std::get_if<PartialShape>(&value)) {
+    add_shape(writer, 7, *shape);
+  } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
+    add_wire_message(writer, 8, [&](WireWriter& message) { write_tensor(message, *tensor); });
+  } else {
+    add_wire_message(writer, 1, [&](WireWriter& list) { write_list(list, value); });
   }
-};
+}
 
 TRAINHOOK_DECL void write_node(WireWriter& writer, const NodeDef& node, bool add_shapes) {
   writer.add_bytes(1, node.name);
@@ -80,7 +80,7 @@ TRAINHOOK_DECL void write_node(WireWriter& writer, const NodeDef& node, bool add
   for (const Attrs::value_type& attr : attrs) {
     add_wire_message(writer, 5, [&](WireWriter& entry) {  // of a map
       entry.add_bytes(1, attr.first);
-      add_wire_message(entry, 2, [&](WireWriter& message) { std::visit(AttrWriter{message}, attr.second); });
+      add_wire_message(entry, 2, [&](WireWriter& message) { write_attr(message, attr.second); });
     });
   }
 }

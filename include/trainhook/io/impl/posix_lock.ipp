@@ -12,8 +12,8 @@
 
 #include <cerrno>
 #include <mutex>
-#include <set>
 #include <utility>
+#include <vector>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/posix_file.hpp>
@@ -32,7 +32,7 @@ class HeldLocks {
   }
 
   std::mutex mutex{};  // held while a lock is taken or released, and during a fork
-  std::set<PosixFileLock*> locks{};
+  std::vector<PosixFileLock*> locks{};
 
  private:
   HeldLocks() {
@@ -48,11 +48,11 @@ class PosixFileLock final : public FileLock {
   /// The mutex of HeldLocks must be held.
   PosixFileLock(std::string path, FileDescriptor descriptor)
       : path_(std::move(path)), descriptor_(std::move(descriptor)) {
-    HeldLocks::instance().locks.insert(this);
+    HeldLocks::instance().locks.push_back(this);
   }
   ~PosixFileLock() override {
     const std::scoped_lock lock(HeldLocks::instance().mutex);
-    HeldLocks::instance().locks.erase(this);
+    std::erase(HeldLocks::instance().locks, this);
     leave();
   }
 

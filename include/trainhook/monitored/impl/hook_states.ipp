@@ -19,12 +19,12 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks, HookServices& services) : services_(&services) {
-  std::map<std::string, int> unnamed;
+  std::map<std::string, std::size_t> unnamed;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     std::string name = hook->name();
     if (name.empty()) {
       name = short_type_name(*hook);
-      if (const int earlier = unnamed[name]++; earlier > 0) name = fmt::format("{}_{}", name, earlier);
+      if (const std::size_t earlier = unnamed[name]++; earlier > 0) name = fmt::format("{}_{}", name, earlier);
     }
     if (name.find('/') != std::string::npos) throw InvalidArgumentError("hook name '{}' must not contain '/'", name);
     if (!hooks_.emplace(name, hook.get()).second)

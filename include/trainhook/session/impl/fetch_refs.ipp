@@ -75,21 +75,11 @@ TRAINHOOK_DECL FetchRefs::FetchRefs(std::initializer_list<TaggedItem> tagged)
     : FetchRefs(std::map<std::string, Item>(tagged)) {}
 
 TRAINHOOK_DECL FetchRefs::FetchRefs(const std::vector<Item>& items) {
-  if (items.empty()) return;
-  std::vector<Entry> entries;
-  for (const Item& item : items) entries.push_back({item.name(), item});
-  entries_ = std::make_shared<const std::vector<Entry>>(std::move(entries));
+  for (const Item& item : items) entries_.push_back({item.name(), item});
 }
 
 TRAINHOOK_DECL FetchRefs::FetchRefs(const std::map<std::string, Item>& tagged) {
-  if (tagged.empty()) return;
-  std::vector<Entry> entries;
-  for (const auto& [tag, item] : tagged) entries.push_back({tag, item});
-  entries_ = std::make_shared<const std::vector<Entry>>(std::move(entries));
-}
-
-TRAINHOOK_DECL std::span<const FetchRefs::Entry> FetchRefs::entries() const noexcept {
-  return entries_ == nullptr ? std::span<const Entry>() : std::span<const Entry>(*entries_);
+  for (const auto& [tag, item] : tagged) entries_.push_back({tag, item});
 }
 
 TRAINHOOK_DECL FetchList FetchRefs::resolve(const Graph& graph, std::string_view who) const {

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <mutex>
 #include <stop_token>
 
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/session/coordinator.hpp>
@@ -64,10 +64,7 @@ TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator&
   }
   if (!options_.cancel_op.has_value()) return;
   coordinator.start_thread([cancel = options_.cancel_op, session, keep_alive](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait(lock, stop, [] { return false; });
+    detail::wait_for_stop(stop, system_clock(), Duration::max());
     run_if_given(session, cancel);
   });
 }
