@@ -82,7 +82,7 @@ TEST(CheckpointClaim, ALockFileThatWasRemovedIsMadeAgainWithAWarning) {
   disk.remove_file(folder.file(".checkpoint_lock"));
   claim->hold->confirm();
   claim->hold->confirm();
-  EXPECT_EQ(log.count("was removed and is made again"), 1U);
+  EXPECT_EQ(log.count("was removed and is recreated"), 1U);
   EXPECT_THROW(static_cast<void>(claim_checkpoints(there, disk, claim_of(folder.path()))), FailedPreconditionError);
   disk.remove_file(folder.file(".checkpoint_lock"));
   const auto other = claim_checkpoints(there, disk, claim_of(folder.path()));

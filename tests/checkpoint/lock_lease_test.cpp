@@ -182,7 +182,7 @@ TEST(LockLease, IsMadeAgainWithAWarningIfItsFileWasRemoved) {
   shared.disk.remove_file(kPath);
   lease.confirm();
   EXPECT_EQ(shared.id(), id);
-  EXPECT_EQ(shared.log.count("W the lease run/lease was removed and is made again"), 1U);
+  EXPECT_EQ(shared.log.count("W the lease run/lease was removed and is recreated"), 1U);
   lease.confirm();
   EXPECT_EQ(shared.log.lines.size(), 1U);
 }

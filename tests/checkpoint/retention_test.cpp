@@ -187,10 +187,10 @@ TEST_F(RetentionTest, EachRemovalIsLoggedWithItsReason) {
   testing::LogLines log;
   detail::Retention retention = open({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2});
   for (std::int64_t hour : {0, 1, 2, 3}) save(retention, hour, static_cast<double>(hour) * 3600);
-  EXPECT_EQ(log.take(), (std::vector<std::string>{"I Removed run/model.ckpt-0: max_to_keep is 1.",
-                                                  "I Removed run/model.ckpt-1: max_to_keep is 1.",
-                                                  "I Keeps run/model.ckpt-2 for ever: keep_checkpoint_every_n_hours is "
-                                                  "2."}));
+  EXPECT_EQ(log.take(),
+            (std::vector<std::string>{"I Removed run/model.ckpt-0: max_to_keep is 1.",
+                                      "I Removed run/model.ckpt-1: max_to_keep is 1.",
+                                      "I Keeps run/model.ckpt-2 permanently: keep_checkpoint_every_n_hours is 2."}));
 }
 
 TEST_F(RetentionTest, TheClockOfKeepingStartsWithTheSaverUnlessTheDirectoryHasOne) {
@@ -215,7 +215,7 @@ TEST_F(RetentionTest, AStampInTheFutureIsSaidAndKeeps) {
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-1", "run/model.ckpt-4"}))
       << "one is kept, then the clock counts again";
   EXPECT_EQ(log.count("its last_preserved_timestamp is 8999999000 seconds ahead of the clock"), 1U);
-  EXPECT_EQ(log.count("Keeps run/model.ckpt-1 for ever"), 1U);
+  EXPECT_EQ(log.count("Keeps run/model.ckpt-1 permanently"), 1U);
 }
 
 TEST_F(RetentionTest, ACheckpointFromTheFutureIsKeptAndSaid) {
@@ -229,7 +229,7 @@ TEST_F(RetentionTest, ACheckpointFromTheFutureIsKeptAndSaid) {
   for (std::int64_t step : {2, 3, 4}) save(retention, step, 1000);
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-1", "run/model.ckpt-4"}));
   EXPECT_EQ(get_checkpoint_state(disk, "run")->last_preserved_timestamp, 1000);
-  EXPECT_EQ(log.count("W Keeps run/model.ckpt-1 for ever"), 1U);
+  EXPECT_EQ(log.count("W Keeps run/model.ckpt-1 permanently"), 1U);
 }
 
 TEST_F(RetentionTest, ReplaceTakesNamesWithoutAStepAndOnlyItsOwnDirectory) {

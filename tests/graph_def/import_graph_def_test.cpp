@@ -246,7 +246,7 @@ TEST(ImportGraphDef, SaysWhatIsWrongWithANode) {
   EXPECT_EQ(error_of(neg("input: \"b\"")), "model.pbtxt: node 'n' (Neg) has the input 'b', which is not there");
   EXPECT_EQ(error_of(neg("input: \"a:1\"")),
             "model.pbtxt: node 'n' (Neg) has the input 'a:1', an output that is not there");
-  EXPECT_EQ(error_of(neg("input: \"a:x\"")), "model.pbtxt: node 'n' (Neg) has the input 'a:x', which is no name");
+  EXPECT_EQ(error_of(neg("input: \"a:x\"")), "model.pbtxt: node 'n' (Neg) has the input 'a:x', which is not a name");
   EXPECT_EQ(error_of(neg("input: \"n\"")), "model.pbtxt: node 'n' (Neg) depends on itself, by way of its input 'n'");
   EXPECT_EQ(error_of(neg("input: \"^a\" input: \"a\"")),
             "model.pbtxt: node 'n' (Neg) has an input after a control input");

@@ -317,7 +317,7 @@ TEST(CheckpointInputPipelineHook, S29_AModelWithoutInputOfItsStepIsKeptAndTheInp
     again.train_steps(1);
     EXPECT_EQ(again.latest(), 2);
     EXPECT_EQ(log.count(fmt::format("W the model of step {} was restored from 'run', but run/input.ckpt-{} does not "
-                                    "exist: the input goes on from its position at step 2",
+                                    "exist: the input continues from its position at step 2",
                                     2 + without, 2 + without)),
               1U);
     EXPECT_EQ(log.count("W "), 1U);
@@ -369,7 +369,7 @@ TEST(CheckpointInputPipelineHook, ADamagedEarlierInputIsSkippedForOneBeforeIt) {
   again.train_steps(1);
   EXPECT_EQ(again.latest(), 1);
   EXPECT_EQ(log.count("W input checkpoint run/input.ckpt-2 is skipped"), 1U);
-  EXPECT_EQ(log.count("the input goes on from its position at step 1"), 1U);
+  EXPECT_EQ(log.count("the input continues from its position at step 1"), 1U);
 }
 
 /// Restores while every operation of a kind on paths with `part` fails with `code`, the first `times` times.

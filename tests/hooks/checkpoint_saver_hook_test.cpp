@@ -524,7 +524,7 @@ TEST(CheckpointSaverHook, AFullDiskDoesNotEndARunThatToleratesFailedSaves) {
   outside.disk.set_capacity(1'000'000);
   session.close();
   EXPECT_EQ(support::newest_saved_step(outside.disk, "run"), 9);
-  EXPECT_EQ(log.count("The run goes on"), 1U);
+  EXPECT_EQ(log.count("The run continues"), 1U);
   EXPECT_EQ(log.count("events were lost, because"), 1U);
 }
 

@@ -69,10 +69,9 @@ TEST(EarlyStoppingHook, SaysWhyItStops) {
   LogLines log;
   Training training({.patience = 2});
   training.after({0.25, 1, 2});
-  EXPECT_EQ(
-      log.count("I EarlyStoppingHook: eval/loss has not become better than 0.25, of step 1, for 2 times; training "
-                "stops after step 3"),
-      1U);
+  EXPECT_EQ(log.count("I EarlyStoppingHook: eval/loss has not improved on 0.25, of step 1, for 2 times; training "
+                      "stops after step 3"),
+            1U);
 }
 
 TEST(EarlyStoppingHook, GoesOnAfterARestartWhereItWas) {
@@ -102,7 +101,7 @@ TEST(EarlyStoppingHook, ARunThatWasStoppedStopsAtOnceWhenItIsStartedAgain) {
   second.create();
   EXPECT_TRUE(second.should_stop());
   EXPECT_EQ(log.count("I EarlyStoppingHook: this run was stopped because eval/loss did not become better than 1, of "
-                      "step 1; raise patience to go on"),
+                      "step 1; raise patience to continue"),
             1U);
 }
 

@@ -95,9 +95,8 @@ TEST(ReduceLearningRateOnPlateauHook, SaysWhatItDoes) {
   Training training({.factor = 0.5, .patience = 1});
   training.start();
   training.rates({1, 1});
-  EXPECT_THAT(log.lines,
-              ElementsAre("I ReduceLearningRateOnPlateauHook: eval/loss has not become better 1 times in a row; "
-                          "learning_rate is 0.5 after step 2, not 1."));
+  EXPECT_THAT(log.lines, ElementsAre("I ReduceLearningRateOnPlateauHook: eval/loss has not improved 1 times in a row; "
+                                     "learning_rate is 0.5 after step 2, not 1."));
 }
 
 TEST(ReduceLearningRateOnPlateauHook, GoesOnAfterARestartWhereItWas) {

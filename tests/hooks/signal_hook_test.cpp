@@ -54,7 +54,7 @@ TEST(SignalHook, EndsTheRunAfterTheStepAndSaysWhatWasSaved) {
   EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 4);
   EXPECT_EQ(log.count("I SIGTERM: training stops after step 4."), 1U);
   EXPECT_EQ(log.count("I SIGTERM: training has ended; the last checkpoint is run/model.ckpt-4. Start the program again "
-                      "to go on from there."),
+                      "to resume from there."),
             1U);
 }
 

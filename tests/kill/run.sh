@@ -116,7 +116,7 @@ for seconds in 1 4 16; do  # until it has trained for a moment, also on a slow m
 done
 [ "${step:-0}" != 0 ] || fail "Ctrl-C did not end a training that goes on: $(tail -n 3 "$work/output")"
 [ -e "$work/interrupted/model.ckpt-$step.index" ] || fail "Ctrl-C after step $step leaves $(ls "$work/interrupted")"
-grep -q "the last checkpoint is .*/model.ckpt-$step. Start the program again to go on from there" "$work/output" ||
+grep -q "the last checkpoint is .*/model.ckpt-$step. Start the program again to resume from there" "$work/output" ||
   fail "Ctrl-C does not tell how to go on: $(tail -n 3 "$work/output")"
 "$quickstart" --steps $((step + 10)) --seed 11 --data synthetic --model-dir "$work/interrupted" >"$work/output" 2>&1 </dev/null &&
   grep -q "Restored .*/model.ckpt-$step" "$work/output" || fail "it does not go on from step $step: $(tail -n 3 "$work/output")"

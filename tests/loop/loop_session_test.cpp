@@ -488,7 +488,7 @@ TEST(LoopSession, CannotBeginAgainWithoutCheckpointOrInitFunction) {
   EXPECT_FALSE(loop.state()[0].initialized);
   EXPECT_EQ(
       message_of<FailedPreconditionError>([&] { loop.run(init); }),
-      "the loop's last session is gone and there is no checkpoint to go on from, so 'weights' has no known value; "
+      "the loop's last session is gone and there is no checkpoint to resume from, so 'weights' has no known value; "
       "register initial values with init(), or give a checkpoint_dir");
   load(loop, {{"weights", Tensor::of<float>({5, 6})}});
   EXPECT_TRUE(loop.state()[0].initialized);

@@ -61,7 +61,7 @@ TEST_F(BasicTrainLoop, BeginsAgainIfItIsAborted) {
   EXPECT_EQ(sessions_, 3);
   EXPECT_EQ(calls_, 3 + 3 + 5);
   EXPECT_EQ(w_, 5);
-  EXPECT_EQ(log_.count("goes on with a new session: preempted"), 2U);
+  EXPECT_EQ(log_.count("continues with a new session: preempted"), 2U);
 }
 
 TEST_F(BasicTrainLoop, ThrowsWhateverElseLeavesIt) {

@@ -111,7 +111,7 @@ TEST(HookStates, OfAHookThatIsGoneAreKeptAndSavedAgain) {
   const Hooks one = {a};
   HookStates states(one, services.of_session);
   states.load(HookStates(both, services.of_session).save());
-  EXPECT_EQ(log.count("W the checkpoint holds state of a hook 'gone' that is not there; it is kept"), 1U);
+  EXPECT_EQ(log.count("W the checkpoint has state of a hook 'gone' that the session does not have; it is kept"), 1U);
   a->count = 6;
   const auto again_a = std::make_shared<CountingHook>(0, "a");
   const auto again_gone = std::make_shared<CountingHook>(0, "gone");
@@ -128,8 +128,9 @@ TEST(HookStates, OfATypeThatHasOneHookLessAreSaidToGoByTheirOrder) {
   const Hooks two = {std::make_shared<CountingHook>(5), std::make_shared<CountingHook>(7)};
   const Hooks one = {std::make_shared<CountingHook>(0)};
   HookStates(one, services.of_session).load(HookStates(two, services.of_session).save());
-  EXPECT_EQ(
-      log.count("'CountingHook_1' that is not there; it is kept. Hooks of one type are told apart by their order"), 1U);
+  EXPECT_EQ(log.count("'CountingHook_1' that the session does not have; it is kept. Hooks of one type are told apart "
+                      "by their order"),
+            1U);
 }
 
 TEST(HookStates, AHookWithoutStateInTheCheckpointStartsFresh) {

@@ -275,7 +275,7 @@ TEST_F(NestedRunTest, ACloseInACallbackComesWhenTheRunIsOver) {
       session->close();
       EXPECT_TRUE(session->should_stop());
       EXPECT_EQ(what_of([&] { session->run(one); }),
-                "FailedPrecondition: Session is already closed; make a new one to go on");
+                "FailedPrecondition: Session is already closed; create a new one to continue");
     };
     EXPECT_EQ(session->run(one).scalar<float>(), 1);
     EXPECT_EQ(trace->take(), "a.before_run 0\nb.before_run 0\na.after_run 0\nb.after_run 0\na.end\nb.end\n");

@@ -682,7 +682,7 @@ TEST_F(MonitoredSessionTest, ShowsTheGlobalStepOfTheSession) {
   EXPECT_EQ(trace->lines(), "");
   session.close();
   EXPECT_EQ(what_of([&] { (void)session.raw_session(); }),
-            "FailedPrecondition: Session is already closed; make a new one to go on");
+            "FailedPrecondition: Session is already closed; create a new one to continue");
 }
 
 TEST_F(MonitoredSessionTest, TellsTheLastStepAfterANormalEnd) {
@@ -701,7 +701,7 @@ TEST_F(MonitoredSessionTest, TellsNoStepAfterAnAbort) {
   session.run(script.train());
   session.abort(std::make_exception_ptr(std::runtime_error("enough")));
   EXPECT_EQ(what_of([&] { (void)session.global_step(); }),
-            "FailedPrecondition: Session is already closed; make a new one to go on");
+            "FailedPrecondition: Session is already closed; create a new one to continue");
 }
 
 TEST_F(MonitoredSessionTest, TheLoopFunctionTakesAnOperationAsItsStep) {
@@ -738,7 +738,7 @@ TEST_F(MonitoredSessionTest, S43_RecoveringWithoutACheckpointIsWarnedOfAndReport
   std::optional<Recovery> reported;
   Session session(creator(), options({}, {.on_recovery = [&](const Recovery& recovery) { reported = recovery; }}));
   for (int i = 0; i < 3; ++i) session.run(script.train());
-  EXPECT_NE(log.find("there was no checkpoint to go on from: training starts again from initial values"),
+  EXPECT_NE(log.find("there was no checkpoint to resume from: training starts again from initial values"),
             std::string::npos);
   EXPECT_NE(log.find("recovered at step 0; 2 steps are lost"), std::string::npos);
   ASSERT_TRUE(reported);

@@ -64,7 +64,7 @@ TEST(WhyItEnded, IsTheReasonOfTheHookThatRequestedTheStop) {
                                    },
                                    {.every_n_steps = 1}),
                                EarlyStoppingHook({.patience = 2})}),
-            "early stopping: eval/loss has not become better for 2 evaluations; best 0.25 at step 1");
+            "early stopping: eval/loss has not improved for 2 evaluations; best 0.25 at step 1");
   EXPECT_EQ(Training().reason({LambdaHook(
                 {.after_run = [](SessionRunContext& context,
                                  const SessionRunValues&) { context.request_stop("the user has gone home"); }})}),

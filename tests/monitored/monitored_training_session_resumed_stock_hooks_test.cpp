@@ -246,7 +246,7 @@ TEST(ResumedStockHooks, EarlyStoppingStopsAtTheSameStep) {
       [](Program& program) -> HookList {
         return {program.evaluation(3), EarlyStoppingHook({.patience = 2})};
       },
-      {"the end at step 18: early stopping: eval/loss has not become better for 2 evaluations; best 1 at step 12"});
+      {"the end at step 18: early stopping: eval/loss has not improved for 2 evaluations; best 1 at step 12"});
 }
 
 TEST(ResumedStockHooks, TheSameCheckpointsAreTheBest) {

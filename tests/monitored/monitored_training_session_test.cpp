@@ -187,7 +187,7 @@ TEST_F(MonitoredTrainingSessionTest, StateOfAHookThatIsGoneIsKeptForItsReturn) {
     session.close();
   }
   train(5);  // without the hook
-  EXPECT_NE(log.find("state of a hook 'CountingHook' that is not there"), std::string::npos);
+  EXPECT_NE(log.find("state of a hook 'CountingHook' that the session does not have"), std::string::npos);
   const auto again = std::make_shared<CountingHook>();
   Program program(disk, clock);
   const auto session = monitored_training_session(program.loop, program.options({again}));
@@ -426,7 +426,7 @@ TEST_F(MonitoredTrainingSessionTest, S43_ADirectoryWithoutACheckpointIsNoneToGoO
       EXPECT_NE(log.find("the retry policy requires one"), std::string::npos);
     } else {
       EXPECT_NO_THROW(session.run(lose_the_third));
-      EXPECT_NE(log.find("there was no checkpoint to go on from: training starts again from initial values"),
+      EXPECT_NE(log.find("there was no checkpoint to resume from: training starts again from initial values"),
                 std::string::npos);
     }
   }

@@ -24,7 +24,7 @@ void basic_train_loop(ManagedSession managed_session, TrainStep train_step_fn) {
       auto session = managed_session();
       run_until_stop(session, [&] { train_step_fn(session); });
     } catch (const AbortedError& error) {
-      log_info("The training loop was aborted and goes on with a new session: {}", error.what());
+      log_info("The training loop was aborted and continues with a new session: {}", error.what());
       should_retry = true;
     }
   }

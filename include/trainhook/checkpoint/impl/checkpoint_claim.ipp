@@ -39,7 +39,7 @@ TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const s
   if (found.incomplete.empty()) return;
   log_warning(
       "{} in {}: data without an index, such as a copy in progress leaves, the first {}. No saver wrote it, so it "
-      "stays; remove it if nobody needs it",
+      "stays; remove it if it is not needed",
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
@@ -59,7 +59,7 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
     if (plain_path(held->directory) != directory) continue;
     throw InvalidArgumentError(
         "two hooks save checkpoints into '{}': {} (checkpoint_basename {}) and {} (checkpoint_basename {}); leave one "
-        "out, or give it a checkpoint_dir of its own. A training session given save_checkpoint_steps or "
+        "out, or give it its own checkpoint_dir. A training session given save_checkpoint_steps or "
         "save_checkpoint_secs has one already",
         wanted.directory, held->hook, held->basename, wanted.hook, wanted.basename);
   }

@@ -41,7 +41,7 @@ TRAINHOOK_DECL void DirectoryHold::confirm() {
   } else if (!lock_->is_current()) {
     lock_ = file_system_->lock_file(lock_path(directory_));
     log_warning(
-        "the lock file {} was removed and is made again; "
+        "the lock file {} was removed and is recreated; "
         "leave it there, it keeps other processes from saving into the same directory",
         lock_path(directory_));
   }

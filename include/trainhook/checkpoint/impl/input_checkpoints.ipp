@@ -78,7 +78,7 @@ TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t s
   }
   if (const std::optional<std::int64_t> earlier = restore_earlier(session, step)) {
     log_warning(
-        "the model of step {} was restored from '{}', but {} does not exist: the input goes on from its position at "
+        "the model of step {} was restored from '{}', but {} does not exist: the input continues from its position at "
         "step {}, and elements that were used after that come again",
         step, directory_, prefix, *earlier);
   } else {

@@ -104,7 +104,7 @@ TRAINHOOK_DECL void LockLease::confirm() {
       throw FailedPreconditionError("the lease was removed, and another session has made a new one: {}", error.what());
     }
     log_warning(
-        "the lease {} was removed and is made again; "
+        "the lease {} was removed and is recreated; "
         "leave it there, it keeps other processes from saving into the same directory",
         path_);
     return;
@@ -113,7 +113,7 @@ TRAINHOOK_DECL void LockLease::confirm() {
   if (holder && holder->id == me_.id) return;
   throw FailedPreconditionError(
       "the lease {} now belongs to {}, because this session did not refresh it for {} s; it saves nothing more there. "
-      "End one of the two, or give each a directory of its own",
+      "End one of the two, or give each its own directory",
       path_, holder_name(holder), std::chrono::duration_cast<std::chrono::seconds>(kStaleAfter).count());
 }
 
@@ -207,15 +207,15 @@ TRAINHOOK_DECL std::string LockLease::why_free(const std::optional<LeaseHolder>&
   if (alive == false) return "that process has ended";
   if (alive == true) {
     throw FailedPreconditionError(
-        "another process or session is at work here: {} has the lease {}; end it or use another directory",
+        "another process or session uses this directory: {} has the lease {}; end it or use another directory",
         holder_name(holder), path_);
   }
   const double silent = file_system_.modification_time(written_now) - file_system_.modification_time(path_);
   const double limit = std::chrono::duration<double>(kStaleAfter).count();
   if (silent >= limit) return fmt::format("it has not refreshed it for {:.0f} s", silent);
   throw FailedPreconditionError(
-      "another process or session is at work here: {} has the lease {} and refreshed it {:.0f} s ago; end it or use "
-      "another directory. If it has ended, wait: {:.0f} s after the last refresh the lease is free",
+      "another process or session uses this directory: {} has the lease {} and refreshed it {:.0f} s ago; end it or "
+      "use another directory. If it has ended, wait: {:.0f} s after the last refresh the lease is free",
       holder_name(holder), path_, (std::max)(silent, 0.0), limit);
 }
 

@@ -233,9 +233,10 @@ TRAINHOOK_DECL void Retention::let_go(double now) {
   }
   last_preserved_ = (std::min)(oldest.time, now);
   if (std::exchange(clock_went_back_, false) || from_the_future) {
-    log_warning("Keeps {} for ever: by the clock it, or the last one kept so, was saved in the future.", oldest.prefix);
+    log_warning("Keeps {} permanently: according to the clock, it or the last one kept was saved in the future.",
+                oldest.prefix);
   } else {
-    log_info("Keeps {} for ever: keep_checkpoint_every_n_hours is {}.", oldest.prefix, hours);
+    log_info("Keeps {} permanently: keep_checkpoint_every_n_hours is {}.", oldest.prefix, hours);
   }
 }
 

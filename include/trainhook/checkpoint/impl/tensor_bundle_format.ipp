@@ -108,8 +108,8 @@ TRAINHOOK_DECL BundleEntry decode_bundle_entry(std::string_view text, std::strin
     entry.shape = Shape(dims);
   } catch (const InvalidArgumentError& error) { throw damaged(fmt::format("an impossible shape: {}", error.what())); }
   if (message.dtype > 255 || find_dtype(static_cast<DType>(message.dtype)) == nullptr) {
-    entry.unsupported =
-        fmt::format("its elements are of TensorFlow's type number {}, which this library does not hold", message.dtype);
+    entry.unsupported = fmt::format(
+        "its elements are of TensorFlow's type number {}, which this library does not support", message.dtype);
     return entry;
   }
   entry.dtype = static_cast<DType>(message.dtype);

@@ -40,7 +40,7 @@ TRAINHOOK_DECL Dataset Dataset::from_function(std::int64_t size, ElementSpec spe
 }
 
 TRAINHOOK_DECL Dataset Dataset::from_function(std::int64_t size, std::function<Element(std::int64_t index)> function) {
-  if (size < 1) throw InvalidArgumentError("from_function: without an element there is no telling its spec; pass one");
+  if (size < 1) throw InvalidArgumentError("from_function: a dataset without elements needs a spec; pass one");
   ElementSpec spec = spec_of(function(0));
   return from_function(size, std::move(spec), std::move(function));
 }

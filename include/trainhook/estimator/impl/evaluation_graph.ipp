@@ -33,7 +33,7 @@ TRAINHOOK_DECL EvaluationGraph::EvaluationGraph(const ModelSource& source, const
   std::vector<Operation> updates;
   const auto measure = [&](const std::string& name, const StreamingMetric& metric) {
     if (!results.emplace(name, metric.value).second || name == "global_step")
-      throw InvalidArgumentError("EstimatorSpec: two metrics are called '{}'; give each a name of its own", name);
+      throw InvalidArgumentError("EstimatorSpec: two metrics are called '{}'; give each a unique name", name);
     updates.push_back(metric.update.operation());
   };
   for (const NamedMetric& each : spec.eval_metric_ops) measure(each.name, each.metric);

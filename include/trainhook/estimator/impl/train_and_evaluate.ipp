@@ -127,7 +127,7 @@ TRAINHOOK_DECL BestCheckpointHook exporting_hook(const Estimator& estimator, con
                                                                                "FinalExporter"};
   const std::string& name = name_of(exporter);
   if (name.empty() || std::ranges::count(spec.exporters, name, name_of) > 1)
-    throw InvalidArgumentError("{}: name is '{}'; each exporter needs one of its own", kKinds[exporter.index()], name);
+    throw InvalidArgumentError("{}: name is '{}'; each exporter needs a unique name", kKinds[exporter.index()], name);
   BestCheckpointOptions options = std::visit([&](const auto& one) { return kept_by(one, train_spec); }, exporter);
   if (options.keep <= 0) {
     throw InvalidArgumentError("{} '{}': exports_to_keep is {}; it must be a positive number", kKinds[exporter.index()],

@@ -310,7 +310,7 @@ TRAINHOOK_DECL FileWriter::Impl::Written FileWriter::Impl::write(const detail::E
 TRAINHOOK_DECL void FileWriter::Impl::warn_once(const std::exception_ptr& error) noexcept {
   if (error == nullptr || std::exchange(warned, true)) return;
   log_warning(
-      "FileWriter of {}: {}. The run goes on; this is said once, and how many events were lost at the end. If that "
+      "FileWriter of {}: {}. The run continues; this is logged once, and the number of lost events at the end. If that "
       "must end the run, set event_errors (on_error of a FileWriter of your own) to EventErrors::Throw",
       logdir, describe(error));
 }

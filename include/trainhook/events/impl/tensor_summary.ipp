@@ -89,8 +89,8 @@ TRAINHOOK_DECL std::string image_tensor_summary(std::string_view tag, std::span<
   for (const EncodedImage& image : images) {
     if (image.height != images[0].height || image.width != images[0].width) {
       throw InvalidArgumentError(
-          "image summary {}: an image of {} x {} pixels differs from the first, of {} x {}; give it a tag of its own",
-          tag, image.width, image.height, images[0].width, images[0].height);
+          "image summary {}: an image of {} x {} pixels differs from the first, of {} x {}; give it another tag", tag,
+          image.width, image.height, images[0].width, images[0].height);
     }
   }
   const std::int64_t dims[] = {static_cast<std::int64_t>(images.size()) + 2};

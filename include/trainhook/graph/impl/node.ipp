@@ -14,7 +14,7 @@ namespace trainhook::detail {
 TRAINHOOK_DECL Node& node_of(Node* node, std::string_view kind) {
   if (node != nullptr) return *node;
   throw FailedPreconditionError(
-      "an empty {} names no node; ask has_value() where one may be missing, as a gradient may", kind);
+      "an empty {} refers to no node; check has_value() if it may be empty, as a gradient may", kind);
 }
 
 }  // namespace trainhook::detail
@@ -50,8 +50,8 @@ TRAINHOOK_DECL Graph& Operation::graph() const { return node().graph(); }
 
 TRAINHOOK_DECL Output Operation::output(std::size_t index) const {
   if (index >= node().outputs().size()) {
-    throw OutOfRangeError("operation {} ({}) has {} outputs; there is no number {}", name(), type(),
-                          node().outputs().size(), index);
+    throw OutOfRangeError("operation {} ({}) has {} outputs, no output {}", name(), type(), node().outputs().size(),
+                          index);
   }
   return Output(node_, index);
 }

@@ -95,7 +95,7 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const Nod
 }
 
 TRAINHOOK_DECL void GraphDefReader::refuse() const {
-  throw UnimplementedError("{}: this library holds no functions, and no lists of tensors or of booleans", what_);
+  throw UnimplementedError("{}: this library does not support functions, or lists of tensors or booleans", what_);
 }
 
 TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const NodeDef& node, const std::string& key) {

@@ -72,7 +72,7 @@ class GraphDefImporter {
 
   [[nodiscard]] InputName parse(const NodeDef& node, std::string_view input) const {
     const std::optional<InputName> name = parse_input_name(input);
-    if (!name) fail(node, fmt::format("has the input '{}', which is no name", input));
+    if (!name) fail(node, fmt::format("has the input '{}', which is not a name", input));
     return *name;
   }
 

@@ -116,7 +116,7 @@ class MetaGraphImporter {
     Variable result{.trainable = names.trainable};
     result.handle = operation(collection, names.variable_name);
     if (result.handle.type() != "VariableV2")
-      fail(collection, fmt::format("holds '{}', which is no VariableV2", names.variable_name));
+      fail(collection, fmt::format("holds '{}', which is not a VariableV2", names.variable_name));
     if (names.save_slice_info_def) {
       SaveSliceInfoMessage& slice = *names.save_slice_info_def;
       const auto info = std::make_shared<const SaveSliceInfo>(SaveSliceInfo{.full_name = prefix_ + slice.full_name,

@@ -96,7 +96,7 @@ TRAINHOOK_DECL void NanTensorHook::report(SessionRunContext& context, std::size_
   if (options_.fail_on_nan_loss) {
     log_error("Model diverged with loss = NaN: {}", *problem_);
     throw NanLossDuringTrainingError(
-        "NaN loss during training: {}; lower the learning rate, or go on from an earlier checkpoint", *problem_);
+        "NaN loss during training: {}; lower the learning rate, or resume from an earlier checkpoint", *problem_);
   }
   log_warning("Model diverged with loss = NaN: {}; training stops", *problem_);
   context.request_stop(*problem_);

@@ -77,7 +77,7 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::reduce(SessionRef session, 
   const double lower = (std::max)(rate * options_.factor, options_.min_learning_rate);
   detail::write_learning_rate(session, options_.learning_rate, dtype_, lower);
   log_info(
-      "ReduceLearningRateOnPlateauHook: {} has not become better {} times in a row; "
+      "ReduceLearningRateOnPlateauHook: {} has not improved {} times in a row; "
       "{} is {:.6g} after step {}, not {:.6g}.",
       options_.metric, watch_.worse(), options_.learning_rate, lower, step, rate);
   cooldown_ = options_.cooldown;

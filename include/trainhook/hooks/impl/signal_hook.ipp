@@ -22,7 +22,7 @@ namespace trainhook {
 
 TRAINHOOK_DECL SignalHook::SignalHook(Options options) : options_(std::move(options)) {
   if (options_.deadline && *options_.deadline <= Duration::zero())
-    throw InvalidArgumentError("SignalHook: deadline must be above 0; leave it out to wait for ever");
+    throw InvalidArgumentError("SignalHook: deadline must be above 0; leave it out to wait indefinitely");
 }
 
 TRAINHOOK_DECL SignalHook::SignalHook(SignalHook&& other) noexcept = default;
@@ -66,8 +66,8 @@ TRAINHOOK_DECL void SignalHook::end(SessionRef /*session*/) {
   } else if (checkpoint.empty()) {
     log_warning("{}: training has ended, and no checkpoint was saved.", reason_);
   } else {
-    log_info("{}: training has ended; the last checkpoint is {}. Start the program again to go on from there.", reason_,
-             checkpoint);
+    log_info("{}: training has ended; the last checkpoint is {}. Start the program again to resume from there.",
+             reason_, checkpoint);
   }
 }
 

@@ -82,7 +82,7 @@ TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const std::string& path
   if (retry_on_signal([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
     if (errno != EWOULDBLOCK) throw_errno("lock", path, errno);
     throw FailedPreconditionError(
-        "another process or session is at work here: it holds the lock {}; end it or use another directory", path);
+        "another process or session uses this directory: it holds the lock {}; end it or use another directory", path);
   }
   return std::make_unique<PosixFileLock>(path, std::move(descriptor));
 }

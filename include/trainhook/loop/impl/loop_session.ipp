@@ -121,7 +121,7 @@ TRAINHOOK_DECL void LoopSession::open() {
 }
 
 TRAINHOOK_DECL void LoopSession::execute(const RunRequest& request, std::span<Tensor> results) {
-  if (impl_->is_closed) throw FailedPreconditionError("the loop's session is closed; make a new one to go on");
+  if (impl_->is_closed) throw FailedPreconditionError("the loop's session is closed; create a new one to continue");
   if (results.size() != request.fetches.size()) {
     throw InvalidArgumentError("there is room for {} results of {} fetches", results.size(), request.fetches.size());
   }
@@ -276,7 +276,7 @@ TRAINHOOK_DECL void LoopSession::Impl::run_initializer() {
   const std::string* lost = bound.uninitialized();
   if (lost != nullptr && !initialize) {
     throw FailedPreconditionError(
-        "the loop's last session is gone and there is no checkpoint to go on from, so '{}' has no known value; "
+        "the loop's last session is gone and there is no checkpoint to resume from, so '{}' has no known value; "
         "register initial values with init(), or give a checkpoint_dir",
         *lost);
   }

@@ -57,7 +57,7 @@ TRAINHOOK_DECL void GzipReader::finish_member() {
   if (stream_.avail_in == 0) {
     ended_ = true;
   } else if (inflateReset(&stream_) != Z_OK) {
-    throw InternalError("zlib cannot go on with the next member of {}", file_.path());
+    throw InternalError("zlib cannot read the next member of {}", file_.path());
   }
 }
 

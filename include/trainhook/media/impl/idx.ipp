@@ -69,7 +69,7 @@ TRAINHOOK_DECL Shape read_idx_header(IdxSource& source) {
   std::array<std::byte, 4> magic{};
   source.read(magic);
   if (magic[0] != std::byte{0} || magic[1] != std::byte{0}) {
-    throw DataLossError("{} is no IDX file: it does not begin with two zero bytes", source.path());
+    throw DataLossError("{} is not an IDX file: it does not begin with two zero bytes", source.path());
   }
   if (magic[2] != kUnsignedByte) {
     throw UnimplementedError("{} holds IDX elements of type {}; only unsigned bytes (8) are read", source.path(),
@@ -77,7 +77,7 @@ TRAINHOOK_DECL Shape read_idx_header(IdxSource& source) {
   }
   const std::size_t rank = std::to_integer<std::size_t>(magic[3]);
   if (rank == 0 || rank > kMaxRank)
-    throw DataLossError("{} is no IDX file of 1 to {} dimensions: it has {}", source.path(), kMaxRank, rank);
+    throw DataLossError("{} is not an IDX file of 1 to {} dimensions: it has {}", source.path(), kMaxRank, rank);
   std::array<std::int64_t, kMaxRank> dims{};
   std::uint64_t elements = 1;
   for (std::size_t axis = 0; axis < rank; ++axis) {

@@ -72,8 +72,8 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
     } else if (!is_part_of_job_) {
       const bool numbered = hooks_.contains(name.substr(0, name.rfind('_')));
       if (warns_)
-        log_warning("the checkpoint holds state of a hook '{}' that is not there; it is kept{}", name,
-                    numbered ? ". Hooks of one type are told apart by their order: give each a name() of its own" : "");
+        log_warning("the checkpoint has state of a hook '{}' that the session does not have; it is kept{}", name,
+                    numbered ? ". Hooks of one type are told apart by their order: give each a unique name()" : "");
       orphans_.emplace(name, std::move(state));
     }
   }

@@ -123,7 +123,7 @@ TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
   try {
     if (!options.is_chief || options.master != nullptr)
       throw UnimplementedError(
-          "monitored_training_session: a rank of a job has no workers of its own; leave is_chief and master alone");
+          "monitored_training_session: a rank of a job has no workers; leave is_chief and master alone");
     if (has_checkpoint_saver(options.hooks))
       throw InvalidArgumentError(
           "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "

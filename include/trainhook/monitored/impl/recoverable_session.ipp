@@ -147,7 +147,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
     std::rethrow_exception(error);
   }
   if (policy_.require_checkpoint && was_made_ && !creator_->has_checkpoint()) {
-    log_error("the session is lost, and there is no checkpoint to go on from; the retry policy requires one");
+    log_error("the session is lost, and there is no checkpoint to resume from; the retry policy requires one");
     std::rethrow_exception(error);
   }
   recent_.push_back(now);
@@ -178,7 +178,7 @@ TRAINHOOK_DECL void RecoverableSession::report() {
   }
   if (stop_requested_) log_warning("a hook had requested a stop before the session was lost: the loop ends here");
   if (was_made_ && creator_->is_chief() && services_->restored_from().empty()) {
-    log_warning("there was no checkpoint to go on from: training starts again from initial values");
+    log_warning("there was no checkpoint to resume from: training starts again from initial values");
   }
   if (policy_.on_recovery) policy_.on_recovery(recovery);
 }

@@ -218,7 +218,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::release_parts() noexcept {
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::expect_open() const {
-  if (closed || is_ending()) throw FailedPreconditionError("Session is already closed; make a new one to go on");
+  if (closed || is_ending()) throw FailedPreconditionError("Session is already closed; create a new one to continue");
 }
 
 TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator,

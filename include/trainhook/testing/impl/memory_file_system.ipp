@@ -203,7 +203,7 @@ TRAINHOOK_DECL std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::
   const int number = disk_->next_lock++;
   if (!disk_->locks.emplace(key, number).second) {
     throw FailedPreconditionError(
-        "another session is at work here: it holds the lock {}; end it or use another directory", path);
+        "another session uses this directory: it holds the lock {}; end it or use another directory", path);
   }
   return std::make_unique<detail::MemoryFileLock>(disk_, key, number);
 }
