@@ -55,7 +55,7 @@ TEST(BackgroundWriter, ReplacesWhatWaitsButNotWhatIsBeingWritten) {
   EXPECT_FALSE(writer.has_outcome());
 }
 
-TEST(BackgroundWriter, KeepsTheErrorAndGoesOn) {
+TEST(BackgroundWriter, KeepsTheErrorAndContinues) {
   BackgroundWriter writer;
   writer.submit(1, []() -> std::string { throw ResourceExhaustedError("full"); });
   writer.wait();

@@ -83,7 +83,7 @@ TEST(FinishInterruptedSaves, RemovesTheDataThatATemporaryIndexNamesAndNoOther) {
   EXPECT_EQ(found.incomplete, (Paths{"run/m-10", "run/m-2"})) << "copies in progress, perhaps";
 }
 
-TEST(FinishInterruptedSaves, GoesOnAfterWhatItCannotRemove) {
+TEST(FinishInterruptedSaves, ContinuesAfterAFileThatItCannotRemove) {
   MemoryFileSystem disk;
   disk.make_directories("run/a.tempstate1");
   for (const char* path : {"run/b.tempstate2", "run/c.tempstate3"}) disk.write_file(path, "");

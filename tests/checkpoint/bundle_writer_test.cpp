@@ -125,7 +125,7 @@ TEST(BundleWriter, StoresASliceThatIsAllOfATensorAsTheTensor) {
   EXPECT_EQ(reader.get_tensor("p"), Tensor::of<float>({1, 2}));
 }
 
-TEST(BundleWriter, RefusesSlicesThatMakeNoTensorAndGoesOn) {
+TEST(BundleWriter, RefusesSlicesThatMakeNoTensorAndContinues) {
   MemoryFileSystem disk;
   BundleWriter writer("m", {.file_system = &disk});
   const Tensor two = Tensor::of<float>({1, 2});

@@ -85,7 +85,7 @@ TEST_F(CheckpointManagerTest, K14_KeepsAllUntilAManagerWithANumberSaves) {
   EXPECT_FALSE(exists("run/ckpt-2"));
 }
 
-TEST_F(CheckpointManagerTest, K16_GoesOnWithCheckpointsThatItDidNotWrite) {
+TEST_F(CheckpointManagerTest, K16_ContinuesWithCheckpointsThatItDidNotWrite) {
   Saver other({.file_system = &disk_, .clock = &clock_});
   for (const std::int64_t number : {1, 2}) {
     set_step(10 * number);
@@ -158,7 +158,7 @@ TEST_F(CheckpointManagerTest, SavesOnlyIfTheIntervalIsOver) {
   EXPECT_EQ(kept.save(session_, 71, false), std::nullopt);   // but the step is saved
 }
 
-TEST_F(CheckpointManagerTest, OneInSoManyHoursIsKeptForEver) {
+TEST_F(CheckpointManagerTest, OneInSoManyHoursIsKeptPermanently) {
   CheckpointManager kept = manager(1, {.keep_checkpoint_every_n_hours = 2});
   for (int i = 0; i < 5; ++i) {
     clock_.advance(1h);

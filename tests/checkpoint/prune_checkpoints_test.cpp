@@ -125,7 +125,7 @@ TEST_F(PruneCheckpointsTest, RefusesIfTheOneCalledNewestIsNotListedLast) {
   }
 }
 
-TEST_F(PruneCheckpointsTest, RefusesWhileSomebodyTrainsThere) {
+TEST_F(PruneCheckpointsTest, RefusesWhileAProcessTrainsThere) {
   {
     const auto held = disk.lock_file("run/.checkpoint_lock");
     EXPECT_EQ(prune(2, true).size(), 2U);

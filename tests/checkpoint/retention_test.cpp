@@ -246,7 +246,7 @@ TEST_F(RetentionTest, ReplaceTakesNamesWithoutAStepAndOnlyItsOwnDirectory) {
   EXPECT_TRUE(checkpoint_exists(disk, "other/third"));
 }
 
-TEST_F(RetentionTest, KeepsOneEverySoManyHoursForEver) {
+TEST_F(RetentionTest, KeepsOneEverySoManyHoursPermanently) {
   detail::Retention retention = open({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2});
   for (std::int64_t hour : {0, 1, 2, 3, 4, 5}) save(retention, hour, static_cast<double>(hour) * 3600);
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-2", "run/model.ckpt-4", "run/model.ckpt-5"}));

@@ -359,7 +359,7 @@ TEST_F(SaverTest, R06_RecoversNamesWithoutAStepToo) {
   EXPECT_EQ(files_of("run/first"), Prefixes{});
 }
 
-TEST_F(SaverTest, TheTimeUntilOneIsKeptForEverBeginsWhenTheSaverIsMade) {
+TEST_F(SaverTest, TheTimeUntilOneIsKeptPermanentlyBeginsWhenTheSaverIsCreated) {
   ScriptedSession session(script);
   const double made = clock.wall_seconds();
   Saver saver(on_disk({.max_to_keep = 1, .keep_checkpoint_every_n_hours = 2}));

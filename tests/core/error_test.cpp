@@ -54,7 +54,7 @@ TEST(Error, CodesHaveTensorFlowsNumbers) {
   EXPECT_EQ(static_cast<int>(ErrorCode::DataLoss), 15);
 }
 
-TEST(Error, EveryCodeHasANameOfItsOwn) {
+TEST(Error, EveryCodeHasAUniqueName) {
   std::set<std::string_view> names;
   for (int code = 1; code <= 15; ++code) names.insert(error_code_name(static_cast<ErrorCode>(code)));
   EXPECT_EQ(names.size(), 15u);

@@ -42,7 +42,7 @@ TEST(InlineVector, KeepsItsElementsWhileItGrows) {
   }
 }
 
-TEST(InlineVector, TakesAnElementOfItsOwn) {
+TEST(InlineVector, TakesOneOfItsOwnElements) {
   Words words{long_word('a'), long_word('b')};
   words.push_back(words[0]);  // grows while the argument is inside
   EXPECT_EQ(words[2], long_word('a'));

@@ -26,7 +26,7 @@ TEST(Philox, GivesThePublishedKnownAnswers) {
             (Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(PhiloxGenerator, GoesOnFromASavedState) {
+TEST(PhiloxGenerator, ContinuesFromASavedState) {
   for (std::uint64_t drawn = 0; drawn < 9; ++drawn) {
     th::PhiloxGenerator original(7, 3);
     for (std::uint64_t i = 0; i < drawn; ++i) original.next_u32();

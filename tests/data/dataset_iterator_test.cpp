@@ -26,7 +26,7 @@ constexpr auto kIgnore = th::ExternalStatePolicy::Ignore;
 
 class EveryPipeline : public ::testing::TestWithParam<pipelines::Pipeline> {};
 
-TEST_P(EveryPipeline, GoesOnWithTheNextElementWhereverItWasSaved) {
+TEST_P(EveryPipeline, ContinuesWithTheNextElementWhereverItWasSaved) {
   const pipelines::Pipeline& pipeline = GetParam();
   DatasetIterator original = pipeline.dataset.make_iterator();
   std::string state = original.save(kIgnore);
@@ -177,7 +177,7 @@ TEST(DatasetIterator, NamesTheStageThatDiffers) {
             std::string::npos);
 }
 
-TEST(DatasetIterator, StaysWhereItWasWhenARestoreFails) {
+TEST(DatasetIterator, KeepsItsPositionWhenARestoreFails) {
   const Dataset dataset = Dataset::range(20).shuffle(5, 1);
   DatasetIterator iterator = dataset.make_iterator(), untouched = dataset.make_iterator();
   (void)pipelines::some(iterator, 3);
@@ -257,7 +257,7 @@ TEST(DatasetIterator, RestoresTheSeedThatItDrewItself) {
   EXPECT_EQ(pipelines::some(other, 3'000), expected);
 }
 
-TEST(DatasetIterator, GoesOnBehindAnElementThatCannotBeHad) {
+TEST(DatasetIterator, ContinuesAfterAnElementThatFails) {
   for (int variant = 0; variant < 4; ++variant) {
     const auto fragile = [](Element element) {
       if (element[0].scalar<std::int64_t>() == 3) throw th::DataLossError("element 3 is broken");

@@ -68,7 +68,7 @@ TEST_F(FileSources, GiveRecordsOfTensorFlow) {
   EXPECT_EQ(records[2], std::string(300, 'x'));
 }
 
-TEST_F(FileSources, GoOnAtTheNextElementWhereverTheyWereSaved) {
+TEST_F(FileSources, ContinueWithTheNextElementWhereverTheyWereSaved) {
   disk_.write_file("/a", "1\n22\n\n4444");
   disk_.write_file("/b", "5\n");
   put_records("/c", {"1", "22", "", "4444"});

@@ -24,7 +24,7 @@ using th::Element;
 
 namespace {
 
-TEST(Prefetch, WorksAheadOnAThreadOfItsOwn) {
+TEST(Prefetch, ComputesAheadOnItsOwnThread) {
   std::mutex mutex;
   std::condition_variable changed;
   int made = 0;

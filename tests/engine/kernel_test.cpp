@@ -46,7 +46,7 @@ TEST_F(KernelContextTest, KeepsAnOutputsBufferFromRunToRun) {
   EXPECT_EQ(context({}).output<float>(0, Shape{10, 5}).data(), before);
 }
 
-TEST_F(KernelContextTest, NeverWritesThroughABufferThatSomebodyElseHolds) {
+TEST_F(KernelContextTest, NeverWritesToABufferThatAnotherHandleShares) {
   context({}).output<float>(0, Shape{1})[0] = 1;
   const Tensor kept = result_;
   context({}).output<float>(0, Shape{1})[0] = 2;

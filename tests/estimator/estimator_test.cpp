@@ -169,7 +169,7 @@ EstimatorSpec remembering_model(const ModelInput& input) {
           .train_op = group(input.graph, {taken.operation(), step})};
 }
 
-TEST_F(EstimatorTest, I01_ADatasetGoesOnWhereItWas) {
+TEST_F(EstimatorTest, I01_ADatasetContinuesFromItsPosition) {
   Estimator estimator = make(remembering_model);
   for (std::int64_t call = 1; call <= 3; ++call) {
     estimator.train(Dataset::range(10), {.hooks = {CheckpointInputPipelineHook(estimator)}, .steps = 2});
@@ -179,7 +179,7 @@ TEST_F(EstimatorTest, I01_ADatasetGoesOnWhereItWas) {
   }
 }
 
-TEST_F(EstimatorTest, I02_AnIteratorOfTheInputFunctionGoesOnWhereItWas) {
+TEST_F(EstimatorTest, I02_AnIteratorOfTheInputFunctionContinuesFromItsPosition) {
   Estimator estimator = make(remembering_model);
   const auto numbers = [](Graph& graph) { return make_iterator(graph, Dataset::range(10)).get_next(); };
   for (std::int64_t call = 1; call <= 2; ++call) {
@@ -188,7 +188,7 @@ TEST_F(EstimatorTest, I02_AnIteratorOfTheInputFunctionGoesOnWhereItWas) {
   }
 }
 
-TEST_F(EstimatorTest, WorksOnAnotherEngineWithArgumentsOfItsOwn) {
+TEST_F(EstimatorTest, WorksOnAnotherEngineWithItsOwnArguments) {
   const GraphSessionOptions options{.kernels = {kernels::array(), kernels::data(), kernels::math(),
                                                 kernels::reduction(), kernels::state(), kernels::training(),
                                                 kernels::random(), kernels::movement(), kernels::summary()}};

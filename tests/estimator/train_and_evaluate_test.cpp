@@ -60,7 +60,7 @@ TEST_F(TrainAndEvaluate, SkipsWhatComesTooSoonButTheLast) {
   EXPECT_EQ(log.count("Skip the current checkpoint eval due to throttle secs (600 secs)."), 3U);  // 4, 6, 7
 }
 
-TEST_F(TrainAndEvaluate, GoesOnWhereItWas) {
+TEST_F(TrainAndEvaluate, ContinuesFromItsPosition) {
   Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
   const TrainSpec half{.input_fn = line().repeat(), .max_steps = 3};
   const EvalSpec eval{.input_fn = line(), .throttle_secs = 0s};

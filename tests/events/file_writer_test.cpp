@@ -299,7 +299,7 @@ TEST(FileWriter, KeepsWhatWasSyncedThroughAPowerCut) {
   EXPECT_EQ(disk.steps(), std::vector<std::int64_t>{1});
 }
 
-TEST(FileWriter, ReportsAFullDiskAndGoesOnInANewFile) {
+TEST(FileWriter, ReportsAFullDiskAndContinuesInANewFile) {
   Disk disk;
   FileWriter writer("run", disk.options());
   writer.add_scalar("a", 1, 1);
@@ -447,7 +447,7 @@ TEST(FileWriter, LogsInTheDestructorAnErrorThatWasNotReportedBefore) {
   EXPECT_TRUE(lines.starts_with("FileWriter of run: PermissionDenied: ")) << lines;
 }
 
-TEST(FileWriter, WarnsOnceCountsAndGoesOnByDefault) {
+TEST(FileWriter, WarnsOnceCountsAndContinuesByDefault) {
   EXPECT_EQ(FileWriterOptions{}.on_error, EventErrors::Warn);
   testing::LogLines log;
   Disk disk;

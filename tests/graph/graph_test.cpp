@@ -20,7 +20,7 @@ namespace {
 
 using testing::expect_error;
 
-TEST(Graph, GivesEachNodeANameOfItsOwn) {
+TEST(Graph, GivesEachNodeAUniqueName) {
   Graph graph;
   EXPECT_EQ(no_op(graph, "a").name(), "a");
   EXPECT_EQ(no_op(graph, "a").name(), "a_1");

@@ -124,7 +124,7 @@ TEST_F(ImportMetaGraph, PutsEverythingUnderAScope) {
   EXPECT_EQ(again.collection<Output>("losses").at(0).name(), "copy/loss:0");
 }
 
-TEST_F(ImportMetaGraph, GoesOnWhereItWas) {
+TEST_F(ImportMetaGraph, ContinuesFromItsPosition) {
   Graph again;
   import_meta_graph(again, parse_meta_graph(export_meta_graph(graph)));
   const Operation more = GradientDescentOptimizer({.learning_rate = 0.5}).minimize(again.output("loss:0"));

@@ -149,7 +149,7 @@ TEST(BestCheckpointHook, SaysThatItsMetricWasNeverPublished) {
   EXPECT_EQ(log.count("W BestCheckpointHook: no value of 'eval/acuracy' was published in this run"), 1U);
 }
 
-TEST(BestCheckpointHook, GoesOnAfterARestartWithWhatTheFolderHolds) {
+TEST(BestCheckpointHook, ContinuesAfterARestartWithTheCheckpointsInItsDirectory) {
   Outside outside;
   Training first(outside, {.keep = 2, .directory = "best"});
   first.train({3, 1, 2});

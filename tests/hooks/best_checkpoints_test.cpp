@@ -43,7 +43,7 @@ bool train(Outside& outside, FileSystem& disk) {
   } catch (const Error&) { return false; }
 }
 
-TEST(BestCheckpoints, AKillAtAnyCallLosesNeitherTheBestNorLeavesFilesForEver) {
+TEST(BestCheckpoints, AKillAtAnyCallNeitherLosesTheBestNorLeavesFilesPermanently) {
   const LogLines log;
   Outside whole;
   ASSERT_TRUE(train(whole, whole.disk));

@@ -58,7 +58,7 @@ CheckpointInputPipelineHook every_third() {
   return CheckpointInputPipelineHook({.checkpoint_dir = "data", .save_steps = 3});
 }
 
-TEST(CheckpointInputPipelineHookAlone, GoesOnWhereItWas) {
+TEST(CheckpointInputPipelineHookAlone, ContinuesFromItsPosition) {
   const LogLines log;
   Outside outside;
   EXPECT_EQ(take(outside, every_third(), 4), (Numbers{0, 1, 2, 3}));
@@ -66,7 +66,7 @@ TEST(CheckpointInputPipelineHookAlone, GoesOnWhereItWas) {
   EXPECT_EQ(log.count("Restored the input pipeline from data/input.ckpt-4."), 1U);
 }
 
-TEST(CheckpointInputPipelineHookAlone, GoesOnFromItsNewestFileAfterAKill) {
+TEST(CheckpointInputPipelineHookAlone, ContinuesFromItsNewestFileAfterAKill) {
   const LogLines log;
   Outside outside;
   EXPECT_EQ(take(outside, every_third(), 5, true), (Numbers{0, 1, 2, 3, 4}));
@@ -74,7 +74,7 @@ TEST(CheckpointInputPipelineHookAlone, GoesOnFromItsNewestFileAfterAKill) {
   EXPECT_EQ(take(outside, every_third(), 2), (Numbers{3, 4}));
 }
 
-TEST(CheckpointInputPipelineHookAlone, EachTaskHasFilesOfItsOwn) {
+TEST(CheckpointInputPipelineHookAlone, EachTaskHasItsOwnFiles) {
   const LogLines log;
   Outside outside;
   const CheckpointTarget worker{

@@ -91,7 +91,7 @@ Lines input_files(support::Outside& outside) {
   return names;
 }
 
-TEST(CheckpointInputPipelineHook, I01_ADatasetHandedToALoopGoesOnWhereItWas) {
+TEST(CheckpointInputPipelineHook, I01_ADatasetHandedToALoopContinuesFromItsPosition) {
   support::LogLines log;
   support::Outside outside;
   for (std::int64_t life = 1; life <= 2; ++life) {
@@ -118,7 +118,7 @@ TEST(CheckpointInputPipelineHook, I01_ADatasetHandedToALoopGoesOnWhereItWas) {
   }
 }
 
-TEST(CheckpointInputPipelineHook, AStepFunctionFindsTheInputWhereItWasBeforeItsFirstRun) {
+TEST(CheckpointInputPipelineHook, TheInputIsRestoredBeforeTheFirstStepFunction) {
   support::LogLines log;
   support::Outside outside;
   std::vector<std::int64_t> trained;
@@ -142,7 +142,7 @@ TEST(CheckpointInputPipelineHook, AStepFunctionFindsTheInputWhereItWasBeforeItsF
   EXPECT_EQ(trained, (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
-TEST(CheckpointInputPipelineHook, I02_AnIteratorOfTheGraphGoesOnWhereItWas) {
+TEST(CheckpointInputPipelineHook, I02_AnIteratorOfTheGraphContinuesFromItsPosition) {
   support::LogLines log;
   support::Outside outside;
   for (int life = 1; life <= 2; ++life) {
@@ -302,7 +302,7 @@ void train_with_and_without(support::Outside& outside, int steps_with, int steps
   without.end();
 }
 
-TEST(CheckpointInputPipelineHook, S29_AModelWithoutInputOfItsStepIsKeptAndTheInputGoesOnFromItsNewestEarlierFile) {
+TEST(CheckpointInputPipelineHook, S29_AModelWithoutInputOfItsStepIsKeptAndTheInputContinuesFromItsNewestEarlierFile) {
   for (const int without : {1, 3, 20}) {  // two checkpoints are kept: after 20 steps none of them has its input
     support::LogLines log;
     support::Outside outside;

@@ -74,7 +74,7 @@ TEST(EarlyStoppingHook, SaysWhyItStops) {
             1U);
 }
 
-TEST(EarlyStoppingHook, GoesOnAfterARestartWhereItWas) {
+TEST(EarlyStoppingHook, ContinuesAfterARestart) {
   LogLines log;
   Training first({.patience = 3});
   EXPECT_EQ(first.after({1, 2, 2}), 0);

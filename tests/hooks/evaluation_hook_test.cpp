@@ -92,7 +92,7 @@ TEST(EvaluationHook, SaysThatItsPeriodWasNeverOver) {
   EXPECT_EQ(lines({.every_n_steps = 4}, 3), 0U) << "the end was measured";
 }
 
-TEST(EvaluationHook, SaysNothingOfItsPeriodInARunThatGoesOn) {
+TEST(EvaluationHook, DoesNotWarnAboutItsPeriodInAResumedRun) {
   LogLines log;
   Training first({.every_n_steps = 4, .at_end = false});
   first.start().run(5);

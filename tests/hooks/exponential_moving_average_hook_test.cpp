@@ -71,7 +71,7 @@ TEST(ExponentialMovingAverageHook, TheSessionHasTheAveragesUntilTheyAreSwappedBa
   EXPECT_EQ(training.model.variable("weight").scalar<float>(), 1.0F);
 }
 
-TEST(ExponentialMovingAverageHook, GoesOnAfterARestartWithItsAverages) {
+TEST(ExponentialMovingAverageHook, ContinuesAfterARestartWithItsAverages) {
   const Options options{.decay = 0.9, .warm_up = true, .variables = {"weight"}};
   Training whole(options);
   whole.start();

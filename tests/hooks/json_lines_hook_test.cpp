@@ -59,7 +59,7 @@ TEST(JsonLinesHook, WritesNanAndInfinityAsStrings) {
   EXPECT_EQ(process.disk.contents("log"), "{\"step\":1,\"a\":\"NaN\",\"b\":\"Infinity\",\"c\":\"-Infinity\"}\n");
 }
 
-TEST(JsonLinesHook, GoesOnAfterTheStepThatTheRunWasRestoredAt) {
+TEST(JsonLinesHook, ContinuesAfterTheRestoredStep) {
   const LogLines quiet;
   Process process;
   process.disk.write_file("log", "{\"step\":1,\"a\":1}\n{\"step\":2}\n{\"step\":3,\"a\":3}\n{\"st");

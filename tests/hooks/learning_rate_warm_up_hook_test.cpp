@@ -88,7 +88,7 @@ TEST(LearningRateWarmUpHook, ReachesTheRateThoughARunMakesSeveralSteps) {
   EXPECT_EQ(training.rate(), 8);
 }
 
-TEST(LearningRateWarmUpHook, GoesOnAfterARestartWhereItWas) {
+TEST(LearningRateWarmUpHook, ContinuesAfterARestart) {
   const LogLines quiet;
   for (int steps = 0; steps < 6; ++steps) {
     Training first({.steps = 4});

@@ -99,7 +99,7 @@ TEST(ReduceLearningRateOnPlateauHook, SaysWhatItDoes) {
                                      "learning_rate is 0.5 after step 2, not 1."));
 }
 
-TEST(ReduceLearningRateOnPlateauHook, GoesOnAfterARestartWhereItWas) {
+TEST(ReduceLearningRateOnPlateauHook, ContinuesAfterARestart) {
   const LogLines quiet;
   const Options options{.factor = 0.5, .patience = 3, .cooldown = 2};
   Training first(options);

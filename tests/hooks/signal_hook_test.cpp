@@ -69,7 +69,7 @@ TEST(SignalHook, ASignalBeforeTheFirstStepEndsTheRunWithoutOne) {
   EXPECT_EQ(log.count("I SIGINT: training has ended; the last checkpoint is run/model.ckpt-0."), 1U);
 }
 
-TEST(SignalHook, ASignalToSaveSavesAfterTheNextStepAndGoesOn) {
+TEST(SignalHook, ASignalToSaveSavesAfterTheNextStepAndContinues) {
   Training training;
   training.start();
   training.run(2);

@@ -100,7 +100,7 @@ TEST(TableWriter, KeepsEntriesOfManyBlocks) {
   EXPECT_EQ(read_all(file), entries);
 }
 
-TEST(TableWriter, AHugeEntryGetsABlockOfItsOwn) {
+TEST(TableWriter, AHugeEntryGetsItsOwnBlock) {
   detail::TableWriter table;
   table.add("a", "small");
   table.add("b", std::string(512 * 1024, 'x'));

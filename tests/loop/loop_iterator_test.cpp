@@ -40,7 +40,7 @@ TEST(LoopIterator, IsStateOfTheLoopUnderTheNameThatInputHooksKnow) {
   EXPECT_EQ(next(numbers), 1);
 }
 
-TEST(LoopIterator, StaysWhereItIsWhenTheSavedStateIsDamaged) {
+TEST(LoopIterator, KeepsItsPositionWhenTheSavedStateIsDamaged) {
   LoopSession loop;
   Iterator& numbers = make_iterator(loop, Dataset::range(10), "numbers");
   float weight = 1;

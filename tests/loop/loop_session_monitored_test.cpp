@@ -139,7 +139,7 @@ TEST_F(LoopSessionMonitoredTest, RestoresIntoANewProcess) {
   EXPECT_EQ(second.samples, 20);
 }
 
-TEST_F(LoopSessionMonitoredTest, SavesUnderNamesOfItsOwn) {
+TEST_F(LoopSessionMonitoredTest, SavesUnderItsOwnNames) {
   Trainer trainer;
   train(trainer, 10);
   const BundleReader reader("run/model.ckpt-10", {.file_system = &disk});
@@ -154,7 +154,7 @@ TEST_F(LoopSessionMonitoredTest, SavesUnderNamesOfItsOwn) {
             "float32[2]\n");
 }
 
-TEST_F(LoopSessionMonitoredTest, GoesOnFromTheCheckpointWhenTheSessionIsLost) {
+TEST_F(LoopSessionMonitoredTest, ContinuesFromTheCheckpointWhenTheSessionIsLost) {
   Trainer trainer;
   bool lose = true;
   auto session = monitored_training_session(trainer.loop, options(20));
@@ -175,7 +175,7 @@ TEST_F(LoopSessionMonitoredTest, GoesOnFromTheCheckpointWhenTheSessionIsLost) {
   EXPECT_EQ(trainer.samples, 20);
 }
 
-TEST_F(LoopSessionMonitoredTest, CannotGoOnWithoutCheckpointAndInitFunction) {
+TEST_F(LoopSessionMonitoredTest, CannotContinueWithoutCheckpointAndInitFunction) {
   Trainer trainer;
   auto plain = options(20);
   plain.checkpoint_dir.clear();

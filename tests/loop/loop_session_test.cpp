@@ -270,7 +270,7 @@ TEST(LoopSession, SnapshotsAndLoadsEverything) {
   EXPECT_EQ(loop.global_step(), 1);
 }
 
-TEST(LoopSession, KeepsASnapshotAsItWasWhileTrainingGoesOn) {
+TEST(LoopSession, KeepsASnapshotUnchangedWhileTrainingContinues) {
   LoopSession loop;
   std::vector<float> weights{1, 2};
   loop.variable("weights", weights);

@@ -39,7 +39,7 @@ void expect_goes_on(Generator generator) {
   for (const auto value : first) ASSERT_EQ(generator(), value);
 }
 
-TEST(StateBinding, LetsEveryStandardGeneratorGoOnWhereItWas) {
+TEST(StateBinding, LetsEveryStandardGeneratorContinue) {
   expect_goes_on(std::mt19937(1));
   expect_goes_on(std::mt19937_64(2));
   expect_goes_on(std::minstd_rand(3));
@@ -48,7 +48,7 @@ TEST(StateBinding, LetsEveryStandardGeneratorGoOnWhereItWas) {
   expect_goes_on(std::knuth_b(6));
 }
 
-TEST(StateBinding, LetsAdaptorsOfAdaptorsGoOn) {
+TEST(StateBinding, LetsAdaptorsOfAdaptorsContinue) {
   expect_goes_on(std::independent_bits_engine<std::ranlux24, 17, std::uint32_t>(1));
   expect_goes_on(std::shuffle_order_engine<std::discard_block_engine<std::mt19937, 9, 7>, 12>(2));
 }

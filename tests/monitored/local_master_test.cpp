@@ -268,7 +268,7 @@ TEST_F(ChiefAndWorkerTest, AWorkerStopsWithTheErrorThatItsChiefEndedBy) {
   }
 }
 
-TEST_F(ChiefAndWorkerTest, AnErrorThatWouldLetAWorkerGoOnIsCancelled) {
+TEST_F(ChiefAndWorkerTest, AnErrorThatWouldLetAWorkerContinueIsCancelled) {
   const std::pair<std::exception_ptr, const char*> errors[] = {
       {std::make_exception_ptr(OutOfRangeError("index")), "an error: OutOfRange: index"},
       {std::make_exception_ptr(AbortedError("lost")), "an error: Aborted: lost"},
@@ -293,7 +293,7 @@ TEST_F(ChiefAndWorkerTest, AChiefWhoseEndFailsEndsItsWorkersToo) {
             "ResourceExhausted: the chief of this worker ended by an error: ResourceExhausted: the disk is full");
 }
 
-TEST_F(ChiefAndWorkerTest, AChiefThatEndsNormallyLetsItsWorkersGoOn) {
+TEST_F(ChiefAndWorkerTest, AChiefThatEndsNormallyLetsItsWorkersContinue) {
   const auto chief = start_chief();
   const auto worker = start_worker();
   chief->close();
@@ -335,7 +335,7 @@ TEST_F(ChiefAndWorkerTest, AWorkerThatWaitsForItsChiefIsToldThatItFailed) {
             "cannot begin");
 }
 
-TEST_F(ChiefAndWorkerTest, TheNextChiefOfTheSameMasterHasWorkersOfItsOwn) {
+TEST_F(ChiefAndWorkerTest, TheNextChiefOfTheSameMasterHasItsOwnWorkers) {
   start_chief()->abort(std::make_exception_ptr(InternalError("broke")));
   const auto chief = start_chief();
   const auto worker = start_worker();

@@ -167,7 +167,7 @@ TEST_F(MonitoredSessionGraphTest, WhatIsLookedAtAtTheEndIsNotInTheLastCheckpoint
   EXPECT_EQ(trained, 6);
 }
 
-TEST_F(MonitoredSessionGraphTest, M060_StopsAtTheLastStepAndGoesOnFromAFileThatInitFnRestores) {
+TEST_F(MonitoredSessionGraphTest, M060_StopsAtTheLastStepAndContinuesFromAFileThatInitFnRestores) {
   Saver saver({.file_system = &disk, .clock = &clock});
   std::string prefix;
   {
@@ -192,7 +192,7 @@ TEST_F(MonitoredSessionGraphTest, M060_StopsAtTheLastStepAndGoesOnFromAFileThatI
   EXPECT_TRUE(session.should_stop());
 }
 
-TEST_F(MonitoredSessionGraphTest, M062_GoesOnFromADirectoryOrAFile) {
+TEST_F(MonitoredSessionGraphTest, M062_ContinuesFromADirectoryOrAFile) {
   {
     const auto scaffold = std::make_shared<Scaffold>();
     Session session(chief({.scaffold = scaffold, .checkpoint_dir = "run"}),

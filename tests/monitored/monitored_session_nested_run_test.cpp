@@ -227,7 +227,7 @@ TEST_F(NestedRunTest, AStepFunctionThatLosesTheSessionByOneIsCalledAgain) {
   EXPECT_EQ(script.sessions, 2);
 }
 
-TEST_F(NestedRunTest, AStepFunctionThatCatchesTheLossGoesOnInItsSession) {
+TEST_F(NestedRunTest, AStepFunctionThatCatchesTheLossContinuesInItsSession) {
   const auto session = start({hook("a")});
   script.throw_at(1, UnavailableError("gone"));
   const float result = session->run_step_fn([&](StepContext<ScriptedSession>& step) {

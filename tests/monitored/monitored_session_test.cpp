@@ -174,7 +174,7 @@ TEST_F(MonitoredSessionTest, X05_S6_TellsEveryHookWhoseBeforeRunIsDoneThatTheRun
             "a.before_run 1\nb.before_run 0\nc.before_run 0\na.after_run 1\nb.after_run 0\nc.after_run 0\n");
 }
 
-TEST_F(MonitoredSessionTest, AnEngineErrorLeavesRunAndTheSessionGoesOn) {
+TEST_F(MonitoredSessionTest, AnEngineErrorLeavesRunAndTheSessionContinues) {
   script.throw_at(1, InternalError("kernel broke"));
   Session session(creator(), options({hook("a")}));
   (void)trace->take();

@@ -151,7 +151,7 @@ TEST_F(RanksTest, StopAtTheSameStepAndTheChiefAloneWrites) {
   EXPECT_EQ(files_with("tfevents"), 1);
 }
 
-TEST_F(RanksTest, GoOnFromWhatTheChiefHasRestored) {
+TEST_F(RanksTest, ContinueFromWhatTheChiefHasRestored) {
   train(3, until(5));
   const auto seen = train(3, until(7));
   EXPECT_EQ(each(seen, &Seen::error), Strings(3));

@@ -180,7 +180,7 @@ TEST_F(ShardedTest, OnlyTheChiefOpensTheFilesOfAll) {
   EXPECT_EQ(opened, (std::vector{1 + 2 * 3, 1, 1, 1}));  // three others check and restore what is their own
 }
 
-TEST_F(ShardedTest, AnotherNumberOfRanksGoesOn) {
+TEST_F(ShardedTest, AnotherNumberOfRanksContinues) {
   train(3, 3);
   train(1, 5);
   EXPECT_EQ(whole_step(newest()), 5);
@@ -358,7 +358,7 @@ TEST_F(ShardedTest, TwoHooksMayShareASaver) {
   }
 }
 
-TEST_F(ShardedTest, ASaverWithADiskOfItsOwnIsTheChiefsAlone) {
+TEST_F(ShardedTest, ASaverWithItsOwnDiskIsTheChiefsAlone) {
   testing::MemoryFileSystem own;
   train(2, 3, [&](Program&, CheckpointSaverOptions& saves) {
     saves.saver = std::make_shared<Saver>(SaverOptions{.sharded = true, .file_system = &own});

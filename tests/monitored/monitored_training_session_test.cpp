@@ -407,7 +407,7 @@ TEST_F(MonitoredTrainingSessionTest, AFinishedRunThatIsStartedAgainTrainsNothing
   EXPECT_EQ(files(), before);
 }
 
-TEST_F(MonitoredTrainingSessionTest, S43_ADirectoryWithoutACheckpointIsNoneToGoOnFrom) {
+TEST_F(MonitoredTrainingSessionTest, S43_ADirectoryWithoutACheckpointIsNoneToResumeFrom) {
   for (const bool require_checkpoint : {true, false}) {
     Program program(disk, clock);
     auto options = program.options({});
@@ -432,7 +432,7 @@ TEST_F(MonitoredTrainingSessionTest, S43_ADirectoryWithoutACheckpointIsNoneToGoO
   }
 }
 
-TEST_F(MonitoredTrainingSessionTest, S2_ALostLoopGoesOnFromItsCheckpointAndReportsTheStepsLost) {
+TEST_F(MonitoredTrainingSessionTest, S2_ALostLoopContinuesFromItsCheckpointAndReportsTheStepsLost) {
   Program program(disk, clock);
   auto options = program.options({StopAtStepHook({.last_step = 30})});
   std::vector<Recovery> recoveries;

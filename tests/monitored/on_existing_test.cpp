@@ -99,7 +99,7 @@ TEST_F(OnExistingTest, FailRefusesOnlyWhatHoldsARun) {
   EXPECT_EQ(train({}), 3);
 }
 
-TEST_F(OnExistingTest, AFreshStartDoesNotTakeTheDirectoryOfARunThatGoesOn) {
+TEST_F(OnExistingTest, AFreshStartDoesNotTakeTheDirectoryOfAnActiveRun) {
   Graph graph;
   create_global_step(graph);
   const auto going_on = monitored_training_session<support::SmallEngine>(

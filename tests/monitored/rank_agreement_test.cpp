@@ -130,7 +130,7 @@ TEST(RankAgreement, ARankThatNeverAnswersEndsTheJob) {
   EXPECT_EQ(job.why_it_was_ended(), errors.front());
 }
 
-TEST(RankAgreement, ASessionWithACreatorOfItsOwnHasOne) {
+TEST(RankAgreement, ASessionWithItsOwnCreatorHasOne) {
   testing::ThreadedRanks job(2);
   std::vector<int> runs(2);
   const auto errors = job.run([&](const std::shared_ptr<Collective>& ranks) {

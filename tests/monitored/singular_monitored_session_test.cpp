@@ -82,7 +82,7 @@ TEST_F(SingularMonitoredSessionTest, M098_AThreadsErrorLetsTheNextRunWorkAndCome
   EXPECT_EQ(seen, 0);
 }
 
-TEST_F(SingularMonitoredSessionTest, ALossLeavesRunAndTheSessionGoesOn) {
+TEST_F(SingularMonitoredSessionTest, ALossLeavesRunAndTheSessionContinues) {
   for (const std::string callback : {"before_run 0", "after_run 0"}) {
     hook->act = {{callback, [this](SessionRunContext*) {
                     hook->act.clear();

@@ -49,7 +49,7 @@ TEST(MpiCollective, GatherGivesTheBytesOfAllInOrder) {
   }
 }
 
-TEST(MpiCollective, VotesAreAddedUpWhileTheRanksGoOn) {
+TEST(MpiCollective, VotesAreReducedWhileTheRanksContinue) {
   const std::shared_ptr<Collective> ranks = collective(world());
   const std::int64_t last = ranks->size() - 1;
   for (std::int64_t step = 1; step <= 200; ++step) {

@@ -260,7 +260,7 @@ TEST(DistributedOptimizer, ARunThatFailsBetweenStartAndEndLeavesOtherMessagesInS
   EXPECT_EQ(sum_of_ones(), all);
 }
 
-TEST(DistributedOptimizer, AfterARunThatFailedBetweenStartAndEndOnlyARankAloneGoesOn) {
+TEST(DistributedOptimizer, AfterARunThatFailedBetweenStartAndEndOnlyASingleRankContinues) {
   FailingModel model;
   EigenSession session(model.graph);
   session.run(global_variables_initializer(model.graph));

@@ -25,7 +25,7 @@ TEST(HookServices, LendsWhatItWasGiven) {
   EXPECT_EQ(&services.writers(), &writers);
 }
 
-TEST(HookServices, NothingForbidsASaveUnlessSomebodyCanBeAsked) {
+TEST(HookServices, NothingForbidsASaveIfNoHookCanVetoIt) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});

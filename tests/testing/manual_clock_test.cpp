@@ -46,7 +46,7 @@ void await_waiters(ManualClock& clock, std::size_t count) {
   while (clock.waiters() != count) std::this_thread::yield();
 }
 
-TEST(ManualClock, StandsStillUntilItIsAdvanced) {
+TEST(ManualClock, DoesNotMoveUntilItIsAdvanced) {
   ManualClock clock(100);
   const Duration start = clock.monotonic_now();
   EXPECT_EQ(clock.monotonic_now(), start);
@@ -56,7 +56,7 @@ TEST(ManualClock, StandsStillUntilItIsAdvanced) {
   EXPECT_EQ(clock.wall_seconds(), 101.5 + std::chrono::duration<double>(start).count());
 }
 
-TEST(ManualClock, WallTimeJumpsWhileMonotonicTimeGoesOn) {
+TEST(ManualClock, WallTimeJumpsWhileMonotonicTimeContinues) {
   ManualClock clock(100);
   const Duration start = clock.monotonic_now();
   for (const double seconds : {5'000.0, 20.0}) {

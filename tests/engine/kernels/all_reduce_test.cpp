@@ -165,7 +165,7 @@ TEST(AllReduceKernel, ARunOfTheSecondReductionFinishesTheFirst) {
   EXPECT_EQ(ranks->calls, "make start make start finish finish ");
 }
 
-TEST(AllReduceKernel, ASecondSessionHasSumsOfItsOwn) {
+TEST(AllReduceKernel, ASecondSessionHasItsOwnSums) {
   Graph graph;
   const auto ranks = std::make_shared<Copies>();
   const auto split = detail::split_all_reduce({constant(graph, Tensor(2.0))}, Reduction::Sum, ranks, std::nullopt);

@@ -29,7 +29,7 @@ Tensor run(const std::string& type, const std::vector<Tensor>& inputs, const Att
 
 const Tensor kImage = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 2, 2});
 
-TEST(DepthwiseKernels, ConvolveEachChannelByFiltersOfItsOwn) {
+TEST(DepthwiseKernels, ConvolveEachChannelWithItsOwnFilters) {
   const Tensor filter = Tensor::of<float>({1, 10, 100, 1000}, {1, 1, 2, 2});
   EXPECT_EQ(run("DepthwiseConv2dNative", {kImage, filter}, attrs("VALID")),
             Tensor::of<float>({1, 10, 200, 2000, 3, 30, 400, 4000, 5, 50, 600, 6000, 7, 70, 800, 8000}, {1, 2, 2, 4}));

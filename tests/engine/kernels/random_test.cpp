@@ -171,7 +171,7 @@ TEST_F(CandidateSampler, DrawsNoClassTwiceAndCountsItsTries) {
   }
 }
 
-TEST_F(CandidateSampler, GoesOnWhereItWas) {
+TEST_F(CandidateSampler, ContinuesFromItsPosition) {
   const SampledCandidates candidates = sampler({.num_sampled = 4, .range_max = 10, .seed = 1});
   GraphSession session(graph_, {.kernels = {kernels::random()}});
   static_cast<void>(session.run(candidates.sampled_candidates));
