@@ -53,7 +53,7 @@ TRAINHOOK_DECL InputCheckpoints::Commit InputCheckpoints::take(SessionRef sessio
 TRAINHOOK_DECL void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
   try {
     if (!checkpoint_exists(*file_system_, prefix_of(global_step))) return;
-  } catch (...) { return; }  // it is said by whoever needs the file
+  } catch (...) { return; }  // the code that needs the file reports it
   remove_obsolete(global_step);
 }
 

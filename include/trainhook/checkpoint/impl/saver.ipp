@@ -294,7 +294,7 @@ TRAINHOOK_DECL void Saver::check(const SaveRequest& request) const {
 
 TRAINHOOK_DECL void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
                                            const std::string& prefix) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // whoever counts on from there must not overflow
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // counting on from there must not overflow
   const auto found = std::ranges::find(staged, global_step, &NamedTensor::name);
   if (found == staged.end() || found->tensor.dtype() != DType::Int64 || found->tensor.num_elements() != 1) return;
   const std::int64_t step = found->tensor.data<std::int64_t>()[0];

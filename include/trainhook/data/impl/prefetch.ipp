@@ -20,7 +20,7 @@
 
 namespace trainhook::detail {
 
-/// Runs a stream on a thread of its own, which begins with the first `next`. Used from one thread at a time.
+/// Runs a stream on a background thread, which the first `next` starts. Call it from one thread at a time.
 class BackgroundReader {
  public:
   BackgroundReader(std::unique_ptr<ElementStream> input, std::size_t capacity)
@@ -51,7 +51,7 @@ class BackgroundReader {
     }
     if (error_ == nullptr) return false;
     const std::exception_ptr error =
-        std::exchange(error_, nullptr);  // the input goes on behind the element that failed
+        std::exchange(error_, nullptr);  // the input continues after the element that failed
     changed_.notify_all();
     std::rethrow_exception(error);
   }

@@ -44,7 +44,7 @@ TRAINHOOK_DECL void check_steps(const TrainOptions& options) {
   check("max_steps", options.max_steps);
 }
 
-/// A model of its own curve in TensorBoard, unless the model function has made one.
+/// A summary of the loss, unless the model function has added one.
 TRAINHOOK_DECL void add_loss_summary(Graph& graph, const Output& loss) {
   const std::vector<Output> summaries = graph.collection<Output>(graph_keys::kSummaries);
   if (std::ranges::none_of(summaries, [](const Output& each) { return each.operation().name() == "loss"; }))
@@ -86,7 +86,7 @@ TRAINHOOK_DECL HookList chief_hooks(const Estimator& estimator, const BuiltModel
   return hooks;
 }
 
-/// One model that predicts, and where it is in its input.
+/// A model that predicts, and its position in the input.
 struct PredictionRun {
   PredictionRun(const ModelSource& from, const InputFn& input_fn)
       : source(from), model(source, input_fn, ModeKeys::Predict) {}

@@ -57,7 +57,7 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& graph) {
 }
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
-  if (std::exchange(restored_, false)) return;  // it goes on where it was
+  if (std::exchange(restored_, false)) return;  // the count continues
   iterations_ = 0;
   if (const std::int64_t step = read_global_step(session, global_step_); evaluated_ != step) evaluate(session, step);
 }

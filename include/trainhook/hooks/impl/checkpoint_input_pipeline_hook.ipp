@@ -54,7 +54,7 @@ class CheckpointInputPipelineHook::Alone {
     return {.every_secs = options.save_secs, .every_steps = options.save_steps};
   }
 
-  /// Continues from the newest file; without one, saves where the input begins.
+  /// Continues from the newest file; if there is none, saves the initial position.
   void restore(SessionRef session, std::int64_t step) {
     FileSystem& disk = services_->file_system();
     const std::vector<std::string> saved = detail::read_from_device([&] {

@@ -44,7 +44,7 @@ TRAINHOOK_DECL void log_hook_failure(const SessionRunHook& hook, std::string_vie
     if (is_end_of_input(error) || is_any_of<AbortedError, UnavailableError>(error)) return;
     const std::string name = hook.name();
     log_error("hook '{}' failed in {}: {}", name.empty() ? short_type_name(hook) : name, callback, describe(error));
-  } catch (...) {  // the error itself goes on
+  } catch (...) {  // the error itself is passed on
   }
 }
 

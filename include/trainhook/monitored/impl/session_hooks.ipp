@@ -40,10 +40,10 @@ TRAINHOOK_DECL void SessionHooks::begin(Graph& graph) {
     }
     ++claimed_;
     hook->attach(*services_);
-    ++begun_;  // it hears of an error of its own begin, too
+    ++begun_;  // its abort is also called for an error of its own begin
     try {
       hook->begin(graph);
-    } catch (Error& error) {  // whoever made the session hears of it, and says it once
+    } catch (Error& error) {  // the session's constructor throws it, so it is reported once
       const std::string name = short_type_name(*hook);
       const std::string text = error.what();
       if (text.find(name) == std::string::npos)

@@ -37,7 +37,7 @@ inline void expect_same_counts(const KernelContext& context, AllReducer& reducer
   }
 }
 
-/// All inputs one after the other, so that many small ones cost one message; a single one is reduced where it goes.
+/// All inputs one after another, so that many small ones cost one message; a single one is reduced in place.
 template <class T>
 void all_reduce(KernelContext& context, AllReducer& reducer, bool is_mean) {
   std::size_t count = 0;

@@ -260,8 +260,8 @@ void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T*
   }
 }
 
-/// The gradient of a pixel is a product, too: the windows it is in, times the filter turned round. If windows move
-/// by more than one pixel, each phase is a product of its own.
+/// The gradient of a pixel is a product, too: the windows it is in, times the filter turned round. If windows move by
+/// more than one pixel, each phase is a separate product.
 template <class T>
 void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
   const Shape image = shape_in_input(context, 0);

@@ -17,7 +17,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// The extents of a depthwise convolution: each channel has `multiplier` filters of its own.
+/// The extents of a depthwise convolution: each channel has its own `multiplier` filters.
 struct DepthwiseShape {
   std::int64_t batch;
   Sweep height;

@@ -144,7 +144,7 @@ class FIFOQueueState final : public NodeState {
     changed_.notify_all();
   }
 
-  /// @throws FailedPreconditionError if a dequeue would wait for ever.
+  /// @throws FailedPreconditionError if a dequeue would wait forever.
   void expect_filler() const {
     const auto is_started = [](const QueueRunnerDef& runner) { return runner.started->load(); };
     if (runners_.empty() || was_filled_ || closed_ || session_closed_ || std::ranges::any_of(runners_, is_started))
