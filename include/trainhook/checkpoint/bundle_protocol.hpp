@@ -10,11 +10,11 @@
 ///       1  write m-1.data-*.tempstateN, m-1.meta.tempstateN, then m-1.index.tempstateN; sync
 ///       2  rename the data and .meta to their final names; sync
 ///       3  rename the index to its final name: now the checkpoint exists; sync
-///     a save by several processes: N is the same for all, and part 0 is the one that commits
-///       1  each other one writes m-1.data-r-of-*.tempstateN and tells part 0 what is in it; then part 0 does as above
-///     replacement, if there is one
+///     save by several processes, which all use the same N; part 0 commits
+///       1  each other part writes m-1.data-r-of-*.tempstateN and sends its entries to part 0, which then saves as above
+///     replacement, if m-1.index exists
 ///       1  as above: the new checkpoint is complete and durable beside the old one
-///       2  rename m-1.index to m-1.index.replaced.tempstateN: now the new checkpoint counts; sync
+///       2  rename m-1.index to m-1.index.replaced.tempstateN: now the new checkpoint is valid; sync
 ///       3  remove data of another number of shards, and .meta if the new one has none; sync
 ///       4  rename the data; sync; rename .meta; sync; rename the index; sync
 ///       5  remove m-1.index.replaced.tempstateN
@@ -22,24 +22,24 @@
 ///       1  rename m-1.index to m-1.index.tempstateN: now the checkpoint does not exist; sync
 ///       2  remove the data and .meta; sync
 ///       3  remove m-1.index.tempstateN
-///     a saver's first checkpoint, if the state file lists none of its own; each one that is kept because of a metric
-///       before the save: make m-1.index.unlisted.tempstateN
+///     a saver's first checkpoint, if the state file lists none of its checkpoints; each best checkpoint by a metric
+///       before the save: create m-1.index.unlisted.tempstateN
 ///       when the state file lists m-1: remove it
 ///
 /// What a crash leaves behind, and how it is repaired:
 ///
-///     m-1.index.replaced.tempstateN, no m-1.index     a replacement after its step 2. Readers take the new checkpoint
-///                                                     from where its files are; the next start, or the next writer of
+///     m-1.index.replaced.tempstateN, no m-1.index     a replacement after its step 2. Readers use the new checkpoint
+///                                                     with its temporary names; the next start, or the next writer of
 ///                                                     the prefix, does the remaining steps.
 ///     m-1.index.tempstateN, no m-1.index              a save that was not committed, or a removal: the next start
-///                                                     removes what m-1 has, and this file last.
-///     m-1.index.unlisted.tempstateN beside m-1.index  a saver wrote m-1 and had no time to list it: the next saver in
-///                                                     the directory counts m-1 as its own, and removes this file.
-///     m-1.data-r-of-*.tempstateN alone                a part of a save of several processes: the next start removes
+///                                                     removes the files of m-1, and this file last.
+///     m-1.index.unlisted.tempstateN beside m-1.index  a saver wrote m-1 but did not list it: the next saver in the
+///                                                     directory lists m-1 as its own, and removes this file.
+///     m-1.data-r-of-*.tempstateN alone                a part of a save by several processes: the next start removes
 ///                                                     it.
-///     any other temporary name beside m-1.index       what is left of a save or a replacement: the next start removes
-///                                                     it.
-///     m-1.data-* that none of these names             not ours (a copy in progress, say): left alone, and said.
+///     other temporary names beside m-1.index          left by a save or a replacement: the next start removes them.
+///     m-1.data-* without any of these                 not ours (for example a copy in progress): left alone and
+///                                                     logged.
 ///
 /// "The next start" is `finish_interrupted_saves`, which a process calls after it has locked the directory.
 #pragma once
