@@ -11,7 +11,7 @@
 ///       2  rename the data and .meta to their final names; sync
 ///       3  rename the index to its final name: now the checkpoint exists; sync
 ///     save by several processes, which all use the same N; part 0 commits
-///       1  each other part writes m-1.data-r-of-*.tempstateN and sends its entries to part 0, which then saves as above
+///       1  each other part writes m-1.data-r-of-*.tempstateN and sends its entries to part 0, which then saves
 ///     replacement, if m-1.index exists
 ///       1  as above: the new checkpoint is complete and durable beside the old one
 ///       2  rename m-1.index to m-1.index.replaced.tempstateN: now the new checkpoint is valid; sync
