@@ -16,7 +16,8 @@
 
 namespace trainhook {
 
-/// What kind of failure it is. The numbers are TensorFlow's `tf.errors` codes: never renumber.
+/// The kind of a failure. The numbers are TensorFlow's `tf.errors` codes: never renumber. A monitored session recovers
+/// from Aborted and Unavailable; OutOfRange means the end of the input.
 enum class ErrorCode : int {
   Cancelled = 1,
   Unknown = 2,

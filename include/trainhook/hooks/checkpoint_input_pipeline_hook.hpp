@@ -74,7 +74,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
-  /// Saves the last position, unless a saver hook has saved it with the model.
+  /// Saves the last position; with a saver hook, that hook saves it with the model.
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
