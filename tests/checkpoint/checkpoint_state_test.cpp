@@ -222,6 +222,12 @@ TEST_F(CheckpointStateTest, CandidatesBeginWithTheStatesNewestAndFallByStep) {
   EXPECT_EQ(checkpoint_candidates(disk_, "run", "m"), expected);
 }
 
+TEST_F(CheckpointStateTest, AListedNameWithADashAndNoStepBringsNoOtherModel) {
+  for (const char* name : {"my-model", "my-5"}) disk_.write_file(std::string("run/") + name + ".index", "");
+  update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/my-model"});
+  EXPECT_EQ(checkpoint_candidates(disk_, "run"), (Paths{"run/my-model"}));
+}
+
 TEST_F(CheckpointStateTest, CandidatesWithoutAUsableStateAreFoundByName) {
   for (const char* name : {"m-9", "m-10", "input-10", "m-00000011"})
     disk_.write_file(std::string("run/") + name + ".index", "");

@@ -227,9 +227,7 @@ TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_s
   if (!state.model_checkpoint_path.empty()) listed.push_back(state.model_checkpoint_path);
   for (std::string& prefix : listed) prefix = detail::own_or_listed(file_system, directory, prefix);
   std::ranges::reverse(listed);
-  const auto stem = [](const std::string& prefix) {
-    return std::string(base_name(prefix).substr(0, base_name(prefix).rfind('-')));
-  };
+  const auto stem = [](const std::string& prefix) { return base_name(detail::without_step(prefix)); };
   std::vector<std::string> candidates;
   const auto is_newer = [](const std::string& a, const std::string& b) {
     return step_of_checkpoint(a).value_or(-1) > step_of_checkpoint(b).value_or(-1);
