@@ -15,6 +15,7 @@
 
 #include <small_engine.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -33,6 +34,7 @@
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -107,6 +109,21 @@ TEST(MetricHooks, TheBestCheckpointsAreWholeAndHoldTheInput) {
     second.numbers.get_next(element);
     EXPECT_EQ(element[0].scalar<std::int64_t>(), 4);
   });
+}
+
+TEST(MetricHooks, NoInputIsCommittedWithTheBestAfterItsLeaseIsLost) {
+  const testing::LogLines quiet;
+  testing::MemoryFileSystem disk;
+  testing::FaultyFileSystem no_locks(disk);
+  no_locks.fail_from(testing::FileOperation::LockFile, 1, ErrorCode::Unimplemented);
+  Trainer trainer;
+  const auto lose_lease = [&] {
+    disk.write_file("run/best/.checkpoint_lease", "another's");
+    return Metrics{{"loss", 1.0}};
+  };
+  EXPECT_THROW(trainer.train(no_locks, {EvaluationHook(lose_lease, {.every_n_steps = 2}), BestCheckpointHook()}),
+               FailedPreconditionError);
+  EXPECT_THAT(checkpoints_on_disk(disk, "run/best"), IsEmpty());
 }
 
 TEST(MetricHooks, ARunThatIsKilledAnywhereKeepsTheSameBestCheckpoints) {

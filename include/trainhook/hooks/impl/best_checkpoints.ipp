@@ -76,6 +76,7 @@ TRAINHOOK_DECL void BestCheckpoints::restore_input(SessionRef session, std::int6
 TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
   std::vector<CheckpointCompanion::Commit> companions;
   for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
+  claim_->confirm_directory();  // before the input's commit, too
   for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
   const NamedTensor metric{value_name(), Tensor(value)};
   SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),
