@@ -293,7 +293,7 @@ TRAINHOOK_DECL void Planner::add_results() {
   const auto gives_variable = [this](const PlanResult& result) {
     return result.value != kNone && at(result.value).variable() != nullptr;
   };
-  plan_->only_reads = plan_->feed_keys.empty() && !plan_->results.empty() &&
+  plan_->only_reads = plan_->feed_keys.empty() && plan_->conditions.empty() && !plan_->results.empty() &&
                       std::ranges::all_of(plan_->steps, is_read) && std::ranges::all_of(plan_->results, gives_variable);
 }
 
