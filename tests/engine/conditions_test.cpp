@@ -74,6 +74,18 @@ TEST_F(Branches, ThatAreNotTakenChangeNothing) {
   EXPECT_EQ(session.run(v), Tensor(6.0F));
 }
 
+TEST_F(Branches, ThatAreNotTakenHaveNoVariablesEither) {
+  const Variable v = make_variable("v", constant(graph, Tensor(1.0F)));
+  const Variable by = make_variable("by", constant(graph, Tensor(false)));
+  const Output way = add("Switch", {v, by})[1];
+  EigenSession session(graph);
+  session.run(v.initializer);
+  session.run(by.initializer);
+  EXPECT_THROW(session.run(way), InvalidArgumentError);
+  session.run(assign(by, constant(graph, Tensor(true))));
+  EXPECT_EQ(session.run(way), Tensor(1.0F));
+}
+
 TEST_F(Branches, ReachWhatWaitsForThem) {
   const Variable v = make_variable("v", constant(graph, Tensor(1.0F)));
   const Output pivot = identity(add("Switch", {predicate, predicate})[1]);

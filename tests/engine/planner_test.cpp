@@ -77,8 +77,9 @@ TEST_F(PlannerTest, ComputesWhatDependsOnConstantsAhead) {
   const auto made = plan({twice(twice(constant(Tensor(3.0F))))});
   EXPECT_EQ(calls, 2);
   EXPECT_TRUE(made->steps.empty());
-  ASSERT_NE(made->results[0].source.constant, nullptr);
-  EXPECT_EQ(made->results[0].source.constant->scalar<float>(), 12.0F);
+  const detail::PlanValue& result = made->values[made->results[0].value];
+  ASSERT_EQ(result.kind, detail::ValueKind::Constant);
+  EXPECT_EQ(result.constant->scalar<float>(), 12.0F);
 }
 
 TEST_F(PlannerTest, LeavesStatefulNodesToTheRun) {

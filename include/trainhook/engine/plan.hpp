@@ -16,29 +16,61 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/slots.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/session/run_args.hpp>
 
 namespace trainhook::detail {
 
-/// Where a value is found during a run.
-struct ValueSource {
-  const Tensor* constant = nullptr;   // the same in every run
-  VariableState* variable = nullptr;  // handed over as such, or, where fetched, read at the end of the run
-  NodeState* state = nullptr;         // of the node it comes from, for resources
-  std::uint32_t slot = kNoSlot;
-  bool movable = false;  // its last use
+/// In place of the number of a value or a slot that is not there.
+inline constexpr std::uint32_t kNone = 0xffffffff;
+
+enum class ValueKind {
+  Constant,  // the same in every run
+  Variable,  // handed over as such or, if fetched, read at the end of the run
+  Resource,  // what another node keeps from run to run, handed over as such
+  Owned,     // written by a kernel into its slot
+  Borrowed,  // a handle, in its slot, of a buffer that belongs elsewhere
 };
 
+/// Everything that is known of a value. Steps and results name it by its number in `Plan::values`.
+struct PlanValue {
+  ValueKind kind = ValueKind::Owned;
+  const Tensor* constant = nullptr;
+  NodeState* state = nullptr;        // the variable or resource; of a handle, the variable that it was read from
+  const OutputSpec* spec = nullptr;  // of the node that gives it
+  std::uint32_t root = kNone;        // the value in a slot whose buffer it shares; itself if it shares none
+  std::uint32_t slot = kNone;
+
+  // Worked out before slots are given:
+  std::uint32_t uses = 0;      // as an input, a predicate or a result; and by each value that shares its buffer
+  std::uint32_t fetches = 0;   // results in its buffer
+  std::uint32_t last_use = 0;  // a step; their number if it is fetched
+
+  /// The variable that it is, or was read from; null for any other value.
+  [[nodiscard]] VariableState* variable() const noexcept {
+    return kind == ValueKind::Resource ? nullptr : static_cast<VariableState*>(state);
+  }
+
+  /// True if the one step that uses it may take its buffer away.
+  [[nodiscard]] bool is_movable() const noexcept { return kind == ValueKind::Owned && uses == 1; }
+};
+
+/// A part of one of the lists of a plan.
 struct PlanRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
+
+  [[nodiscard]] bool empty() const noexcept { return begin == end; }
+
+  template <class T>
+  [[nodiscard]] std::span<const T> of(const std::vector<T>& list) const noexcept {
+    return std::span(list).subspan(begin, end - begin);
+  }
 };
 
 /// What a predicate must be so that a step runs.
 struct PlanCondition {
-  ValueSource predicate{};
+  std::uint32_t predicate = kNone;
   bool is_true = false;
 };
 
@@ -50,24 +82,17 @@ struct PlanStep {
   VariableState* read_from = nullptr;
   PlanRange inputs{};
   PlanRange outputs{};
-  PlanRange conditions{};                   // all must hold, else the step is left out
-  PlanRange locks{};                        // variables, in the order in which all steps lock them
-  PlanRange releases{};                     // slots that hold somebody else's buffer up to here
-  std::uint32_t result_of_write = kNoSlot;  // slot for a handle of the first variable's new value
+  PlanRange conditions{};                 // all must hold, else the step is left out
+  PlanRange locks{};                      // variables, in the order in which all steps lock them
+  PlanRange releases{};                   // slots that hold somebody else's buffer up to here
+  std::uint32_t result_of_write = kNone;  // a handle of the first variable's new value
   bool may_initialize = false;
 };
 
-/// Where a fetched value comes from, and what becomes of its slot.
+/// What a fetch gets: nothing if it is an operation.
 struct PlanResult {
-  ValueSource source{};
-  PlanRange conditions{};         // all must hold, else there is no value
-  bool give_away = false;         // nobody else fetches it: the caller's old tensor takes its place
-  std::uint32_t owner = kNoSlot;  // the slot whose buffer a shared value sits in
-};
-
-struct FeedCheck {
-  Output key{};
-  std::uint32_t slot = kNoSlot;  // kNoSlot: nobody needs it
+  std::uint32_t value = kNone;
+  PlanRange conditions{};  // all must hold, else there is no value
 };
 
 /// The memory of one run. Kept between runs, so that a repeated request finds its buffers.
@@ -82,16 +107,19 @@ struct Plan {
   std::vector<Fetch> fetches;
   std::vector<Output> feed_keys;
 
+  std::vector<PlanValue> values;  // those that are fed come first
   std::vector<PlanStep> steps;
-  std::vector<ValueSource> inputs;
-  std::vector<std::uint32_t> outputs;
-  std::vector<VariableState*> locks;
-  std::vector<PlanCondition> conditions;
-  std::vector<std::uint32_t> releases;
-  std::vector<std::uint32_t> borrowed;  // all slots that may hold somebody else's buffer when a run is over
   std::vector<PlanResult> results;
-  std::vector<FeedCheck> feeds;
-  std::vector<std::unique_ptr<Tensor>> folded;
+  std::vector<std::unique_ptr<Tensor>> folded;  // constants that were computed ahead
+
+  // What the ranges of steps and results are parts of:
+  std::vector<std::uint32_t> inputs;   // values
+  std::vector<std::uint32_t> outputs;  // values
+  std::vector<PlanCondition> conditions;
+  std::vector<VariableState*> locks;
+  std::vector<std::uint32_t> releases;  // slots
+
+  std::vector<std::uint32_t> borrowed;  // all slots that may hold somebody else's buffer when a run is over
   std::uint32_t num_slots = 0;
   bool only_reads = false;  // every result is a variable's value
 
@@ -130,7 +158,7 @@ class PlanRun {
   TRAINHOOK_DECL void run_steps();
   TRAINHOOK_DECL void run_watched(bool traced);
   TRAINHOOK_DECL void run_step(const PlanStep& step);
-  [[nodiscard]] TRAINHOOK_DECL bool hold(const PlanRange& conditions) const;
+  [[nodiscard]] TRAINHOOK_DECL bool hold(PlanRange conditions) const;
   TRAINHOOK_DECL void expect_values() const;
   TRAINHOOK_DECL void call(const PlanStep& step);
   TRAINHOOK_DECL void call_locked(const PlanStep& step);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Planner: turns a request into a plan: constants computed ahead, values given slots, slots used again when their
-/// value is dead.
+/// Planner: turns a request into a plan; what depends on constants alone is computed here.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -17,7 +17,6 @@
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/engine/plan.hpp>
-#include <trainhook/engine/plan_draft.hpp>
 #include <trainhook/engine/schedule.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/session/run_args.hpp>
@@ -35,62 +34,68 @@ class Planner {
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<Plan> make();
 
  private:
-  using Kind = DraftKind;
-  using Value = DraftValue;
-
-  std::uint32_t add_value(Value value) {
-    values_.push_back(std::move(value));
-    return static_cast<std::uint32_t>(values_.size() - 1);
-  }
-  [[nodiscard]] TRAINHOOK_DECL std::uint32_t& value_of(Output output);
-  TRAINHOOK_DECL void add_feeds();
+  /// Numbers of values.
+  using Values = std::vector<std::uint32_t>;
 
   [[nodiscard]] bool is_fed(Output output) const { return detail::is_fed(plan_->feed_keys, output); }
+  [[nodiscard]] const PlanValue& at(std::uint32_t value) const noexcept { return plan_->values[value]; }
 
-  /// A writer passes its variable's new value on only if somebody takes it as a value.
-  TRAINHOOK_DECL void mark_values_of_writes(const std::vector<Node*>& order);
+  /// The number of the value that `output` has so far, to be read or set.
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t& value_of(Output output);
 
+  TRAINHOOK_DECL std::uint32_t add_value(PlanValue value);
+
+  /// Adds what a node gives as `output`. One that is fed keeps the fed value.
+  TRAINHOOK_DECL std::uint32_t define(Output output, PlanValue value);
+
+  TRAINHOOK_DECL void add_feeds();
   TRAINHOOK_DECL void add_node(Node& node);
-  TRAINHOOK_DECL void define(Output output, Value value);
-  [[nodiscard]] std::uint32_t position() const noexcept { return static_cast<std::uint32_t>(plan_->steps.size()); }
-
-  /// The value behind `input`; a variable is read here and now, in a step of its own.
-  TRAINHOOK_DECL std::uint32_t take_value(Output input, Node& reader);
-
   TRAINHOOK_DECL void add_kernel(Node& node, const KernelDef& def);
 
-  /// The value that an initializer assigns if it depends on other variables; its nodes are planned here.
-  TRAINHOOK_DECL std::uint32_t initial_value(Node& initializer);
-  [[nodiscard]] TRAINHOOK_DECL std::uint32_t value_of_copy(Output output, Node& reader);
-  TRAINHOOK_DECL void copy_node(Node& node);
-  TRAINHOOK_DECL std::uint32_t value_or_initial(Node& variable);
-  TRAINHOOK_DECL std::uint32_t variable_input(const Node& node, std::size_t i, DraftStep& draft);
-  TRAINHOOK_DECL std::uint32_t output_value(Node& node, const KernelDef& def, std::size_t i, const DraftStep& draft);
-  [[nodiscard]] TRAINHOOK_DECL std::uint32_t root_of(std::uint32_t value) const noexcept;
+  /// The value behind `input`; a variable is read here and now, in a step of its own.
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t take_value(Output input, Node& reader);
+
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t variable_input(const Node& node, std::size_t i);
+
+  /// What the kernel of a node gives as output `i`.
+  [[nodiscard]] TRAINHOOK_DECL PlanValue new_output(const Node& node, const KernelDef& def, std::size_t i,
+                                                    const Values& inputs) const;
+  [[nodiscard]] TRAINHOOK_DECL Values define_outputs(Node& node, const KernelDef& def, const Values& inputs);
 
   /// Makes constants of the outputs of a node whose inputs are constants.
-  TRAINHOOK_DECL bool try_fold(Node& node, const KernelDef& def, const PlanStep& step, const DraftStep& draft);
+  [[nodiscard]] TRAINHOOK_DECL bool try_fold(Node& node, const KernelDef& def, const Kernel& kernel,
+                                             const Values& inputs);
 
-  TRAINHOOK_DECL void add_step(PlanStep step, DraftStep draft);
+  /// Adds a step with the conditions of the node that is being added.
+  TRAINHOOK_DECL void add_step(PlanStep step, std::span<const std::uint32_t> inputs,
+                               std::span<const std::uint32_t> outputs);
+
+  /// The value that an initializer assigns if it depends on other variables; its nodes are planned here.
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t initial_value(Node& initializer);
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t value_of_copy(Output output, Node& reader);
+  TRAINHOOK_DECL void copy_node(Node& node);
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t value_or_initial(Node& variable);
 
   /// A Switch gives its value on under two conditions; steps under conditions are left out if they do not hold.
   TRAINHOOK_DECL void add_switch(Node& node);
   TRAINHOOK_DECL void add_merge(Node& node, const KernelDef& def);
-  [[nodiscard]] TRAINHOOK_DECL DraftConditions values_of(const Conditions& conditions) const;
+  [[nodiscard]] TRAINHOOK_DECL PlanRange add_conditions(const Conditions& conditions);
+
+  /// The value of the predicate of a Switch that was added; kNone for any other output.
+  [[nodiscard]] TRAINHOOK_DECL std::uint32_t predicate_value(Output predicate) const;
+
   TRAINHOOK_DECL void add_results();
 
   const KernelTable& kernels_;
   const FindState& state_of_;
   std::unique_ptr<Plan> plan_;
-  PlanDraft draft_;
-  std::vector<Value>& values_ = draft_.values;
-  std::vector<std::uint32_t> first_output_;     // by node id: where the values of its outputs begin
-  std::vector<std::uint32_t> value_of_output_;  // those of all nodes
-  std::unordered_map<const Node*, std::vector<std::uint32_t>> copies_;  // for initial values
+  Values first_output_;                             // by node id: where the values of its outputs begin
+  Values value_of_output_;                          // those of all nodes
+  std::unordered_map<const Node*, Values> copies_;  // for initial values
   Scheduler* scheduler_ = nullptr;
   ConditionFinder conditions_;
   std::vector<std::pair<Output, std::uint32_t>> predicates_;  // with their values
-  DraftConditions current_conditions_;                        // of the steps that are added
+  PlanRange current_conditions_;                              // of the node that is being added
 };
 
 }  // namespace trainhook::detail

@@ -31,8 +31,8 @@ class Scheduler {
   /// True if the node is one of those in order.
   [[nodiscard]] bool has(const Node& node) const noexcept { return place_of(node) != kAbsent; }
 
-  /// What computes the node; null for what needs no kernel.
-  [[nodiscard]] TRAINHOOK_DECL const KernelDef* kernel_of(const Node& node) const;
+  /// What computes a node in order; null for what needs no kernel.
+  [[nodiscard]] const KernelDef* kernel_of(const Node& node) const { return nodes_[place_of(node)].def; }
 
   /// True if a node in order assigns an initial value that is computed from those of other variables.
   [[nodiscard]] bool is_initializer(const Node& node) const { return has(node) && nodes_[place_of(node)].initializes; }

@@ -36,7 +36,8 @@ TRAINHOOK_DECL void GraphSession::execute(const RunRequest& request, std::span<T
     throw InvalidArgumentError("there is room for {} results of {} fetches", results.size(), request.fetches.size());
   }
   if (plan.only_reads && request.metadata == nullptr) {
-    for (std::size_t i = 0; i < results.size(); ++i) plan.results[i].source.variable->read_into(results[i]);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      plan.values[plan.results[i].value].variable()->read_into(results[i]);
     return;
   }
   for (const Feed& feed : request.feed_dict) check_feed(feed);

@@ -47,18 +47,20 @@ TRAINHOOK_DECL void Plan::give_frame(std::unique_ptr<Frame> frame) noexcept {
 TRAINHOOK_DECL std::unique_ptr<Frame> Plan::new_frame() const {
   auto frame = std::make_unique<Frame>();
   frame->slots.resize(num_slots);
-  for (const ValueSource& source : inputs) {
-    KernelContext::Input input;
-    input.state = source.variable != nullptr ? source.variable : source.state;
-    if (source.slot != kNoSlot) {
-      input.value = &frame->slots[source.slot];
-      if (source.movable) input.movable = &frame->slots[source.slot];
+  frame->inputs.reserve(inputs.size());
+  for (const std::uint32_t index : inputs) {
+    const PlanValue& value = values[index];
+    KernelContext::Input& input = frame->inputs.emplace_back();
+    if (value.slot != kNone) {
+      input.value = &frame->slots[value.slot];
+      if (value.is_movable()) input.movable = &frame->slots[value.slot];
     } else {
-      input.value = source.constant;
+      input.value = value.constant;
+      input.state = value.state;
     }
-    frame->inputs.push_back(input);
   }
-  for (std::uint32_t slot : outputs) frame->outputs.push_back(&frame->slots[slot]);
+  frame->outputs.reserve(outputs.size());
+  for (const std::uint32_t index : outputs) frame->outputs.push_back(&frame->slots[values[index].slot]);
   return frame;
 }
 
@@ -83,9 +85,8 @@ TRAINHOOK_DECL PlanRun::~PlanRun() {
 }
 
 TRAINHOOK_DECL void PlanRun::run(std::span<Tensor> results) {
-  for (std::size_t i = 0; i < plan_.feeds.size(); ++i) {
-    if (plan_.feeds[i].slot != kNoSlot) frame_->slots[plan_.feeds[i].slot] = request_.feed_dict[i].value;
-  }
+  for (std::size_t i = 0; i < request_.feed_dict.size(); ++i)
+    frame_->slots[plan_.values[i].slot] = request_.feed_dict[i].value;
   const bool traced = request_.is_traced();
   const bool limited = request_.options != nullptr && request_.options->timeout.count() > 0;
   if (limited)
@@ -119,11 +120,11 @@ TRAINHOOK_DECL void PlanRun::run_watched(bool traced) {
 }
 
 TRAINHOOK_DECL void PlanRun::run_step(const PlanStep& step) {
-  if (step.conditions.begin != step.conditions.end && !hold(step.conditions)) {
+  if (!step.conditions.empty() && !hold(step.conditions)) {
     // in a branch that is not taken
   } else if (step.read_from != nullptr) {
-    step.read_from->read_into(frame_->slots[plan_.outputs[step.outputs.begin]]);
-  } else if (step.locks.begin == step.locks.end) {
+    step.read_from->read_into(*frame_->outputs[step.outputs.begin]);
+  } else if (step.locks.empty()) {
     call(step);
   } else {
     call_locked(step);
@@ -131,14 +132,12 @@ TRAINHOOK_DECL void PlanRun::run_step(const PlanStep& step) {
   for (std::uint32_t i = step.releases.begin; i < step.releases.end; ++i) frame_->slots[plan_.releases[i]] = Tensor();
 }
 
-TRAINHOOK_DECL bool PlanRun::hold(const PlanRange& conditions) const {
-  const auto holds = [this](const PlanCondition& condition) {
-    const ValueSource& from = condition.predicate;
+TRAINHOOK_DECL bool PlanRun::hold(PlanRange conditions) const {
+  return std::ranges::all_of(conditions.of(plan_.conditions), [this](const PlanCondition& condition) {
+    const PlanValue& from = plan_.values[condition.predicate];
     const Tensor& value = from.constant != nullptr ? *from.constant : frame_->slots[from.slot];
     return value.scalar<bool>() == condition.is_true;
-  };
-  return std::ranges::all_of(std::span(plan_.conditions).subspan(conditions.begin, conditions.end - conditions.begin),
-                             holds);
+  });
 }
 
 TRAINHOOK_DECL void PlanRun::expect_values() const {
@@ -158,21 +157,18 @@ TRAINHOOK_DECL void PlanRun::call(const PlanStep& step) {
 }
 
 TRAINHOOK_DECL void PlanRun::call_locked(const PlanStep& step) {
-  const Locks locks(std::span(plan_.locks).subspan(step.locks.begin, step.locks.end - step.locks.begin));
+  const Locks locks(step.locks.of(plan_.locks));
   if (!step.may_initialize) locks.expect_values();
   call(step);
-  if (step.result_of_write != kNoSlot) {
-    frame_->slots[step.result_of_write] = static_cast<VariableState*>(frame_->inputs[step.inputs.begin].state)->value;
+  if (step.result_of_write != kNone) {
+    const auto& written = *static_cast<VariableState*>(frame_->inputs[step.inputs.begin].state);
+    frame_->slots[plan_.values[step.result_of_write].slot] = written.value;
   }
 }
 
 TRAINHOOK_DECL KernelContext PlanRun::context_of(const PlanStep& step) noexcept {
-  return {*step.node,
-          std::span(frame_->inputs).subspan(step.inputs.begin, step.inputs.end - step.inputs.begin),
-          std::span(frame_->outputs).subspan(step.outputs.begin, step.outputs.end - step.outputs.begin),
-          step.state,
-          frame_->scratch,
-          deadline_ ? &*deadline_ : nullptr};
+  return {*step.node,      step.inputs.of(frame_->inputs),   step.outputs.of(frame_->outputs), step.state,
+          frame_->scratch, deadline_ ? &*deadline_ : nullptr};
 }
 
 TRAINHOOK_DECL PlanRun::Locks::Locks(std::span<VariableState* const> variables) : variables_(variables) {
@@ -188,19 +184,22 @@ TRAINHOOK_DECL void PlanRun::Locks::expect_values() const {
 }
 
 TRAINHOOK_DECL void PlanRun::give(const PlanResult& result, Tensor& target) {
-  const ValueSource& source = result.source;
-  if (source.variable != nullptr) {
-    source.variable->read_into(target);
-  } else if (source.constant != nullptr) {
-    target = *source.constant;
-  } else if (source.slot == kNoSlot) {
+  if (result.value == kNone) {
     target = Tensor();
-  } else if (!result.give_away) {
-    target = frame_->slots[source.slot];
-  } else {
+    return;
+  }
+  const PlanValue& value = plan_.values[result.value];
+  if (value.kind == ValueKind::Variable) {
+    value.variable()->read_into(target);
+  } else if (value.slot == kNone) {
+    target = value.constant != nullptr ? *value.constant : Tensor();
+  } else if (const PlanValue& root = plan_.values[value.root]; root.fetches > 1) {
+    target = frame_->slots[value.slot];
+  } else {  // the caller's old tensor takes the place of the buffer that he gets
     if (!target.is_unique()) target = Tensor();
-    std::swap(target, frame_->slots[source.slot]);
-    if (result.owner != kNoSlot) std::swap(frame_->slots[result.owner], frame_->slots[source.slot]);
+    std::swap(target, frame_->slots[value.slot]);
+    if (root.kind == ValueKind::Owned && &root != &value)
+      std::swap(frame_->slots[root.slot], frame_->slots[value.slot]);
   }
 }
 
@@ -208,8 +207,7 @@ TRAINHOOK_DECL void PlanRun::fail(const PlanStep& step, const Error& error) cons
   if (step.read_from != nullptr || std::string_view(error.what()).starts_with("Attempting to use uninitialized")) throw;
   std::string context = fmt::format("{} ({})", step.node->name(), step.node->type());
   const char* separator = " of ";
-  for (std::uint32_t i = step.inputs.begin; i < step.inputs.end; ++i) {
-    const KernelContext::Input& input = frame_->inputs[i];
+  for (const KernelContext::Input& input : step.inputs.of(frame_->inputs)) {
     if (input.value == nullptr) continue;
     context += fmt::format("{}{}{}", separator, input.value->dtype(), input.value->shape());
     separator = ", ";

@@ -135,11 +135,6 @@ TRAINHOOK_DECL void Scheduler::protect_reads() {
   }
 }
 
-TRAINHOOK_DECL const KernelDef* Scheduler::kernel_of(const Node& node) const {
-  if (has(node)) return nodes_[place_of(node)].def;
-  return needs_no_kernel(node) ? nullptr : &kernels_.at(node);
-}
-
 TRAINHOOK_DECL const Node* Scheduler::variable_read_late(Output input, const Node& reader) const {
   if (late_reads_.empty()) return nullptr;
   while (!is_fed(fed_, input) && forwards(input.node())) {

@@ -16,7 +16,6 @@
 #include <trainhook/engine/impl/kernel.ipp>
 #include <trainhook/engine/impl/node_kinds.ipp>
 #include <trainhook/engine/impl/plan.ipp>
-#include <trainhook/engine/impl/plan_draft.ipp>
 #include <trainhook/engine/impl/planner.ipp>
 #include <trainhook/engine/impl/schedule.ipp>
 #include <trainhook/engine/impl/slots.ipp>
