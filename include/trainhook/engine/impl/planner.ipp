@@ -189,8 +189,7 @@ TRAINHOOK_DECL void Planner::add_step(PlanStep step, std::span<const std::uint32
     if (at(value).kind == ValueKind::Variable) locks.push_back(at(value).variable());
   }
   std::ranges::sort(locks);
-  const auto repeats = std::ranges::unique(locks);
-  locks.erase(repeats.begin(), repeats.end());
+  locks.erase(std::unique(locks.begin(), locks.end()), locks.end());
   step.inputs = append(plan_->inputs, inputs);
   step.outputs = append(plan_->outputs, outputs);
   step.locks = append(plan_->locks, std::span(locks));
