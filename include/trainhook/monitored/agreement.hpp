@@ -38,7 +38,8 @@ class Agreement {
  public:
   TRAINHOOK_DECL virtual ~Agreement();
 
-  /// The agreement that the options ask for; null for a process alone.
+  /// The agreement that the options ask for; null for a process alone, and for a job of one rank, which has nothing to
+  /// agree on. @throws InvalidArgumentError if a number is not positive.
   [[nodiscard]] TRAINHOOK_DECL static std::shared_ptr<Agreement> of(const MonitoredSessionOptions& options);
 
   [[nodiscard]] virtual int rank() const noexcept = 0;

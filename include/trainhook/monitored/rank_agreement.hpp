@@ -90,12 +90,12 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   // A round: `end` throws the error of a rank that failed, and passes on why the first that wants it stops. If the
   // chief collects in it, the others give what it wants, or hear why a rank objects to the save that it is for, and
   // make the round again, unless it was one that all stop after.
-  TRAINHOOK_DECL void begin(Votes votes);
+  TRAINHOOK_DECL void begin(const Votes& votes);
   TRAINHOOK_DECL Votes end(Duration max_wait);
   TRAINHOOK_DECL void take(const Votes& all, Duration max_wait);
   TRAINHOOK_DECL void give(Duration max_wait);
   TRAINHOOK_DECL void collect(const std::string& order, std::uint64_t bits);
-  TRAINHOOK_DECL Votes round(Votes votes);
+  TRAINHOOK_DECL Votes round(const Votes& votes);
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
   [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
 
