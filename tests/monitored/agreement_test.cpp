@@ -18,6 +18,16 @@ namespace {
 
 TEST(Agreement, IsNoneForAProcessAlone) { EXPECT_EQ(Agreement::of({}), nullptr); }
 
+TEST(Agreement, IsNoneForAJobOfOneRankWhoseOptionsAreCheckedAllTheSame) {
+  testing::ThreadedRanks job(1);
+  const auto errors = job.run([&](const std::shared_ptr<Collective>& ranks) {
+    EXPECT_EQ(Agreement::of({.collective = ranks}), nullptr);
+    EXPECT_THROW(static_cast<void>(Agreement::of({.collective = ranks, .agree_every_n_steps = 0})),
+                 InvalidArgumentError);
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(1));
+}
+
 TEST(Agreement, RankZeroIsTheChief) {
   std::vector<int> chiefs(2);
   testing::ThreadedRanks job(2);

@@ -250,6 +250,21 @@ TEST_F(RanksTest, ALostSessionIsAFailureOfTheJob) {
                                                "Unavailable: the network is down"}));
 }
 
+TEST_F(RanksTest, OneThatLosesItsSessionGoesOnAsAProcessAloneDoes) {
+  bool is_lost = false;
+  const auto seen = train(
+      1,
+      [](int, Options& options) {
+        options.hooks = {StopAtStepHook({.last_step = 3})};
+      },
+      [&](int, int step) {
+        if (step == 2 && !std::exchange(is_lost, true)) throw UnavailableError("the network is down");
+      });
+  EXPECT_EQ(seen.front().error, "");
+  EXPECT_TRUE(is_lost);
+  EXPECT_EQ(saved_step(), 3);
+}
+
 TEST_F(RanksTest, AnErrorOfAHooksBeginReachesAll) {
   const auto seen = train(3, [](int rank, Options& options) {
     if (rank == 2) options.hooks = {LambdaHook({.begin = [](Graph&) { throw InternalError("not today"); }})};

@@ -86,5 +86,26 @@ TEST(MpiCollective, TwoOfThemDoNotDisturbEachOther) {
   }
 }
 
+TEST(MpiCollective, AReductionThatIsGivenUpDoesNotReachALaterOne) {
+  for (int i = 0; i < 20; ++i) {
+    collective(world())->begin({.any = 2});
+    const std::shared_ptr<Collective> later = collective(world());
+    later->begin({.any = 1});
+    ASSERT_EQ(later->finish(60s).any, 1U);
+  }
+}
+
+TEST(MpiCollective, WaitsForOtherRanksUntilTheDeadline) {
+  const std::shared_ptr<Collective> ranks = collective(world());
+  if (world().rank() != 0 || world().size() == 1) return;
+  ranks->begin({});
+  try {
+    static_cast<void>(ranks->finish(0s));
+    ADD_FAILURE() << "no error";
+  } catch (const DeadlineExceededError& error) {
+    EXPECT_EQ(std::string(error.what()), "rank 0 has waited 0 s in an agreement for other ranks");
+  }
+}
+
 }  // namespace
 }  // namespace trainhook::mpi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs train_line with several processes, and own_draws, whose ranks differ in what they draw, kills them again and again, and compares what
-# they end with: kill.sh <mpirun> <train_line> <own_draws> [number of tries]
+# Runs train_line with several processes, and own_draws, whose ranks differ in what they draw, kills them again and again, after some time and in
+# the middle of saves, and compares what they end with: kill.sh <mpirun> <train_line> <own_draws> [number of tries]
 set -euo pipefail
 mpirun=$1 train_line=$2 own_draws=$3 tries=${4:-20}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -48,6 +48,41 @@ drawing=(--steps 60000 --save-steps 50)  # whose steps are shorter
 job "$own_draws" 2 own "${drawing[@]}" || fail "the job whose ranks differ did not come to its end"
 survive_kills "$own_draws" "$(said weights)" $((tries / 2)) "${drawing[@]}"
 
+# One rank of two is killed at a call that changes a file: while the ranks write their parts of a checkpoint, between the last part and the index,
+# between the index and the file that lists it, and at each rename. In the first save of a run, in its second one, and so on.
+# survive_kills_in_saves <program> <weights of a run that never stopped> <arguments of the program>... -- <call:part of the path:number@rank>...
+cc -O1 -shared -fPIC -o "$work/kill_at.so" "$here/../kill/kill_at.c" -ldl
+survive_kills_in_saves() {
+  local program=$1 weights=$2 arguments=() at
+  shift 2
+  while [ "$1" != -- ]; do arguments+=("$1"); shift; done
+  shift
+  rm -rf "$work/killed"
+  for at in "$@"; do
+    for _ in 1 2; do  # a run that comes to its end first is compared, and the next one starts anew
+      if ! job_with "${at#*@}" AT "${at%@*}" "$program" 2 killed "${arguments[@]}"; then
+        all_killed=$((all_killed + 1))
+        break
+      fi
+      [ "$(said weights)" = "$weights" ] || fail "before it is killed at $at the weights are $(said weights) and not $weights"
+      rm -rf "$work/killed"
+    done
+  done
+  job "$program" 2 killed "${arguments[@]}" || fail "after kills in saves the last run failed"
+  [ "$(said weights)" = "$weights" ] || fail "after kills in saves the weights are $(said weights) and not $weights"
+}
+export KILL_DIR=$work/killed KILL_AT_LIBRARY=$work/kill_at.so KILL_LOG=$work/kills
+short=(--steps 120 --save-steps 20)
+commit=({write,fsync}:.index:1@0 rename:.index:1@0 {write,rename}:checkpoint:1@0 {write,fsync}:.index:2@0 rename:.index:2@0 {write,rename}:checkpoint:2@0)
+job "$train_line" 2 short "${short[@]}" || fail "the short run failed"
+short_weights=$(said weights)
+survive_kills_in_saves "$train_line" "$short_weights" "${short[@]}" -- write:.data:1@0 rename:.data:1@0 write:.data:2@0 rename:.data:2@0 "${commit[@]}"
+survive_kills_in_saves "$train_line" "$short_weights" "${short[@]}" --together -- {write,fsync}:.data-00001:1@1 {write,fsync}:.data-00000:1@0 \
+  rename:.data-0000{0,1}:1@0 {write,fsync}:.data-00001:2@1 {write,fsync}:.data-00000:2@0 rename:.data-0000{0,1}:2@0 "${commit[@]}"
+job "$own_draws" 2 short_own "${short[@]}" || fail "the short run of the job whose ranks differ failed"
+survive_kills_in_saves "$own_draws" "$(said weights)" "${short[@]}" -- {write,rename}:.index:1@0 rename:checkpoint:1@0 {write,rename}:.index:2@0
+[ "$all_killed" -ge 40 ] || fail "only $all_killed runs were killed"
+
 # With other numbers of ranks the sums are rounded differently.
 for ranks in 3 1 4; do
   job_with 0 KILL "0.$((RANDOM % 4 + 3))" "$train_line" "$ranks" changed "${training[@]}" || true
@@ -61,4 +96,4 @@ grep -q 'ranks, steps 0 to .*: rank 2: SIGTERM' "$work/output" || fail "it does 
 step=$(sed -n 's/.* steps 0 to \([0-9]*\):.*/\1/p' "$work/output")
 [ -e "$work/stopped/model.ckpt-$step.index" ] || fail "there is no checkpoint of step $step"
 
-echo "kill: $all_killed kills, also of jobs whose ranks write together or differ, a signal and changing numbers of ranks: the same weights"
+echo "kill: $all_killed kills, $(wc -l <"$work/kills") of them inside saves, also of jobs whose ranks write together or differ, a signal and changing numbers of ranks: the same weights"

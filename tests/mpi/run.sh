@@ -12,6 +12,6 @@ for mpi in openmpi mpich; do
   cmake --build "$build" --target mpi_programs distributed checkpoint
   echo "=== $mpi"
   "$root/.ci/ctest" "$build" -L mpi "$@"
-  "$root/tests/mpi/kill.sh" "mpirun.$mpi" "$build/tests/mpi/train_line" "$build/tests/mpi/mpi_own_draws" 6
+  "$root/tests/mpi/kill.sh" "mpirun.$mpi" "$build/tests/mpi/train_line" "$build/tests/mpi/mpi_own_draws" 4
   "$root/tests/mpi/distributed.sh" "mpirun.$mpi" "$build/examples/distributed" "$build/examples/checkpoint"
 done

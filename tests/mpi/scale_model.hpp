@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -51,15 +50,12 @@ struct Machine {
   Storage storage{};
 };
 
-/// The ranks of a job. Each call advances their clocks by what it takes. A collective call sends what OpenMPI 4.1
-/// sends for the non-blocking call of that kind (coll/libnbc), and moves on only while its ranks are in MPI: as in most
-/// installations no thread does that for them while they compute. A rank alone sends nothing.
+/// The ranks of a job. Each call advances their clocks by what it takes. A broadcast or gather sends what OpenMPI 4.1
+/// sends for the non-blocking call of that kind (coll/libnbc). A rank alone sends nothing.
 class Job {
  public:
   Job(const Machine& machine, int ranks)
-      : machine_(machine), size_(static_cast<std::size_t>(ranks)), clock_(size_, 0), out_(size_, 0), in_(size_, 0) {
-    away_from_ = back_ = std::vector<double>(size_, kNever);
-  }
+      : machine_(machine), size_(static_cast<std::size_t>(ranks)), clock_(size_, 0), out_(size_, 0), in_(size_, 0) {}
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] double clock(std::size_t rank) const { return clock_[rank]; }
@@ -75,33 +71,17 @@ class Job {
 
   void compute(std::size_t rank, double seconds) { clock_[rank] += seconds; }
 
-  /// A reduction that begins, then each rank computes, and then it is waited for. If `meets`, all wait for the slowest
-  /// one in between, as an exchange of gradients does.
-  void all_reduce_behind(std::size_t bytes, const std::vector<double>& work, bool meets) {
-    if (size_ > 1) call();
-    for (std::size_t rank = 0; rank < size_; ++rank) {
-      away_from_[rank] = clock_[rank];
-      back_[rank] = clock_[rank] + work[rank];
+  /// As mpi/vote_exchange.hpp does it: each rank sends to those 1, 2 and 3 above it, then to those 4, 8 and 12 above
+  /// it, and so on.
+  void exchange(std::size_t bytes) {
+    std::vector<double> sent(kFan * size_);
+    for (std::size_t reach = 1; reach < size_; reach *= kFan) {
+      const std::size_t fan = (std::min)(kFan, (size_ - 1) / reach + 1);
+      for (std::size_t from = 0; from < size_; ++from)
+        for (std::size_t i = 1; i < fan; ++i) sent[from * kFan + i] = send(from, bytes);
+      for (std::size_t i = 1; i < fan; ++i)
+        for (std::size_t from = 0; from < size_; ++from) take((from + i * reach) % size_, sent[from * kFan + i], bytes);
     }
-    if (meets) std::ranges::fill(back_, *std::ranges::max_element(back_));
-    reduce(bytes);
-    spread(bytes);
-    for (std::size_t rank = 0; rank < size_; ++rank) clock_[rank] = (std::max)(clock_[rank], back_[rank]);
-    std::ranges::fill(away_from_, kNever);
-    std::ranges::fill(back_, kNever);
-  }
-
-  void all_reduce(std::size_t bytes) {
-    if (size_ == 1) return;
-    call();
-    reduce(bytes);
-    spread(bytes);
-  }
-
-  /// To rank 0, by a binomial tree.
-  void reduce(std::size_t bytes) {
-    for (std::size_t half = 1; half < size_; half *= 2)
-      for (std::size_t to = 0; to + half < size_; to += 2 * half) message(to + half, to, bytes);
   }
 
   /// From rank 0, one call.
@@ -143,9 +123,9 @@ class Job {
   }
 
  private:
-  static constexpr double kNever = std::numeric_limits<double>::lowest();
+  static constexpr std::size_t kFan = 4;
 
-  /// The down half of a reduction, and most broadcasts.
+  /// Most broadcasts.
   void spread(std::size_t bytes) {
     for (std::size_t have = 1; have < size_; have *= 2)
       for (std::size_t from = 0; from < have && from + have < size_; ++from) message(from, from + have, bytes);
@@ -160,23 +140,17 @@ class Job {
     return (std::max)(machine_.network.gap, static_cast<double>(bytes) * machine_.network.per_byte);
   }
 
-  /// The earliest moment from `ready` on at which a rank is in MPI; its processor is then busy for `overhead`.
+  /// From `ready` on, once the rank is free; it is then busy for `overhead`. Returns when it is free again.
   double act(std::size_t rank, double ready) {
-    double begin = (std::max)(clock_[rank], ready);
-    if (begin > away_from_[rank]) {
-      begin = (std::max)(begin, back_[rank]);
-    } else {  // before it computes, which begins later for it
-      away_from_[rank] += machine_.network.overhead;
-      back_[rank] += machine_.network.overhead;
-    }
-    clock_[rank] = begin + machine_.network.overhead;
+    clock_[rank] = (std::max)(clock_[rank], ready) + machine_.network.overhead;
     return clock_[rank];
   }
 
-  void message(std::size_t from, std::size_t to, std::size_t bytes) {
+  /// Returns when the message is on its way.
+  double send(std::size_t from, std::size_t bytes) {
     const double sent = act(from, out_[from]);
     out_[from] = sent - machine_.network.overhead + pause(bytes);
-    take(to, sent, bytes);
+    return sent;
   }
 
   void take(std::size_t to, double sent, std::size_t bytes) {
@@ -185,6 +159,8 @@ class Job {
     in_[to] = arrives + pause(bytes);
     act(to, arrives + static_cast<double>(bytes) * machine_.network.per_byte);
   }
+
+  void message(std::size_t from, std::size_t to, std::size_t bytes) { take(to, send(from, bytes), bytes); }
 
   /// Half of what the server does not need is the way there, half the way back.
   void directory(std::size_t rank, const Operation& operation) {
@@ -201,12 +177,10 @@ class Job {
 
   Machine machine_;
   std::size_t size_;
-  std::vector<double> clock_;      ///< when each rank is free
-  std::vector<double> out_;        ///< when it can send the next message
-  std::vector<double> in_;         ///< when the next message can arrive
-  std::vector<double> away_from_;  ///< while it computes behind a reduction
-  std::vector<double> back_;
-  double server_ = 0;  ///< when the directory is free
+  std::vector<double> clock_;  ///< when each rank is free
+  std::vector<double> out_;    ///< when it can send the next message
+  std::vector<double> in_;     ///< when the next message can arrive
+  double server_ = 0;          ///< when the directory is free
   double disks_ = 0;
   std::int64_t messages_ = 0;
   std::int64_t files_ = 0;

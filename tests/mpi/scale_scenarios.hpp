@@ -28,35 +28,26 @@ constexpr int kSteps = 50;                ///< that a mean is taken of
 /// Seconds that steps take that do nothing but agree.
 inline double agreement(const Machine& machine, int ranks) {
   Job job(machine, ranks);
-  for (int step = 0; step < kSteps; ++step) job.all_reduce(kVotes);
+  for (int step = 0; step < kSteps; ++step) job.exchange(kVotes);
   return job.last() / kSteps;
 }
 
-/// Seconds that an agreement adds to a step that computes.
-struct HiddenAgreement {
-  double exchanging = 0;   ///< if the ranks exchange gradients anyway, and so wait for the slowest one
-  double independent = 0;  ///< if nothing else makes a rank wait for the others
-};
-
-inline HiddenAgreement hidden_agreement(const Machine& machine, int ranks, std::uint64_t seed) {
-  Job exchanging(machine, ranks);
-  Job independent(machine, ranks);
+/// The same for steps that compute, beside the mean of what the ranks compute: they wait for the slowest one. If
+/// they exchange gradients, they wait for it anyway, and an agreement adds no more than to a step that does nothing.
+inline double agreement_of_independent_ranks(const Machine& machine, int ranks, std::uint64_t seed) {
+  Job job(machine, ranks);
   std::mt19937_64 random(seed);
-  double slowest = 0;
   double mean = 0;
-  std::vector<double> work(exchanging.size());
   for (int step = 0; step < kSteps; ++step) {
-    for (double& seconds : work) {
+    for (std::size_t rank = 0; rank < job.size(); ++rank) {
       const double uniform = static_cast<double>(random() >> 11U) * 0x1p-53;  // the same with each standard library
-      seconds = kWork - kNoise * std::log1p(-uniform);
-      mean += seconds / static_cast<double>(work.size());
+      const double seconds = kWork - kNoise * std::log1p(-uniform);
+      job.compute(rank, seconds);
+      mean += seconds / static_cast<double>(job.size());
     }
-    slowest += *std::ranges::max_element(work);
-    exchanging.meet_for_nothing();
-    exchanging.all_reduce_behind(kVotes, work, true);
-    independent.all_reduce_behind(kVotes, work, false);
+    job.exchange(kVotes);
   }
-  return {.exchanging = (exchanging.last() - slowest) / kSteps, .independent = (independent.last() - mean) / kSteps};
+  return (job.last() - mean) / kSteps;
 }
 
 inline void broadcast(Job& job, std::size_t bytes) {
@@ -71,9 +62,9 @@ inline void gather(Job& job, std::size_t bytes) {
 
 /// The chief asks all ranks for something.
 inline void collect(Job& job, std::size_t order, std::size_t answer) {
-  job.all_reduce(kVotes);
+  job.exchange(kVotes);
   broadcast(job, order);
-  job.all_reduce(kVotes);
+  job.exchange(kVotes);
   gather(job, answer);
 }
 
@@ -144,13 +135,13 @@ inline Save save(const Machine& machine, int ranks, double bytes) {
   Job talking(machine, ranks);
   first_rounds(talking);
   second_rounds(talking);
-  talking.all_reduce(kVotes);
+  talking.exchange(kVotes);
   Job job(machine, ranks);
   first_rounds(job);
   write_shards(job, bytes);
   second_rounds(job);
   const double listed = publish(job, kKept);
-  job.all_reduce(kVotes);  // in which the others wait for the chief
+  job.exchange(kVotes);  // in which the others wait for the chief
   return {.rounds = talking.last(), .listed = listed, .loop = job.last()};
 }
 
@@ -180,7 +171,7 @@ inline void read_checkpoint(Job& job, const std::vector<std::size_t>& ranks, std
 
 /// Rank 0 tells the others something, if no rank has failed.
 inline void tell(Job& job, std::size_t bytes) {
-  job.all_reduce(kVotes);
+  job.exchange(kVotes);
   broadcast(job, bytes);
 }
 
@@ -188,20 +179,20 @@ inline void tell(Job& job, std::size_t bytes) {
 /// has looked at all files, reads all and gives the others its variables; each of them reads its own once more.
 inline double restore(const Machine& machine, int ranks, double bytes) {
   Job job(machine, ranks);
-  job.all_reduce(kVotes);
+  job.exchange(kVotes);
   gather(job, kFacts);
   job.broadcast(kLength * job.size());
   broadcast(job, kFacts * job.size());
   tell(job, 30);  // the name of a file, which shows that all see one directory
   for (const std::size_t rank : job.in_order(1)) job.open(rank);
-  job.all_reduce(kVotes);
+  job.exchange(kVotes);
   const std::vector<std::size_t> others = job.in_order(1);
   if (ranks > 1) {
     for (std::size_t file = 0; file < 1 + job.size(); ++file) job.open(0);  // looks at it
     tell(job, 50);                                                          // the prefix
     for (const std::size_t rank : others) job.open(rank);                   // whether it is there
     read_checkpoint(job, others, 1, static_cast<double>(kRankState));
-    job.all_reduce(kVotes);
+    job.exchange(kVotes);
     gather(job, 1);
   }
   read_checkpoint(job, {0}, job.size(), bytes);
@@ -209,8 +200,8 @@ inline double restore(const Machine& machine, int ranks, double bytes) {
   for (const std::size_t rank : others) job.open(rank);
   for (std::size_t i = 0; i < kVariables; ++i) tell(job, static_cast<std::size_t>(bytes) / kVariables);
   read_checkpoint(job, others, 1, static_cast<double>(kRankState));
-  job.all_reduce(kVotes);
-  job.all_reduce(kVotes);  // of the hook that collects the states of ranks
+  job.exchange(kVotes);
+  job.exchange(kVotes);  // of the hook that collects the states of ranks
   return job.last();
 }
 

@@ -38,7 +38,8 @@ class Agreement {
  public:
   TRAINHOOK_DECL virtual ~Agreement();
 
-  /// The agreement for `options`; null for a job of one process.
+  /// The agreement for `options`; null for a job of one process or rank, which has nothing to agree on.
+  /// @throws InvalidArgumentError if a number in the options is not positive.
   [[nodiscard]] TRAINHOOK_DECL static std::shared_ptr<Agreement> of(const MonitoredSessionOptions& options);
 
   [[nodiscard]] virtual int rank() const noexcept = 0;

@@ -42,8 +42,8 @@ struct RetryPolicy {
 
 struct MonitoredSessionOptions {
   HookList hooks{};
-  std::shared_ptr<Collective> collective{};  ///< connects the ranks of a job; null: a process alone. If a rank loses
-                                             ///< its session, the job ends: `retry` does not count
+  std::shared_ptr<Collective> collective{};  ///< connects the ranks of a job; null: a process alone. If one of
+                                             ///< several ranks loses its session, the job ends, whatever `retry` is
   std::int64_t agree_every_n_steps = 1;      ///< the period at which ranks agree on stops and saves
   Duration max_wait_secs = std::chrono::seconds(7200);        ///< how long a rank waits for the others
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads

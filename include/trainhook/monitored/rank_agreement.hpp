@@ -91,12 +91,12 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   // A round. `end` throws the error of a failed rank, and distributes the reason of the first rank that wants to stop.
   // If the chief collects state in the round, the others give it, or learn why a rank vetoes the save, and then repeat
   // the round, unless all stop after it.
-  TRAINHOOK_DECL void begin(Votes votes);
+  TRAINHOOK_DECL void begin(const Votes& votes);
   TRAINHOOK_DECL Votes end(Duration max_wait);
   TRAINHOOK_DECL void take(const Votes& all, Duration max_wait);
   TRAINHOOK_DECL void give(Duration max_wait);
   TRAINHOOK_DECL void collect(const std::string& order, std::uint64_t bits);
-  TRAINHOOK_DECL Votes round(Votes votes);
+  TRAINHOOK_DECL Votes round(const Votes& votes);
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
   [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
 

@@ -6,11 +6,17 @@
 #include <mpi.h>
 
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::mpi::detail {
 
-/// One non-blocking call. While it waits it lets other processes of the machine run.
+/// Asks `is_done` until it says so; lets other processes of the machine run meanwhile.
+/// @param what for messages: "rank 1 has waited 10 s in `what` for other ranks"
+/// @throws DeadlineExceededError after `max_wait`.
+TRAINHOOK_DECL void wait_until(FunctionRef<bool()> is_done, const char* what, int rank, Duration max_wait);
+
+/// One non-blocking call.
 class Request {
  public:
   /// @param call the name of the call, for messages; must outlive this
@@ -23,7 +29,9 @@ class Request {
 
   /// Returns when it is done. @throws DeadlineExceededError after `max_wait`. MPI may still use the buffers of the
   /// call, so a catcher must end the job before they are gone.
-  TRAINHOOK_DECL void wait(Duration max_wait);
+  void wait(Duration max_wait) {
+    wait_until([this] { return is_done(); }, call_, rank_, max_wait);
+  }
 
   /// Lets MPI move messages, and returns at once.
   [[nodiscard]] TRAINHOOK_DECL bool is_done();

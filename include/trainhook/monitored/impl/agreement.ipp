@@ -17,9 +17,12 @@ TRAINHOOK_DECL Agreement::~Agreement() = default;
 TRAINHOOK_DECL std::shared_ptr<Agreement> Agreement::of(const MonitoredSessionOptions& options) {
   if (options.collective == nullptr) return nullptr;
   const Duration grace = (std::max)(options.stop_grace_period_secs, Duration(std::chrono::seconds(10)));
-  return options.collective->make_agreement({.every_n_steps = options.agree_every_n_steps,
-                                             .max_wait_secs = options.max_wait_secs,
-                                             .stop_grace_period_secs = grace});
+  std::shared_ptr<Agreement> agreement =
+      options.collective->make_agreement({.every_n_steps = options.agree_every_n_steps,
+                                          .max_wait_secs = options.max_wait_secs,
+                                          .stop_grace_period_secs = grace});
+  if (agreement->size() == 1) return nullptr;
+  return agreement;
 }
 
 }  // namespace trainhook::detail

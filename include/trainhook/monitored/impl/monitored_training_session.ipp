@@ -113,6 +113,14 @@ TRAINHOOK_DECL std::shared_ptr<Scaffold> scaffold_of(const MonitoredTrainingSess
   return options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
 }
 
+TRAINHOOK_DECL SessionLifecycle start_alone(Graph& graph, SessionOpener open,
+                                            const MonitoredTrainingSessionOptions& options) {
+  prepare_directory(options);
+  const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
+  return start_with(std::make_shared<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold)),
+                    options, scaffold);
+}
+
 // One rank of a job. What it throws before the session begins reaches the others, too.
 TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
                                            const MonitoredTrainingSessionOptions& options) {
@@ -128,13 +136,14 @@ TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
       throw InvalidArgumentError(
           "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "
           "only rank 0 may write them");
+    if (agreement == nullptr) return start_alone(graph, std::move(open), options);
     agreement->expect_same_options(options);
     if (agreement->is_chief()) prepare_directory(options);
     const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
     return start_with(agreement->session_creator(graph, std::move(open), creator_options(options, scaffold)), options,
                       scaffold, agreement);
   } catch (...) {
-    agreement->fail(std::current_exception());
+    if (agreement != nullptr) agreement->fail(std::current_exception());
     throw;
   }
 }
@@ -142,10 +151,7 @@ TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
 TRAINHOOK_DECL SessionLifecycle start_chief(Graph& graph, SessionOpener open,
                                             const MonitoredTrainingSessionOptions& options) {
   if (options.collective != nullptr) return start_rank(graph, std::move(open), options);
-  prepare_directory(options);
-  const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
-  return start_with(std::make_shared<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold)),
-                    options, scaffold);
+  return start_alone(graph, std::move(open), options);
 }
 
 TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,

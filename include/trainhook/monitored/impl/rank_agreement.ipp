@@ -72,18 +72,19 @@ TRAINHOOK_DECL Votes RankAgreement::vote_with(const std::optional<std::string>& 
   return vote(veto ? bits | kVeto : bits);
 }
 
-TRAINHOOK_DECL void RankAgreement::begin(Votes votes) {
+TRAINHOOK_DECL void RankAgreement::begin(const Votes& votes) {
   votes_ = votes;
   talking([&] { ranks_->begin(votes); });
   is_under_way_ = true;
 }
 
 TRAINHOOK_DECL Votes RankAgreement::end(Duration max_wait) {
-  for (const Votes mine = votes_;;) {
+  for (;;) {
     const Votes all = talking([&] { return ranks_->finish(max_wait); });
     is_under_way_ = false;
     take(all, max_wait);
     if ((all.any & kCollect) == 0) return all;
+    const Votes mine = votes_;
     if ((all.any & (kVeto | kHeedsVeto)) == (kVeto | kHeedsVeto)) {
       const int first = static_cast<int>(all.least[kFirstToVeto]);
       veto_ = talking([&] { return ranks_->broadcast(objection_, first, max_wait); });
@@ -185,7 +186,7 @@ TRAINHOOK_DECL void RankAgreement::add_own_hook(Hooks& hooks) {
   hooks.insert(last, std::make_shared<RankStatesHook>(*this));
 }
 
-TRAINHOOK_DECL Votes RankAgreement::round(Votes votes) {
+TRAINHOOK_DECL Votes RankAgreement::round(const Votes& votes) {
   begin(votes);
   return end(options_.max_wait_secs);
 }

@@ -8,50 +8,28 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <optional>
+#include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/monitored/rank_agreement.hpp>
 #include <trainhook/mpi/request.hpp>
+#include <trainhook/mpi/vote_exchange.hpp>
 
 namespace trainhook::mpi::detail {
-
-static_assert(std::is_trivially_copyable_v<Votes> && sizeof(Votes) % sizeof(std::int64_t) == 0);
-
-// As MPI calls it: adds each of the `count` votes at `in` to the one at `out`.
-// NOLINTNEXTLINE(readability-non-const-parameter): the type is given by MPI
-TRAINHOOK_DECL void add_votes(void* in, void* out, int* count, MPI_Datatype* /*type*/) {
-  for (int i = 0; i < *count; ++i) {
-    const std::size_t offset = static_cast<std::size_t>(i) * sizeof(Votes);
-    Votes one;
-    Votes all;
-    std::memcpy(&one, static_cast<const char*>(in) + offset, sizeof one);
-    std::memcpy(&all, static_cast<const char*>(out) + offset, sizeof all);
-    all.add(one);
-    std::memcpy(static_cast<char*>(out) + offset, &all, sizeof all);
-  }
-}
 
 /// See `mpi::collective`.
 class MpiCollective final : public Collective {
  public:
-  explicit MpiCollective(Communicator comm) : comm_(std::move(comm)) {
-    check(MPI_Type_contiguous(static_cast<int>(sizeof(Votes) / sizeof(std::int64_t)), MPI_INT64_T, &votes_type_),
-          "MPI_Type_contiguous", rank());
-    check(MPI_Type_commit(&votes_type_), "MPI_Type_commit", rank());
-    check(MPI_Op_create(add_votes, 1, &add_), "MPI_Op_create", rank());
-  }
+  explicit MpiCollective(Communicator comm)
+      : comm_(std::move(comm)), exchange_(std::make_unique<VoteExchange>(comm_)) {}
   MpiCollective(const MpiCollective&) = delete;
   MpiCollective& operator=(const MpiCollective&) = delete;
   ~MpiCollective() override {
-    if (!is_running() || reduction_) return;  // what is under way still uses them
-    MPI_Op_free(&add_);
-    MPI_Type_free(&votes_type_);
+    // MPI still uses its memory, and its messages must not reach a communicator that is made later.
+    if (is_reducing_) static_cast<void>(exchange_.release());
   }
 
   [[nodiscard]] int rank() const noexcept override { return comm_.rank(); }
@@ -121,17 +99,15 @@ class MpiCollective final : public Collective {
 
   void begin(const Votes& votes) override {
     expect_no_reduction("begin");
-    mine_ = votes;
-    reduction_.emplace("MPI_Iallreduce", rank());
-    check(MPI_Iallreduce(&mine_, &all_, 1, votes_type_, add_, comm_.native(), reduction_->native()), "MPI_Iallreduce",
-          rank());
+    is_reducing_ = true;
+    exchange_->start(votes);
   }
 
   [[nodiscard]] Votes finish(Duration max_wait) override {
-    if (!reduction_) throw FailedPreconditionError("finish: there is no reduction to finish; call begin first");
-    reduction_->wait(max_wait);
-    reduction_.reset();
-    return all_;
+    if (!is_reducing_) throw FailedPreconditionError("finish: there is no reduction to finish; call begin first");
+    wait_until([this] { return exchange_->is_done(); }, "an agreement", rank(), max_wait);
+    is_reducing_ = false;
+    return exchange_->votes();
   }
 
   void barrier(Duration max_wait) override {
@@ -177,15 +153,12 @@ class MpiCollective final : public Collective {
   }
 
   void expect_no_reduction(const char* who) const {
-    if (reduction_) throw FailedPreconditionError("{}: a reduction is under way; call finish first", who);
+    if (is_reducing_) throw FailedPreconditionError("{}: a reduction is under way; call finish first", who);
   }
 
   Communicator comm_;
-  MPI_Datatype votes_type_ = MPI_DATATYPE_NULL;
-  MPI_Op add_ = MPI_OP_NULL;
-  Votes mine_;
-  Votes all_;
-  std::optional<Request> reduction_;
+  std::unique_ptr<VoteExchange> exchange_;
+  bool is_reducing_ = false;
 };
 
 }  // namespace trainhook::mpi::detail

@@ -20,7 +20,7 @@ TRAINHOOK_DECL bool Request::is_done() {
   return done != 0;
 }
 
-TRAINHOOK_DECL void Request::wait(Duration max_wait) {
+TRAINHOOK_DECL void wait_until(FunctionRef<bool()> is_done, const char* what, int rank, Duration max_wait) {
   constexpr int kTriesAtFirst = 64;  // most are done after a few microseconds
   for (int i = 0; i < kTriesAtFirst; ++i) {
     if (is_done()) return;
@@ -29,8 +29,8 @@ TRAINHOOK_DECL void Request::wait(Duration max_wait) {
   const Duration deadline = deadline_after(clock, max_wait);
   while (!is_done()) {
     if (clock.monotonic_now() >= deadline) {
-      throw DeadlineExceededError("rank {} has waited {:.3g} s in {} for other ranks", rank_,
-                                  std::chrono::duration<double>(max_wait).count(), call_);
+      throw DeadlineExceededError("rank {} has waited {:.3g} s in {} for other ranks", rank,
+                                  std::chrono::duration<double>(max_wait).count(), what);
     }
     std::this_thread::yield();
   }

@@ -16,3 +16,4 @@
 #include <trainhook/mpi/impl/request.ipp>
 #include <trainhook/mpi/impl/runtime.ipp>
 #include <trainhook/mpi/impl/shard_globally.ipp>
+#include <trainhook/mpi/impl/vote_exchange.ipp>
