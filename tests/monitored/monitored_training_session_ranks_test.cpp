@@ -253,10 +253,7 @@ TEST_F(RanksTest, ALostSessionIsAFailureOfTheJob) {
 TEST_F(RanksTest, OneThatLosesItsSessionGoesOnAsAProcessAloneDoes) {
   bool is_lost = false;
   const auto seen = train(
-      1,
-      [](int, Options& options) {
-        options.hooks = {StopAtStepHook({.last_step = 3})};
-      },
+      1, [](int, Options& options) { options.hooks = {StopAtStepHook({.last_step = 3})}; },
       [&](int, int step) {
         if (step == 2 && !std::exchange(is_lost, true)) throw UnavailableError("the network is down");
       });
