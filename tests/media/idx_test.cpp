@@ -63,7 +63,7 @@ TEST(Idx, ReadsAFileOfNoElements) {
 TEST(Idx, RefusesForeignFiles) {
   const MediaFiles files;
   expect_refused<DataLossError>(files, "", "is truncated");
-  expect_refused<DataLossError>(files, "hello world", "no IDX file");
+  expect_refused<DataLossError>(files, "hello world", "not an IDX file");
   expect_refused<DataLossError>(files, idx_header({}), "dimensions");
   expect_refused<DataLossError>(files, idx_header({1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x", "dimensions");
   expect_refused<UnimplementedError>(files, idx_header({1}, 13) + "floa", "type 13");
