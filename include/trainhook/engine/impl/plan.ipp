@@ -195,7 +195,7 @@ TRAINHOOK_DECL void PlanRun::give(const PlanResult& result, Tensor& target) {
     target = value.constant != nullptr ? *value.constant : Tensor();
   } else if (const PlanValue& root = plan_.values[value.root]; root.fetches > 1) {
     target = frame_->slots[value.slot];
-  } else {  // the caller's old tensor takes the place of the buffer that he gets
+  } else {  // the old tensor of the caller takes the place of the buffer
     if (!target.is_unique()) target = Tensor();
     std::swap(target, frame_->slots[value.slot]);
     if (root.kind == ValueKind::Owned && &root != &value)
