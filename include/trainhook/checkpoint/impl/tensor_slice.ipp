@@ -121,7 +121,9 @@ TRAINHOOK_DECL std::optional<std::pair<std::size_t, std::size_t>> find_overlap(s
   };
   const auto count_different = [](const Starts& sorted) {
     std::size_t count = 1;
-    for (std::size_t i = 1; i < sorted.size(); ++i) count += sorted[i].first != sorted[i - 1].first ? 1 : 0;
+    for (std::size_t i = 1; i < sorted.size(); ++i) {
+      if (sorted[i].first != sorted[i - 1].first) ++count;
+    }
     return count;
   };
   std::size_t swept = 0;
