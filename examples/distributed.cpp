@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/mpi/collective.hpp>
 #include <trainhook/mpi/distributed_optimizer.hpp>

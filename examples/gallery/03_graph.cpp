@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/model_summary.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <fmt/core.h>
+#include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -14,6 +14,7 @@
 
 #include <fmt/core.h>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/trainhook.hpp>

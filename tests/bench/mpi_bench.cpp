@@ -19,6 +19,7 @@
 #include <fmt/core.h>
 #include <mpi.h>
 
+#include <trainhook/core/log.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/mpi/all_reduce.hpp>
 #include <trainhook/mpi/collective.hpp>

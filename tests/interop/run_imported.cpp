@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/import_meta_graph.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>

@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/graph_def_reader.hpp>
 #include <trainhook/graph_def/import_graph_def.hpp>

@@ -14,7 +14,9 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/load_checkpoint.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/hooks/hooks.hpp>
 #include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/hooks/numpy_text.hpp>
 #include <trainhook/hooks/stop_at_checkpoint_step_hook.hpp>

@@ -18,7 +18,9 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/learning_rate_schedules.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/session/queue_runner.hpp>

@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/io/whole_file.hpp>

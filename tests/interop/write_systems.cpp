@@ -16,6 +16,8 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/log.hpp>
+#include <trainhook/hooks/hooks.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/testing/recording_hook.hpp>
