@@ -57,7 +57,7 @@ class Verification {
 
   void is_missing(const std::string& prefix) {
     add_row(prefix, "missing", 0, 0, 0, {});
-    say(prefix + ": listed, but not there; a restore takes another one");
+    say(fmt::format("{}: listed, but not there; a restore takes another one", prefix));
   }
 
   void note(std::string line) {

@@ -2,8 +2,8 @@
 /// @file
 /// A user's program for several processes: each adds its part.
 #include <array>
-#include <cstdio>
 
+#include <fmt/core.h>
 #include <trainhook/mpi/all_reduce.hpp>
 #include <trainhook/mpi/collective.hpp>
 #include <trainhook/mpi/runtime.hpp>
@@ -13,6 +13,5 @@ int main(int argc, char** argv) {
   std::array<float, 2> parts = {1, 2};
   trainhook::mpi::all_reduce(parts, trainhook::mpi::Reduction::Sum, mpi.world());
   const int size = trainhook::mpi::collective(mpi.world())->size();
-  std::printf("rank %d of %d: %g %g\n", mpi.world().rank(), size, static_cast<double>(parts[0]),
-              static_cast<double>(parts[1]));
+  fmt::print("rank {} of {}: {} {}\n", mpi.world().rank(), size, parts[0], parts[1]);
 }

@@ -168,9 +168,9 @@ TRAINHOOK_DECL void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
   list(prefixes);  // what goes is listed until it is gone, so that a process that comes after a kill knows whose it is
   FileSystem& file_system = services_->file_system();
   for (std::size_t i = keep; i < all.size(); ++i) {
+    std::ranges::move(remove_checkpoint_files(file_system, all[i].prefix), std::back_inserter(records_));
     log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", all[i].prefix,
              options_.metric, all[i].value, options_.keep);
-    std::ranges::move(remove_checkpoint_files(file_system, all[i].prefix), std::back_inserter(records_));
   }
   prefixes.erase(prefixes.begin(), prefixes.end() - static_cast<std::ptrdiff_t>(keep));
   list(prefixes);
