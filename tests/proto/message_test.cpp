@@ -54,15 +54,13 @@ inline constexpr auto kFields<Outer> =
                field(12, "texts", &Outer::texts), field(200, "inners", &Outer::inners));
 
 enum class Size : std::int32_t { Small = 0, Large = 2 };
-template <>
-struct ProtoNames<Size> {
-  static std::string_view name_of(Size size) {
-    return size == Size::Small ? "SMALL" : size == Size::Large ? "LARGE" : std::string_view();
-  }
-  static std::optional<Size> value_of(std::string_view name) {
-    return name == "SMALL" ? std::optional(Size::Small) : name == "LARGE" ? std::optional(Size::Large) : std::nullopt;
-  }
-};
+inline constexpr ValueNames kSizeNames = {
+    .name_of = [](std::uint64_t size) -> std::string_view { return size == 0   ? "SMALL"
+                                                                   : size == 2 ? "LARGE"
+                                                                               : ""; },
+    .value_of = [](std::string_view name) -> std::optional<std::uint64_t> {
+      return name == "SMALL" ? std::optional(0) : name == "LARGE" ? std::optional(2) : std::nullopt;
+    }};
 
 struct Choice {
   std::variant<std::monostate, std::int64_t, std::string_view, Inner, std::string> one{};
@@ -73,11 +71,17 @@ template <>
 inline constexpr auto kFields<Choice> =
     std::tuple(alternative<1>(1, "number", &Choice::one), alternative<2>(2, "text", &Choice::one),
                alternative<3>(3, "inner", &Choice::one), alternative<4>(4, "name", &Choice::one),
-               field(5, "sizes", &Choice::sizes), field(6, "flags", &Choice::flags));
+               field(5, "sizes", &Choice::sizes, &kSizeNames), field(6, "flags", &Choice::flags));
 
 namespace {
 
 using support::bytes;
+
+template <class M>
+std::string bytes_from_text(std::string_view text, std::string_view what) {
+  const std::string wire = wire_from_text(text, what, kTextFields<M>);
+  return message_bytes(parse_message<M>(wire, what));
+}
 
 Outer full_message() {
   Outer message;

@@ -18,6 +18,7 @@
 /// | integer, bool, enum                   | varint; left out if it is zero                                         |
 /// | `Fixed32`, float, double              | four or eight bytes; left out if it is zero                            |
 /// | `std::string`, `std::string_view`     | string, bytes, or the bytes of a message; left out if it is empty      |
+/// | `Serialized<M>`                       | the same, the bytes of a message M, whose text form shows its fields   |
 /// | a struct with a table                 | nested message; always written                                         |
 /// | `std::optional` of these              | written if it has a value, zero or not: members of a oneof             |
 /// | a container with `push_back` of these | repeated; numbers are packed                                           |
@@ -44,17 +45,25 @@
 
 namespace trainhook::detail {
 
+/// The names of an enum's values in the text form.
+struct ValueNames {
+  std::string_view (*name_of)(std::uint64_t value);  ///< empty for a value without a name, which is printed as a number
+  std::optional<std::uint64_t> (*value_of)(std::string_view name);
+};
+
 /// A field of message `M`, whose value is of type `T`.
 template <class M, class T>
 struct Field {
   std::uint32_t number;   ///< in files: never renumber
   std::string_view name;  ///< in the text form
   T M::*member;
+  const ValueNames* names;  ///< of an enum; none: its values are numbers in the text form
 };
 
 template <class M, class T>
-[[nodiscard]] constexpr Field<M, T> field(std::uint32_t number, std::string_view name, T M::*member) {
-  return {number, name, member};
+[[nodiscard]] constexpr Field<M, T> field(std::uint32_t number, std::string_view name, T M::*member,
+                                          const ValueNames* names = nullptr) {
+  return {number, name, member, names};
 }
 
 /// A field that is the alternative `I` of a oneof.
@@ -63,11 +72,13 @@ struct Alternative {
   std::uint32_t number;
   std::string_view name;
   V M::*member;
+  const ValueNames* names;
 };
 
 template <std::size_t I, class M, class V>
-[[nodiscard]] constexpr Alternative<M, V, I> alternative(std::uint32_t number, std::string_view name, V M::*member) {
-  return {number, name, member};
+[[nodiscard]] constexpr Alternative<M, V, I> alternative(std::uint32_t number, std::string_view name, V M::*member,
+                                                         const ValueNames* names = nullptr) {
+  return {number, name, member, names};
 }
 
 /// The fields of message `M`, a tuple of `Field` and `Alternative`. Specialised beside each struct.
@@ -80,12 +91,20 @@ struct Fixed32 {
   friend bool operator==(Fixed32, Fixed32) = default;
 };
 
+/// The bytes of a message `M` that is written and read apart.
+template <class M>
+struct Serialized : std::string_view {
+  using Message = M;
+  Serialized() = default;
+  explicit Serialized(std::string_view bytes) : std::string_view(bytes) {}
+};
+
 template <class T>
 concept ProtoMessage = !std::is_same_v<std::remove_cvref_t<decltype(kFields<T>)>, std::tuple<>>;
 template <class T>
 concept ProtoNumber = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, Fixed32>;
 template <class T>
-concept ProtoBytes = std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>;
+concept ProtoBytes = std::is_same_v<T, std::string> || std::is_base_of_v<std::string_view, T>;
 template <class T>
 concept ProtoRepeated = !ProtoBytes<T> && requires(T& values) { values.push_back(*values.begin()); };
 
