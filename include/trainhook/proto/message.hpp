@@ -85,6 +85,19 @@ template <std::size_t I, class M, class V>
 template <class M>
 inline constexpr std::tuple<> kFields{};
 
+/// The number of a member's field.
+template <class M, class T>
+[[nodiscard]] consteval std::uint32_t number_of(T M::*member) {
+  std::uint32_t number = 0;
+  const auto compare = [&](const auto& field) {
+    if constexpr (std::is_same_v<decltype(field.member), T M::*>) {
+      if (field.member == member) number = field.number;
+    }
+  };
+  std::apply([&](const auto&... fields) { (compare(fields), ...); }, kFields<M>);
+  return number;
+}
+
 /// The value of a `fixed32` field; a `std::uint32_t` member would be a varint.
 struct Fixed32 {
   std::uint32_t value = 0;

@@ -65,7 +65,10 @@ class WireReader {
 
   /// A reader of the nested message, with the same name in errors. @throws DataLossError if messages nest deeper than
   /// protobuf allows.
-  [[nodiscard]] TRAINHOOK_DECL WireReader get_message();
+  [[nodiscard]] WireReader get_message() { return message_in(get_bytes()); }
+
+  /// The same for a nested message whose bytes `get_bytes` has returned.
+  [[nodiscard]] TRAINHOOK_DECL WireReader message_in(std::string_view bytes) const;
 
   /// Reads a repeated number, packed or not: calls `take` with each value. T is one of float, double, bool and the
   /// integers of 32 and 64 bits (not the zig-zag or fixed ones).

@@ -53,9 +53,9 @@ TRAINHOOK_DECL std::string_view WireReader::get_bytes() {
   });
 }
 
-TRAINHOOK_DECL WireReader WireReader::get_message() {
+TRAINHOOK_DECL WireReader WireReader::message_in(std::string_view bytes) const {
   if (depth_ >= kMaxDepth) throw DataLossError("{} holds messages nested deeper than {} levels", what_, kMaxDepth);
-  return WireReader(get_bytes(), what_, begin_, depth_ + 1);
+  return WireReader(bytes, what_, begin_, depth_ + 1);
 }
 
 TRAINHOOK_DECL WireReader::WireReader(std::string_view bytes, std::string_view what, const char* begin, int depth)
