@@ -73,6 +73,14 @@ inline constexpr auto kFields<Choice> =
                alternative<3>(3, "inner", &Choice::one), alternative<4>(4, "name", &Choice::one),
                field(5, "sizes", &Choice::sizes, &kSizeNames), field(6, "flags", &Choice::flags));
 
+struct Envelope {
+  std::string_view address{};
+  std::vector<Serialized<Inner>> letters{};
+};
+template <>
+inline constexpr auto kFields<Envelope> =
+    std::tuple(field(1, "address", &Envelope::address), field(2, "letters", &Envelope::letters));
+
 namespace {
 
 using support::bytes;
@@ -175,6 +183,36 @@ TEST(Message, CanBeReadFieldByField) {
     sizes.push_back(part.sizes.size());
   }
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 0, 1}));
+}
+
+TEST(Message, AMemberFindsItsNumber) {
+  static_assert(number_of(&Outer::number) == 1 && number_of(&Outer::numbers) == 10 && number_of(&Outer::inners) == 200);
+  static_assert(number_of(&Envelope::letters) == 2);
+}
+
+TEST(Message, InsideAnotherMayBeReadLater) {
+  const std::string written = bytes("0a0161 1200 1202080a 12020d00");
+  WireReader reader(written, "x");
+  Envelope envelope;
+  read_message(reader, envelope);
+  EXPECT_EQ(message_bytes(envelope), written);
+  ASSERT_EQ(envelope.letters.size(), 3U);
+  EXPECT_EQ(parse_message<Inner>(envelope.letters[1], "x").size, 10);
+  try {
+    Inner letter;
+    read_message(reader.message_in(envelope.letters[2]), letter);
+    FAIL();
+  } catch (const DataLossError& error) {
+    EXPECT_STREQ(error.what(),
+                 "x is damaged or of another format: field 1 has wire type 5, not 0 near byte 12 of the message");
+  }
+}
+
+TEST(MessageText, OfBytesOfAMessageIsThatOfTheMessage) {
+  const std::string text = "address: \"a\"\nletters {\n}\nletters {\n  size: 10\n}\n";
+  EXPECT_EQ(message_text(parse_message<Envelope>(bytes("0a0161 1200 1202080a"), "x")), text);
+  EXPECT_EQ(bytes_from_text<Envelope>(text, "x"), bytes("0a0161 1200 1202080a"));
+  EXPECT_THROW((void)bytes_from_text<Envelope>("letters: 'a'", "x"), DataLossError);
 }
 
 TEST(MessageText, EnumsHaveNames) {

@@ -55,10 +55,10 @@ inline constexpr auto kFields<AttrValueMessage> = std::tuple(
     alternative<7>(7, "shape", &AttrValueMessage::value), alternative<8>(8, "tensor", &AttrValueMessage::value),
     alternative<9>(9, "placeholder", &AttrValueMessage::value), alternative<10>(10, "func", &AttrValueMessage::value));
 
-/// An entry of map<string, AttrValue>.
+/// An entry of map<string, AttrValue>. The value is written and read apart, so that one is in memory at a time.
 struct AttrMessage {
   std::optional<std::string_view> key{};  // written even if it is empty
-  AttrValueMessage value{};
+  Serialized<AttrValueMessage> value{};
 };
 template <>
 inline constexpr auto kFields<AttrMessage> =

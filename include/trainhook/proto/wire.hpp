@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Protobuf's wire format: protozero's writer, and a checked reader on top of protozero.
+/// A checked reader of protobuf's wire format, on top of protozero.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <protozero/basic_pbf_writer.hpp>
-#include <protozero/buffer_string.hpp>
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 
@@ -20,19 +18,6 @@
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
-
-/// Appends fields to a string: `WireWriter writer(text); writer.add_int64(1, 5);`. To match TensorFlow's bytes, add
-/// fields in the order of their numbers and leave out scalars that are zero (except members of a oneof).
-using WireWriter = protozero::basic_pbf_writer<std::string>;
-
-/// Adds a nested message, even an empty one, which protozero's sub-writers leave out. `fill` receives a `WireWriter&`.
-template <class Fill>
-void add_wire_message(WireWriter& writer, std::uint32_t tag, Fill&& fill) {
-  std::string nested;
-  WireWriter nested_writer(nested);
-  std::forward<Fill>(fill)(nested_writer);
-  writer.add_message(tag, nested);
-}
 
 /// Reads the fields of one message, in whatever order they come: `while (reader.next()) switch (reader.tag()) { case 1:
 /// ... reader.get_int64() ...; default: reader.skip(); }` Every field must be read or skipped. Malformed bytes, or a

@@ -47,7 +47,7 @@ TRAINHOOK_DECL NodeDef GraphDefReader::read_node(const NodeMessage& message) {
 TRAINHOOK_DECL void GraphDefReader::read_attr(const AttrMessage& message, NodeDef& node) {
   const std::string key = checked_name(message.key.value_or(""), what_);
   try {
-    node.attrs.insert_or_assign(key, read_value(message.value, node, key));
+    node.attrs.insert_or_assign(key, read_value(parse_message<AttrValueMessage>(message.value, what_), node, key));
   } catch (const UnimplementedError& error) {
     node.unheld_attrs.push_back(
         fmt::format("{} (attribute {} of node '{}', a {})", error.what(), key, node.name, node.op));

@@ -64,7 +64,12 @@ TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool ad
   message.name = node.name;
   message.op = node.op;
   message.input.assign(node.inputs.begin(), node.inputs.end());
-  for (const auto& [key, value] : attrs) message.attr.push_back({key, attr_value_message(value)});
+  std::vector<std::string> values;  // to which the message points
+  values.reserve(attrs.size());
+  for (const auto& [key, value] : attrs) {
+    values.push_back(message_bytes(attr_value_message(value)));
+    message.attr.push_back({key, Serialized<AttrValueMessage>(values.back())});
+  }
   append_message(bytes, part);
 }
 
