@@ -42,7 +42,7 @@ inline constexpr auto kFields<ListValueMessage> =
 
 /// A oneof: each alternative has a type of its own, for which the placeholder is a std::string.
 struct AttrValueMessage {
-  std::variant<std::monostate, ListValueMessage, std::string_view, std::int64_t, float, bool, std::uint64_t,
+  std::variant<std::monostate, Serialized<ListValueMessage>, std::string_view, std::int64_t, float, bool, std::uint64_t,
                TensorShapeMessage, TensorMessage, std::string, Serialized<FunctionMessage>>
       value{};
 };

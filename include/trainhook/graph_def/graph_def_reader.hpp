@@ -37,13 +37,11 @@ class GraphDefReader {
  private:
   [[nodiscard]] TRAINHOOK_DECL NodeDef read_node(const NodeMessage& message);
   TRAINHOOK_DECL void read_attr(const AttrMessage& message, NodeDef& node);
-  [[nodiscard]] TRAINHOOK_DECL AttrValue read_value(const AttrValueMessage& message, const NodeDef& node,
-                                                    const std::string& key);
+  [[nodiscard]] TRAINHOOK_DECL AttrValue read_value(WireReader reader, const NodeDef& node, const std::string& key);
   [[noreturn]] TRAINHOOK_DECL void refuse() const;
 
   /// An empty list counts as a list of integers.
-  [[nodiscard]] TRAINHOOK_DECL AttrValue read_list(const ListValueMessage& list, const NodeDef& node,
-                                                   const std::string& key);
+  [[nodiscard]] TRAINHOOK_DECL AttrValue read_list(WireReader reader, const NodeDef& node, const std::string& key);
 
   std::string_view what_;
   FillBudget budget_;

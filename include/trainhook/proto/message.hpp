@@ -2,14 +2,12 @@
 /// @file
 /// Protobuf messages as structs: one table of fields per struct is used to write it, to read it, and for its text form.
 ///
-///     struct VersionMessage {
-///       std::int32_t producer = 0;
-///       std::vector<std::int32_t> bad_consumers{};
+///     struct Point {
+///       std::int32_t x = 0;
+///       std::int32_t y = 0;
 ///     };
 ///     template <>
-///     inline constexpr auto kFields<VersionMessage> =
-///         std::tuple(field(1, "producer", &VersionMessage::producer),
-///                    field(3, "bad_consumers", &VersionMessage::bad_consumers));
+///     inline constexpr auto kFields<Point> = std::tuple(field(1, "x", &Point::x), field(2, "y", &Point::y));
 ///
 /// The type of a member determines how its field is written:
 ///
@@ -314,18 +312,22 @@ void read_field(WireReader& reader, T& value) {
   }
 }
 
-/// Reads the reader's current field, or skips it if it is not in the table. For messages too large to hold all their
-/// fields at once.
+/// Reads the reader's current field if it is in the table; if not, returns false and leaves it.
 template <ProtoMessage M>
-void read_one_field(WireReader& reader, M& message) {
+[[nodiscard]] bool read_known_field(WireReader& reader, M& message) {
   const auto read = [&](const auto& field) {
     if (reader.tag() != field.number) return false;
     auto&& member = member_of(message, field);
     read_field(reader, member);
     return true;
   };
-  const bool is_known = std::apply([&](const auto&... fields) { return (read(fields) || ...); }, kFields<M>);
-  if (!is_known) reader.skip();
+  return std::apply([&](const auto&... fields) { return (read(fields) || ...); }, kFields<M>);
+}
+
+/// Reads or skips the reader's current field. For messages too large to hold all their fields at once.
+template <ProtoMessage M>
+void read_one_field(WireReader& reader, M& message) {
+  if (!read_known_field(reader, message)) reader.skip();
 }
 
 /// Reads the fields of the table and skips all others. If a field occurs twice, the last one counts.

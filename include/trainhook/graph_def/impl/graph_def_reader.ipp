@@ -47,17 +47,21 @@ TRAINHOOK_DECL NodeDef GraphDefReader::read_node(const NodeMessage& message) {
 TRAINHOOK_DECL void GraphDefReader::read_attr(const AttrMessage& message, NodeDef& node) {
   const std::string key = checked_name(message.key.value_or(""), what_);
   try {
-    node.attrs.insert_or_assign(key, read_value(parse_message<AttrValueMessage>(message.value, what_), node, key));
+    node.attrs.insert_or_assign(key, read_value(WireReader(message.value, what_), node, key));
   } catch (const UnimplementedError& error) {
     node.unheld_attrs.push_back(
         fmt::format("{} (attribute {} of node '{}', a {})", error.what(), key, node.name, node.op));
   }
 }
 
-TRAINHOOK_DECL AttrValue GraphDefReader::read_value(const AttrValueMessage& message, const NodeDef& node,
-                                                    const std::string& key) {
+TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const NodeDef& node, const std::string& key) {
+  AttrValueMessage message;
+  while (reader.next()) {
+    if (!read_known_field(reader, message)) refuse();
+  }
   const auto& value = message.value;
-  if (const auto* list = std::get_if<ListValueMessage>(&value)) return read_list(*list, node, key);
+  if (const auto* list = std::get_if<Serialized<ListValueMessage>>(&value))
+    return read_list(reader.message_in(*list), node, key);
   if (const auto* text = std::get_if<std::string_view>(&value)) return std::string(*text);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   if (const auto* number = std::get_if<float>(&value)) return *number;
@@ -72,8 +76,11 @@ TRAINHOOK_DECL void GraphDefReader::refuse() const {
   throw UnimplementedError("{}: this library does not support functions, or lists of tensors or booleans", what_);
 }
 
-TRAINHOOK_DECL AttrValue GraphDefReader::read_list(const ListValueMessage& list, const NodeDef& node,
-                                                   const std::string& key) {
+TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const NodeDef& node, const std::string& key) {
+  ListValueMessage list;
+  while (reader.next()) {
+    if (!read_known_field(reader, list)) refuse();
+  }
   if (!list.b.empty() || !list.tensor.empty() || !list.func.empty()) refuse();
   const bool is_given[] = {!list.s.empty(), !list.i.empty(), !list.f.empty(), !list.type.empty(), !list.shape.empty()};
   if (std::ranges::count(is_given, true) > 1) {

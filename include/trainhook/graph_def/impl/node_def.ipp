@@ -44,16 +44,29 @@ TRAINHOOK_DECL ListValueMessage list_message(const AttrValue& value) {
   return list;
 }
 
-/// The message points into the value. A chain of questions: a visitor is a function for each alternative.
-TRAINHOOK_DECL AttrValueMessage attr_value_message(const AttrValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return {std::string_view(*text)};
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return {*integer};
-  if (const auto* number = std::get_if<float>(&value)) return {*number};
-  if (const auto* truth = std::get_if<bool>(&value)) return {*truth};
-  if (const auto* dtype = std::get_if<DType>(&value)) return {static_cast<std::uint64_t>(*dtype)};
-  if (const auto* shape = std::get_if<PartialShape>(&value)) return {shape_message(*shape)};
-  if (const auto* tensor = std::get_if<Tensor>(&value)) return {tensor_message(*tensor)};
-  return {list_message(value)};
+/// A chain of questions: a visitor is a function for each alternative.
+TRAINHOOK_DECL std::string attr_value_bytes(const AttrValue& value) {
+  AttrValueMessage message;
+  std::string list;
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    message.value = std::string_view(*text);
+  } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    message.value = *integer;
+  } else if (const auto* number = std::get_if<float>(&value)) {
+    message.value = *number;
+  } else if (const auto* truth = std::get_if<bool>(&value)) {
+    message.value = *truth;
+  } else if (const auto* dtype = std::get_if<DType>(&value)) {
+    message.value = static_cast<std::uint64_t>(*dtype);
+  } else if (const auto* shape = std::get_if<PartialShape>(&value)) {
+    message.value = shape_message(*shape);
+  } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
+    message.value = tensor_message(*tensor);
+  } else {
+    list = message_bytes(list_message(value));
+    message.value = Serialized<ListValueMessage>(list);
+  }
+  return message_bytes(message);
 }
 
 TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool add_shapes) {
@@ -67,7 +80,7 @@ TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool ad
   std::vector<std::string> values;  // to which the message points
   values.reserve(attrs.size());
   for (const auto& [key, value] : attrs) {
-    values.push_back(message_bytes(attr_value_message(value)));
+    values.push_back(attr_value_bytes(value));
     message.attr.push_back({key, Serialized<AttrValueMessage>(values.back())});
   }
   append_message(bytes, part);
