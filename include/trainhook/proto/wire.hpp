@@ -35,8 +35,6 @@ class WireReader {
   TRAINHOOK_DECL void skip();
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t get_uint64();
   [[nodiscard]] TRAINHOOK_DECL std::int64_t get_int64();
-  [[nodiscard]] TRAINHOOK_DECL std::int32_t get_int32();
-  [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_uint32();
   [[nodiscard]] bool get_bool() { return get_uint64() != 0; }
 
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_fixed32();
@@ -77,22 +75,6 @@ class WireReader {
       while (from != end) take(static_cast<T>(guarded([&] { return protozero::decode_varint(&from, end); })));
     }
   }
-
-  /// Reads to the end of the message: calls `take(*this)`, which must read the field, for each field `tag`, and skips
-  /// all others.
-  template <class Take>
-  void for_each_field(std::uint32_t tag, Take&& take) {
-    while (next()) {
-      if (this->tag() == tag) {
-        take(*this);
-      } else {
-        skip();
-      }
-    }
-  }
-
-  /// The number of bytes of the message.
-  [[nodiscard]] std::size_t length() const noexcept { return reader_.length(); }
 
  private:
   static constexpr int kMaxDepth = 100;

@@ -131,7 +131,7 @@ TRAINHOOK_DECL void print_enumerator(TextProtoPrinter& printer, const TextField&
 TRAINHOOK_DECL void print_fields(TextProtoPrinter& printer, WireReader reader, std::span<const TextField> known) {
   while (reader.next()) {
     const auto field = std::ranges::find(known, reader.tag(), &TextField::number);
-    if (field == known.end()) throw InternalError("a message has a field {}, which its table lacks", reader.tag());
+    if (field == known.end()) throw InternalError("a message has a field {}, which its schema lacks", reader.tag());
     const auto print = [&](auto value) { printer.number(field->name, value); };
     switch (field->names == nullptr ? field->kind : TextField::Kind::Signed) {
       case TextField::Kind::Bytes: printer.string(field->name, reader.get_bytes()); break;
