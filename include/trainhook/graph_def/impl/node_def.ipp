@@ -5,7 +5,9 @@
 
 #include <trainhook/graph_def/node_def.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <system_error>
 #include <variant>
@@ -79,10 +81,14 @@ TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool ad
   message.input.assign(node.inputs.begin(), node.inputs.end());
   std::vector<std::string> values;  // to which the message points
   values.reserve(attrs.size());
+  std::size_t room = bytes.size();
   for (const auto& [key, value] : attrs) {
     values.push_back(attr_value_bytes(value));
     message.attr.push_back({key, Serialized<AttrValueMessage>(values.back())});
+    room += values.back().size() + key.size() + 64;
   }
+  // At once, so that a large constant is not copied again when its length is put before it.
+  if (room > bytes.capacity()) bytes.reserve((std::max)(room, 2 * bytes.capacity()));
   append_message(bytes, part);
 }
 
