@@ -3,6 +3,7 @@
 /// Variables of object-based checkpoints by their full names.
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,7 @@
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/proto/message.hpp>
 #include <trainhook/core/error.hpp>
 
 #include "damage.hpp"
@@ -24,21 +25,20 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 
 const std::string kGraph = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
+template <class T>
+std::string element(std::uint32_t number, const T& value) {
+  std::string bytes;
+  detail::append_element(bytes, number, value);
+  return bytes;
+}
+
 /// A graph of the objects with one node for each variable, given as full name and key.
 std::string object_graph(const Variables& variables) {
-  std::string text;
-  detail::WireWriter writer(text);
-  detail::add_wire_message(writer, 1, [](detail::WireWriter& root) {
-    detail::add_wire_message(root, 1, [](detail::WireWriter& child) { child.add_int32(1, 1); });
-  });
+  std::string text = element(1, element(1, element(1, 1)));  // the root, with a child
   for (const auto& variable : variables) {
-    detail::add_wire_message(writer, 1, [&](detail::WireWriter& node) {
-      detail::add_wire_message(node, 2, [&](detail::WireWriter& attribute) {
-        attribute.add_string(1, "VARIABLE_VALUE");
-        attribute.add_string(2, variable.first);
-        attribute.add_string(3, variable.second);
-      });
-    });
+    const std::string attribute =
+        element(1, std::string("VARIABLE_VALUE")) + element(2, variable.first) + element(3, variable.second);
+    text += element(1, element(2, attribute));
   }
   return text;
 }

@@ -20,7 +20,7 @@
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/checkpoint/checkpoint_messages.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/core/error.hpp>
@@ -156,17 +156,10 @@ TEST_F(SaverTest, RestoresAPartitionedVariableWhole) {
 TEST_F(SaverTest, RestoresAnObjectBasedCheckpointByFullNames) {
   ScriptedSession session(script);
   const auto write = [&](const std::string& full_name) {
-    std::string graph;
-    detail::WireWriter nodes(graph);
-    for (const auto& variable :
-         {std::pair<std::string, std::string>{full_name, "model/w"}, {"global_step", "step/value"}}) {
-      detail::add_wire_message(nodes, 1, [&](detail::WireWriter& node) {
-        detail::add_wire_message(node, 2, [&](detail::WireWriter& attribute) {
-          attribute.add_string(2, variable.first);
-          attribute.add_string(3, variable.second);
-        });
-      });
-    }
+    const detail::ObjectGraphMessage objects{
+        .nodes = {{.attributes = {{.full_name = full_name, .checkpoint_key = "model/w"}}},
+                  {.attributes = {{.full_name = "global_step", .checkpoint_key = "step/value"}}}}};
+    const std::string graph = detail::message_bytes(objects);
     BundleWriter writer("run/m", {.file_system = &disk, .overwrite = true});
     writer.add("_CHECKPOINTABLE_OBJECT_GRAPH", graph);
     writer.add("model/w", Tensor::of<float>({4, 5, 6}));

@@ -31,6 +31,7 @@
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/graph/optimizers.hpp>
+#include <trainhook/graph_def/graph_def_messages.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -224,6 +225,22 @@ TEST(ImportGraphDef, NamesAWhileLoopWhereverTheFileBegins) {
 TEST(ImportGraphDef, RefusesAnAttributeThatItCannotHoldOfAKnownOpType) {
   EXPECT_EQ(error_of(R"(node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_RESOURCE } } })"),
             "model.pbtxt: no tensor here can hold DT_RESOURCE (attribute dtype of node 'x', a Placeholder)");
+}
+
+TEST(ImportGraphDef, DoesNotSkipAnUnknownKindOfAttribute) {
+  std::string list;
+  detail::append_element(list, 12, 1);
+  std::string value;
+  detail::append_element(value, 1, list);
+  for (const std::string& unknown : {list, value}) {
+    const detail::NodeMessage node{
+        .name = "x", .op = "Other", .attr = {{"k", detail::Serialized<detail::AttrValueMessage>(unknown)}}};
+    const GraphDef def = parse_graph_def(detail::message_bytes(detail::GraphMessage{.node = {node}}), "m");
+    EXPECT_TRUE(def.nodes.at(0).attrs.empty());
+    EXPECT_EQ(def.nodes.at(0).unheld_attrs,
+              std::vector<std::string>{"m: this library does not support functions, or lists of tensors or booleans "
+                                       "(attribute k of node 'x', a Other)"});
+  }
 }
 
 TEST(ImportGraphDef, TakesOpTypesOfOnesOwn) {

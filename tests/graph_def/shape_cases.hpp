@@ -110,16 +110,7 @@ inline th::GraphDef graph_def_of(const ShapeCase& of) {
   return def;
 }
 
-inline std::string bytes_of(const th::GraphDef& def) {
-  using th::detail::WireWriter;
-  std::string bytes;
-  WireWriter writer(bytes);
-  for (const th::NodeDef& node : def.nodes)
-    th::detail::add_wire_message(writer, 1, [&](WireWriter& message) { th::detail::write_node(message, node, false); });
-  th::detail::add_wire_message(writer, 4,
-                               [](WireWriter& message) { message.add_int64(1, th::detail::kGraphDefProducer); });
-  return bytes;
-}
+inline std::string bytes_of(const th::GraphDef& def) { return th::detail::graph_def_bytes(th::Graph(), def.nodes, {}); }
 
 inline th::Operation import(th::Graph& graph, const ShapeCase& of) {
   return th::import_graph_def(graph, graph_def_of(of), {.name = ""}).back();

@@ -10,20 +10,15 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph_def/graph_def_schema.hpp>
+#include <trainhook/proto/message_text.hpp>
 
 namespace trainhook {
 namespace {
 
 using namespace std::string_view_literals;
 
-std::string bytes_of(const Tensor& tensor) {
-  std::string bytes;
-  detail::WireWriter writer(bytes);
-  detail::write_tensor(writer, tensor);
-  return bytes;
-}
-std::string text_of(const Tensor& tensor) { return detail::text_from_wire(bytes_of(tensor), detail::kTensorSchema); }
+std::string bytes_of(const Tensor& tensor) { return detail::message_bytes(detail::tensor_message(tensor)); }
+std::string text_of(const Tensor& tensor) { return detail::message_text(detail::tensor_message(tensor)); }
 
 TEST(TensorProto, ScalarIsOneElementOfItsField) {
   EXPECT_EQ(text_of(Tensor(0.5F)), "dtype: DT_FLOAT\ntensor_shape {\n}\nfloat_val: 0.5\n");
@@ -66,12 +61,7 @@ TEST(TensorProto, StringsGoOneByOneAndNoElementsAsNone) {
 }
 
 TEST(TensorShapeProto, KnowsUnknownDimensionsAndRanks) {
-  const auto text = [](const PartialShape& shape) {
-    std::string bytes;
-    detail::WireWriter writer(bytes);
-    detail::write_shape(writer, shape);
-    return detail::text_from_wire(bytes, detail::kShapeSchema);
-  };
+  const auto text = [](const PartialShape& shape) { return detail::message_text(detail::shape_message(shape)); };
   EXPECT_EQ(text({-1, 0}), "dim {\n  size: -1\n}\ndim {\n}\n");
   EXPECT_EQ(text(PartialShape()), "unknown_rank: true\n");
   EXPECT_EQ(text(Shape{}), "");

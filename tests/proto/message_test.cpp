@@ -54,15 +54,13 @@ inline constexpr auto kFields<Outer> =
                field(12, "texts", &Outer::texts), field(200, "inners", &Outer::inners));
 
 enum class Size : std::int32_t { Small = 0, Large = 2 };
-template <>
-struct ProtoNames<Size> {
-  static std::string_view name_of(Size size) {
-    return size == Size::Small ? "SMALL" : size == Size::Large ? "LARGE" : std::string_view();
-  }
-  static std::optional<Size> value_of(std::string_view name) {
-    return name == "SMALL" ? std::optional(Size::Small) : name == "LARGE" ? std::optional(Size::Large) : std::nullopt;
-  }
-};
+inline constexpr ValueNames kSizeNames = {
+    .name_of = [](std::uint64_t size) -> std::string_view { return size == 0   ? "SMALL"
+                                                                   : size == 2 ? "LARGE"
+                                                                               : ""; },
+    .value_of = [](std::string_view name) -> std::optional<std::uint64_t> {
+      return name == "SMALL" ? std::optional(0) : name == "LARGE" ? std::optional(2) : std::nullopt;
+    }};
 
 struct Choice {
   std::variant<std::monostate, std::int64_t, std::string_view, Inner, std::string> one{};
@@ -73,11 +71,25 @@ template <>
 inline constexpr auto kFields<Choice> =
     std::tuple(alternative<1>(1, "number", &Choice::one), alternative<2>(2, "text", &Choice::one),
                alternative<3>(3, "inner", &Choice::one), alternative<4>(4, "name", &Choice::one),
-               field(5, "sizes", &Choice::sizes), field(6, "flags", &Choice::flags));
+               field(5, "sizes", &Choice::sizes, &kSizeNames), field(6, "flags", &Choice::flags));
+
+struct Envelope {
+  std::string_view address{};
+  std::vector<Serialized<Inner>> letters{};
+};
+template <>
+inline constexpr auto kFields<Envelope> =
+    std::tuple(field(1, "address", &Envelope::address), field(2, "letters", &Envelope::letters));
 
 namespace {
 
 using support::bytes;
+
+template <class M>
+std::string bytes_from_text(std::string_view text, std::string_view what) {
+  const std::string wire = wire_from_text(text, what, kTextFields<M>);
+  return message_bytes(parse_message<M>(wire, what));
+}
 
 Outer full_message() {
   Outer message;
@@ -171,6 +183,36 @@ TEST(Message, CanBeReadFieldByField) {
     sizes.push_back(part.sizes.size());
   }
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 0, 1}));
+}
+
+TEST(Message, AMemberFindsItsNumber) {
+  static_assert(number_of(&Outer::number) == 1 && number_of(&Outer::numbers) == 10 && number_of(&Outer::inners) == 200);
+  static_assert(number_of(&Envelope::letters) == 2);
+}
+
+TEST(Message, InsideAnotherMayBeReadLater) {
+  const std::string written = bytes("0a0161 1200 1202080a 12020d00");
+  WireReader reader(written, "x");
+  Envelope envelope;
+  read_message(reader, envelope);
+  EXPECT_EQ(message_bytes(envelope), written);
+  ASSERT_EQ(envelope.letters.size(), 3U);
+  EXPECT_EQ(parse_message<Inner>(envelope.letters[1], "x").size, 10);
+  try {
+    Inner letter;
+    read_message(reader.message_in(envelope.letters[2]), letter);
+    FAIL();
+  } catch (const DataLossError& error) {
+    EXPECT_STREQ(error.what(),
+                 "x is damaged or of another format: field 1 has wire type 5, not 0 near byte 12 of the message");
+  }
+}
+
+TEST(MessageText, OfBytesOfAMessageIsThatOfTheMessage) {
+  const std::string text = "address: \"a\"\nletters {\n}\nletters {\n  size: 10\n}\n";
+  EXPECT_EQ(message_text(parse_message<Envelope>(bytes("0a0161 1200 1202080a"), "x")), text);
+  EXPECT_EQ(bytes_from_text<Envelope>(text, "x"), bytes("0a0161 1200 1202080a"));
+  EXPECT_THROW((void)bytes_from_text<Envelope>("letters: 'a'", "x"), DataLossError);
 }
 
 TEST(MessageText, EnumsHaveNames) {

@@ -11,21 +11,21 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/proto/message.hpp>
 
 namespace trainhook {
 namespace {
 
+template <class T>
+std::string element(std::uint32_t number, const T& value) {
+  std::string bytes;
+  detail::append_element(bytes, number, value);
+  return bytes;
+}
+
 std::string sample() {
-  std::string text;
-  detail::WireWriter writer(text);
-  writer.add_int64(1, -1);
-  writer.add_double(2, 0.5);
-  writer.add_float(3, -2.0f);
-  writer.add_string(4, "name");
-  detail::add_wire_message(writer, 5, [](detail::WireWriter& nested) { nested.add_bool(1, true); });
-  detail::add_wire_message(writer, 6, [](detail::WireWriter&) {});
-  writer.add_fixed32(7, 0xdeadbeef);
-  return text;
+  return element(1, std::int64_t{-1}) + element(2, 0.5) + element(3, -2.0F) + element(4, std::string("name")) +
+         element(5, element(1, true)) + element(6, std::string()) + element(7, detail::Fixed32{0xdeadbeef});
 }
 
 TEST(Wire, ReadsWhatWasWritten) {
@@ -49,24 +49,17 @@ TEST(Wire, ReadsWhatWasWritten) {
   EXPECT_EQ(seen, " -1 0.5 -2 name true 0");
 }
 
-TEST(Wire, EmptyMessagesAreWritten) {
-  std::string text;
-  detail::WireWriter writer(text);
-  detail::add_wire_message(writer, 2, [](detail::WireWriter&) {});
-  EXPECT_EQ(text, std::string("\x12\x00", 2));
-}
+TEST(Wire, EmptyMessagesAreWritten) { EXPECT_EQ(element(2, std::string()), std::string("\x12\x00", 2)); }
 
 TEST(Wire, RepeatedNumbersMayBePackedOrNot) {
   std::string packed;
   std::string loose;
-  detail::WireWriter packed_writer(packed);
-  detail::WireWriter loose_writer(loose);
   const std::vector<std::int64_t> integers{1, -1, 300};
   const std::vector<double> doubles{0.5, -1e300};
-  packed_writer.add_packed_int64(1, integers.begin(), integers.end());
-  packed_writer.add_packed_double(2, doubles.begin(), doubles.end());
-  for (std::int64_t value : integers) loose_writer.add_int64(1, value);
-  for (double value : doubles) loose_writer.add_double(2, value);
+  detail::append_field(packed, 1, integers);
+  detail::append_field(packed, 2, doubles);
+  for (std::int64_t value : integers) loose += element(1, value);
+  for (double value : doubles) loose += element(2, value);
   for (const std::string& text : {packed, loose}) {
     std::vector<std::int64_t> integers_read;
     std::vector<double> doubles_read;
@@ -95,8 +88,7 @@ TEST(Wire, EveryCutIsCleanOrDataLoss) {
 }
 
 TEST(Wire, AnotherWireTypeIsDataLossNotGarbage) {
-  std::string text;
-  detail::WireWriter(text).add_string(1, "abc");
+  const std::string text = element(1, std::string("abc"));
   const auto reader = [&] {
     detail::WireReader made(text, "m");
     EXPECT_TRUE(made.next());
@@ -109,10 +101,7 @@ TEST(Wire, AnotherWireTypeIsDataLossNotGarbage) {
 }
 
 TEST(Wire, AnErrorNamesThePlaceInTheOutermostMessage) {
-  std::string text;
-  detail::WireWriter writer(text);
-  writer.add_string(1, "0123456789");
-  detail::add_wire_message(writer, 2, [](detail::WireWriter& nested) { nested.add_int32(3, 4); });
+  const std::string text = element(1, std::string("0123456789")) + element(2, element(3, 4));
   detail::WireReader reader(text, "run/message");
   ASSERT_TRUE(reader.next());
   reader.skip();
@@ -131,11 +120,7 @@ TEST(Wire, AnErrorNamesThePlaceInTheOutermostMessage) {
 
 TEST(Wire, EndlessNestingIsRefused) {
   std::string text;
-  for (int i = 0; i < 200; ++i) {
-    std::string outer;
-    detail::WireWriter(outer).add_message(1, text);
-    text = outer;
-  }
+  for (int i = 0; i < 200; ++i) text = element(1, text);
   const auto descend = [](auto&& self, detail::WireReader reader) -> void {
     while (reader.next()) self(self, reader.get_message());
   };

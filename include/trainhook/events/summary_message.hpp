@@ -14,7 +14,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/proto/tensor_shape_proto.hpp>
+#include <trainhook/proto/tensor_message.hpp>
 
 namespace trainhook::detail {
 
@@ -51,21 +51,7 @@ inline constexpr auto kFields<SummaryAudioMessage> =
                field(4, "encoded_audio_string", &SummaryAudioMessage::encoded_audio_string),
                field(5, "content_type", &SummaryAudioMessage::content_type));
 
-/// The fields of TensorProto that summaries use.
-struct SummaryTensorMessage {
-  std::uint64_t dtype = 0;  // a DType's number, or one that DType lacks
-  TensorShapeMessage tensor_shape{};
-  std::string_view tensor_content{};
-  std::vector<float> float_val{};
-  std::vector<double> double_val{};
-  std::vector<std::string_view> string_val{};
-};
-template <>
-inline constexpr auto kFields<SummaryTensorMessage> = std::tuple(
-    field(1, "dtype", &SummaryTensorMessage::dtype), field(2, "tensor_shape", &SummaryTensorMessage::tensor_shape),
-    field(4, "tensor_content", &SummaryTensorMessage::tensor_content),
-    field(5, "float_val", &SummaryTensorMessage::float_val), field(6, "double_val", &SummaryTensorMessage::double_val),
-    field(8, "string_val", &SummaryTensorMessage::string_val));
+using SummaryTensorMessage = TensorMessage;
 
 struct PluginDataMessage {
   std::string_view plugin_name{};

@@ -10,6 +10,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph_def/graph_def_messages.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/graph_def/tensor_proto_reader.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -34,8 +35,8 @@ class GraphDefReader {
   [[nodiscard]] TRAINHOOK_DECL GraphDef read(WireReader reader);
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL NodeDef read_node(WireReader reader);
-  TRAINHOOK_DECL void read_attr(WireReader entry, NodeDef& node);
+  [[nodiscard]] TRAINHOOK_DECL NodeDef read_node(const NodeMessage& message);
+  TRAINHOOK_DECL void read_attr(const AttrMessage& message, NodeDef& node);
   [[nodiscard]] TRAINHOOK_DECL AttrValue read_value(WireReader reader, const NodeDef& node, const std::string& key);
   [[noreturn]] TRAINHOOK_DECL void refuse() const;
 

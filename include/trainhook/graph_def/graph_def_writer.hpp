@@ -13,7 +13,6 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 
@@ -24,11 +23,11 @@ struct GraphDefOptions {
 namespace detail {
 
 /// The version of TensorFlow's op definitions that this library follows, that of TensorFlow 2.15.
-inline constexpr std::int64_t kGraphDefProducer = 1645;
+inline constexpr std::int32_t kGraphDefProducer = 1645;
 
-/// GraphDef: node=1, versions=4 {producer=1}. `extra` follows the graph's nodes.
-TRAINHOOK_DECL void write_graph_def(WireWriter& writer, const Graph& graph, const std::vector<NodeDef>& extra,
-                                    const GraphDefOptions& options);
+/// Serializes the graph; `extra` follows its nodes.
+[[nodiscard]] TRAINHOOK_DECL std::string graph_def_bytes(const Graph& graph, const std::vector<NodeDef>& extra,
+                                                         const GraphDefOptions& options);
 
 }  // namespace detail
 

@@ -12,7 +12,6 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/proto/wire.hpp>
 
 namespace trainhook {
 
@@ -42,9 +41,9 @@ struct InputName {
 /// Splits `node`, `node:k` or `^node`; nothing if `input` is not such a name.
 [[nodiscard]] TRAINHOOK_DECL std::optional<InputName> parse_input_name(std::string_view input) noexcept;
 
-/// NodeDef: name=1, op=2, input=3, attr=5. `add_shapes` adds the attribute `_output_shapes`, which sorts before all
-/// others.
-TRAINHOOK_DECL void write_node(WireWriter& writer, const NodeDef& node, bool add_shapes);
+/// Appends the node to the bytes of a GraphDef. `add_shapes` adds the attribute `_output_shapes`, which sorts before
+/// all others.
+TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool add_shapes);
 
 }  // namespace detail
 }  // namespace trainhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Writes TensorProto and TensorShapeProto messages.
+/// Tensors and shapes as TensorProto and TensorShapeProto messages.
 #pragma once
 
 #include <bit>
@@ -8,19 +8,19 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/proto/tensor_message.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
 
 static_assert(std::endian::native == std::endian::little,
               "tensors are written as they lie in memory, which the formats want little-endian");
 
-/// TensorShapeProto: dim=2 {size=1}, unknown_rank=3.
-TRAINHOOK_DECL void write_shape(WireWriter& writer, const PartialShape& shape);
+[[nodiscard]] TRAINHOOK_DECL TensorShapeMessage shape_message(const PartialShape& shape);
 
-/// TensorProto: dtype=1, tensor_shape=2, tensor_content=4, the `_val` fields. A tensor of equal elements is stored as
-/// one element, as in TensorFlow.
-TRAINHOOK_DECL void write_tensor(WireWriter& writer, const Tensor& tensor);
+/// The message points into the tensor. A tensor of equal elements is stored as one element, as in TensorFlow.
+/// @throws UnimplementedError for a dtype that a TensorProto cannot hold.
+[[nodiscard]] TRAINHOOK_DECL TensorMessage tensor_message(const Tensor& tensor);
 
 }  // namespace trainhook::detail
 

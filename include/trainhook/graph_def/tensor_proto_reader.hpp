@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads TensorProto and TensorShapeProto messages, and checks everything in them.
+/// Tensors and shapes from TensorProto and TensorShapeProto messages, with checks of everything in them.
 #pragma once
 
 #include <cstdint>
-#include <cstring>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/proto/tensor_message.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
 
@@ -29,47 +27,19 @@ class FillBudget {
   std::uint64_t left_ = kBytes;
 };
 
-/// Converts a DataType; a reference dtype counts as the dtype it refers to. @throws UnimplementedError, naming `what`,
-/// for a dtype that this library lacks.
+// In all of these, `what` names the file in errors.
+
+/// Converts a DataType; a reference dtype counts as the dtype it refers to. @throws UnimplementedError for a dtype that
+/// this library lacks.
 [[nodiscard]] TRAINHOOK_DECL DType read_dtype(std::uint64_t number, std::string_view what);
 
-[[nodiscard]] TRAINHOOK_DECL PartialShape read_shape(WireReader reader, std::string_view what);
+/// @throws DataLossError for a dimension below -1, UnimplementedError for more dimensions than `kMaxRank`.
+[[nodiscard]] TRAINHOOK_DECL PartialShape read_shape(const TensorShapeMessage& message, std::string_view what);
 
-/// Reads one TensorProto: first its fields, then the tensor.
-class TensorProtoReader {
- public:
-  TensorProtoReader(std::string_view what, FillBudget& budget) : what_(what), budget_(budget) {}
-
-  [[nodiscard]] TRAINHOOK_DECL Tensor read(WireReader reader);
-
- private:
-  template <class T>
-  void append(T value) {
-    char bytes[sizeof value];
-    std::memcpy(bytes, &value, sizeof value);
-    reals_.append(bytes, sizeof value);
-  }
-
-  [[noreturn]] TRAINHOOK_DECL void fail(std::string_view problem) const;
-  [[nodiscard]] TRAINHOOK_DECL Tensor make();
-
-  /// Fills a tensor with the elements in `reals_`, then repeats the last one, or zero if there is none.
-  [[nodiscard]] TRAINHOOK_DECL Tensor filled(DType dtype, std::uint64_t wanted);
-
-  [[nodiscard]] TRAINHOOK_DECL Tensor of_strings(std::int64_t count);
-  TRAINHOOK_DECL void convert_integers(DType dtype);
-
-  static constexpr std::uint64_t kMostRepeatedStrings = 1U << 20U;
-
-  std::string_view what_;
-  FillBudget& budget_;
-  std::uint64_t dtype_ = 0;
-  PartialShape shape_{Shape{}};
-  std::string_view content_{};
-  std::string reals_{};  // the elements stored as numbers, in memory form
-  std::vector<std::int64_t> integers_{};
-  std::vector<std::string> strings_{};
-};
+/// @throws DataLossError for a message that is no tensor, UnimplementedError for one that this library cannot
+/// represent.
+[[nodiscard]] TRAINHOOK_DECL Tensor read_tensor(const TensorMessage& message, std::string_view what,
+                                                FillBudget& budget);
 
 }  // namespace trainhook::detail
 

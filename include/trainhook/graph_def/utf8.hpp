@@ -7,15 +7,14 @@
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
 /// Whether `text` is UTF-8 in its shortest form, without surrogates.
 [[nodiscard]] TRAINHOOK_DECL bool is_utf8(std::string_view text) noexcept;
 
-/// Reads a field that holds a name. @throws DataLossError, naming `what`, if it is not UTF-8.
-[[nodiscard]] TRAINHOOK_DECL std::string read_name(WireReader& reader, std::string_view what);
+/// A name that was in a file. @throws DataLossError, naming `what`, if it is not UTF-8.
+[[nodiscard]] TRAINHOOK_DECL std::string checked_name(std::string_view name, std::string_view what);
 
 }  // namespace trainhook::detail
 

@@ -24,6 +24,7 @@
 #include <trainhook/core/impl/tensor.ipp>
 
 #include <trainhook/proto/impl/message_text.ipp>
+#include <trainhook/proto/impl/tensor_message.ipp>
 #include <trainhook/proto/impl/tensor_shape_proto.ipp>
 #include <trainhook/proto/impl/text_proto_parser.ipp>
 #include <trainhook/proto/impl/text_proto_printer.ipp>
@@ -108,11 +109,11 @@
 #include <trainhook/graph/ops/impl/summary.ipp>
 #include <trainhook/graph/ops/impl/training.ipp>
 
+#include <trainhook/graph_def/impl/graph_def_messages.ipp>
 #include <trainhook/graph_def/impl/graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/graph_def_writer.ipp>
 #include <trainhook/graph_def/impl/import_graph_def.ipp>
 #include <trainhook/graph_def/impl/import_meta_graph.ipp>
-#include <trainhook/graph_def/impl/message_schema.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/node_def.ipp>

@@ -2,14 +2,12 @@
 /// @file
 /// Protobuf messages as structs: one table of fields per struct is used to write it, to read it, and for its text form.
 ///
-///     struct VersionMessage {
-///       std::int32_t producer = 0;
-///       std::vector<std::int32_t> bad_consumers{};
+///     struct Point {
+///       std::int32_t x = 0;
+///       std::int32_t y = 0;
 ///     };
 ///     template <>
-///     inline constexpr auto kFields<VersionMessage> =
-///         std::tuple(field(1, "producer", &VersionMessage::producer),
-///                    field(3, "bad_consumers", &VersionMessage::bad_consumers));
+///     inline constexpr auto kFields<Point> = std::tuple(field(1, "x", &Point::x), field(2, "y", &Point::y));
 ///
 /// The type of a member determines how its field is written:
 ///
@@ -18,6 +16,7 @@
 /// | integer, bool, enum                   | varint; left out if it is zero                                         |
 /// | `Fixed32`, float, double              | four or eight bytes; left out if it is zero                            |
 /// | `std::string`, `std::string_view`     | string, bytes, or the bytes of a message; left out if it is empty      |
+/// | `Serialized<M>`                       | the same, the bytes of a message M, whose text form shows its fields   |
 /// | a struct with a table                 | nested message; always written                                         |
 /// | `std::optional` of these              | written if it has a value, zero or not: members of a oneof             |
 /// | a container with `push_back` of these | repeated; numbers are packed                                           |
@@ -44,17 +43,25 @@
 
 namespace trainhook::detail {
 
+/// The names of an enum's values in the text form.
+struct ValueNames {
+  std::string_view (*name_of)(std::uint64_t value);  ///< empty for a value without a name, which is printed as a number
+  std::optional<std::uint64_t> (*value_of)(std::string_view name);
+};
+
 /// A field of message `M`, whose value is of type `T`.
 template <class M, class T>
 struct Field {
   std::uint32_t number;   ///< in files: never renumber
   std::string_view name;  ///< in the text form
   T M::*member;
+  const ValueNames* names;  ///< of an enum; none: its values are numbers in the text form
 };
 
 template <class M, class T>
-[[nodiscard]] constexpr Field<M, T> field(std::uint32_t number, std::string_view name, T M::*member) {
-  return {number, name, member};
+[[nodiscard]] constexpr Field<M, T> field(std::uint32_t number, std::string_view name, T M::*member,
+                                          const ValueNames* names = nullptr) {
+  return {number, name, member, names};
 }
 
 /// A field that is the alternative `I` of a oneof.
@@ -63,16 +70,31 @@ struct Alternative {
   std::uint32_t number;
   std::string_view name;
   V M::*member;
+  const ValueNames* names;
 };
 
 template <std::size_t I, class M, class V>
-[[nodiscard]] constexpr Alternative<M, V, I> alternative(std::uint32_t number, std::string_view name, V M::*member) {
-  return {number, name, member};
+[[nodiscard]] constexpr Alternative<M, V, I> alternative(std::uint32_t number, std::string_view name, V M::*member,
+                                                         const ValueNames* names = nullptr) {
+  return {number, name, member, names};
 }
 
 /// The fields of message `M`, a tuple of `Field` and `Alternative`. Specialised beside each struct.
 template <class M>
 inline constexpr std::tuple<> kFields{};
+
+/// The number of a member's field.
+template <class M, class T>
+[[nodiscard]] consteval std::uint32_t number_of(T M::*member) {
+  std::uint32_t number = 0;
+  const auto compare = [&](const auto& field) {
+    if constexpr (std::is_same_v<decltype(field.member), T M::*>) {
+      if (field.member == member) number = field.number;
+    }
+  };
+  std::apply([&](const auto&... fields) { (compare(fields), ...); }, kFields<M>);
+  return number;
+}
 
 /// The value of a `fixed32` field; a `std::uint32_t` member would be a varint.
 struct Fixed32 {
@@ -80,12 +102,20 @@ struct Fixed32 {
   friend bool operator==(Fixed32, Fixed32) = default;
 };
 
+/// The bytes of a message `M` that is written and read apart.
+template <class M>
+struct Serialized : std::string_view {
+  using Message = M;
+  Serialized() = default;
+  explicit Serialized(std::string_view bytes) : std::string_view(bytes) {}
+};
+
 template <class T>
 concept ProtoMessage = !std::is_same_v<std::remove_cvref_t<decltype(kFields<T>)>, std::tuple<>>;
 template <class T>
 concept ProtoNumber = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, Fixed32>;
 template <class T>
-concept ProtoBytes = std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>;
+concept ProtoBytes = std::is_same_v<T, std::string> || std::is_base_of_v<std::string_view, T>;
 template <class T>
 concept ProtoRepeated = !ProtoBytes<T> && requires(T& values) { values.push_back(*values.begin()); };
 
@@ -282,18 +312,22 @@ void read_field(WireReader& reader, T& value) {
   }
 }
 
-/// Reads the reader's current field, or skips it if it is not in the table. For messages too large to hold all their
-/// fields at once.
+/// Reads the reader's current field if it is in the table; if not, returns false and leaves it.
 template <ProtoMessage M>
-void read_one_field(WireReader& reader, M& message) {
+[[nodiscard]] bool read_known_field(WireReader& reader, M& message) {
   const auto read = [&](const auto& field) {
     if (reader.tag() != field.number) return false;
     auto&& member = member_of(message, field);
     read_field(reader, member);
     return true;
   };
-  const bool is_known = std::apply([&](const auto&... fields) { return (read(fields) || ...); }, kFields<M>);
-  if (!is_known) reader.skip();
+  return std::apply([&](const auto&... fields) { return (read(fields) || ...); }, kFields<M>);
+}
+
+/// Reads or skips the reader's current field. For messages too large to hold all their fields at once.
+template <ProtoMessage M>
+void read_one_field(WireReader& reader, M& message) {
+  if (!read_known_field(reader, message)) reader.skip();
 }
 
 /// Reads the fields of the table and skips all others. If a field occurs twice, the last one counts.

@@ -10,7 +10,6 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
@@ -33,9 +32,6 @@ inline constexpr auto kFields<TensorShapeMessage> =
 
 /// The sizes of all dimensions, including negative ones; empty for an unknown rank, too, as for a scalar.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape);
-
-/// The size of one dimension.
-[[nodiscard]] TRAINHOOK_DECL std::int64_t read_shape_dim(WireReader dim);
 
 }  // namespace trainhook::detail
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Protobuf's wire format: protozero's writer, and a checked reader on top of protozero.
+/// A checked reader of protobuf's wire format, on top of protozero.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <protozero/basic_pbf_writer.hpp>
-#include <protozero/buffer_string.hpp>
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 
@@ -20,19 +18,6 @@
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
-
-/// Appends fields to a string: `WireWriter writer(text); writer.add_int64(1, 5);`. To match TensorFlow's bytes, add
-/// fields in the order of their numbers and leave out scalars that are zero (except members of a oneof).
-using WireWriter = protozero::basic_pbf_writer<std::string>;
-
-/// Adds a nested message, even an empty one, which protozero's sub-writers leave out. `fill` receives a `WireWriter&`.
-template <class Fill>
-void add_wire_message(WireWriter& writer, std::uint32_t tag, Fill&& fill) {
-  std::string nested;
-  WireWriter nested_writer(nested);
-  std::forward<Fill>(fill)(nested_writer);
-  writer.add_message(tag, nested);
-}
 
 /// Reads the fields of one message, in whatever order they come: `while (reader.next()) switch (reader.tag()) { case 1:
 /// ... reader.get_int64() ...; default: reader.skip(); }` Every field must be read or skipped. Malformed bytes, or a
@@ -50,8 +35,6 @@ class WireReader {
   TRAINHOOK_DECL void skip();
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t get_uint64();
   [[nodiscard]] TRAINHOOK_DECL std::int64_t get_int64();
-  [[nodiscard]] TRAINHOOK_DECL std::int32_t get_int32();
-  [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_uint32();
   [[nodiscard]] bool get_bool() { return get_uint64() != 0; }
 
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_fixed32();
@@ -65,7 +48,10 @@ class WireReader {
 
   /// A reader of the nested message, with the same name in errors. @throws DataLossError if messages nest deeper than
   /// protobuf allows.
-  [[nodiscard]] TRAINHOOK_DECL WireReader get_message();
+  [[nodiscard]] WireReader get_message() { return message_in(get_bytes()); }
+
+  /// The same for a nested message whose bytes `get_bytes` has returned.
+  [[nodiscard]] TRAINHOOK_DECL WireReader message_in(std::string_view bytes) const;
 
   /// Reads a repeated number, packed or not: calls `take` with each value. T is one of float, double, bool and the
   /// integers of 32 and 64 bits (not the zig-zag or fixed ones).
@@ -89,22 +75,6 @@ class WireReader {
       while (from != end) take(static_cast<T>(guarded([&] { return protozero::decode_varint(&from, end); })));
     }
   }
-
-  /// Reads to the end of the message: calls `take(*this)`, which must read the field, for each field `tag`, and skips
-  /// all others.
-  template <class Take>
-  void for_each_field(std::uint32_t tag, Take&& take) {
-    while (next()) {
-      if (this->tag() == tag) {
-        take(*this);
-      } else {
-        skip();
-      }
-    }
-  }
-
-  /// The number of bytes of the message.
-  [[nodiscard]] std::size_t length() const noexcept { return reader_.length(); }
 
  private:
   static constexpr int kMaxDepth = 100;

@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -22,12 +24,35 @@
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph_def/tensor_proto.hpp>
 #include <trainhook/graph_def/tensor_proto_reader.hpp>
-#include <trainhook/proto/wire.hpp>
+#include <trainhook/proto/message.hpp>
+#include <trainhook/proto/tensor_message.hpp>
 
 namespace trainhook::detail {
 
 inline constexpr std::string_view kRankPrefix = "_trainhook/ranks/";
 inline constexpr std::string_view kVersionOfHook = "/version";
+
+struct StateEntryMessage {
+  std::optional<std::string_view> name{};  // written even if it is empty
+  std::optional<TensorMessage> tensor{};
+};
+template <>
+inline constexpr auto kFields<StateEntryMessage> =
+    std::tuple(field(1, "name", &StateEntryMessage::name), field(2, "tensor", &StateEntryMessage::tensor));
+
+struct StatePartMessage {
+  std::optional<std::string_view> name{};  // written even if it is empty
+  std::vector<StateEntryMessage> entries{};
+};
+template <>
+inline constexpr auto kFields<StatePartMessage> =
+    std::tuple(field(1, "name", &StatePartMessage::name), field(2, "entries", &StatePartMessage::entries));
+
+struct RankStateMessage {
+  std::vector<StatePartMessage> parts{};
+};
+template <>
+inline constexpr auto kFields<RankStateMessage> = std::tuple(field(1, "parts", &RankStateMessage::parts));
 
 TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
   std::set<std::string> wanted_input;
@@ -49,52 +74,28 @@ TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
   return state;
 }
 
-// A part is a message: its name (1), and for each entry a message (2) of a name (1) and a TensorProto (2).
 TRAINHOOK_DECL std::string rank_state_bytes(const RankState& state) {
-  std::string bytes;
-  WireWriter writer(bytes);
+  RankStateMessage message;
   for (const StatePart& part : state) {
-    add_wire_message(writer, 1, [&](WireWriter& message) {
-      message.add_string(1, part.name);
-      for (const NamedTensor& entry : part.entries) {
-        add_wire_message(message, 2, [&](WireWriter& named) {
-          named.add_string(1, entry.name);
-          add_wire_message(named, 2, [&](WireWriter& value) { write_tensor(value, entry.tensor); });
-        });
-      }
-    });
+    StatePartMessage& written = message.parts.emplace_back();
+    written.name = part.name;
+    for (const NamedTensor& entry : part.entries) written.entries.push_back({entry.name, tensor_message(entry.tensor)});
   }
-  return bytes;
-}
-
-TRAINHOOK_DECL NamedTensor read_entry(WireReader reader, std::string_view what, FillBudget& budget) {
-  NamedTensor entry;
-  while (reader.next()) {
-    switch (reader.tag()) {
-      case 1: entry.name = reader.get_string(); break;
-      case 2: entry.tensor = TensorProtoReader(what, budget).read(reader.get_message()); break;
-      default: reader.skip();
-    }
-  }
-  if (entry.name.empty() || !entry.tensor.has_value()) throw DataLossError("{}: a value lacks its name", what);
-  return entry;
+  return message_bytes(message);
 }
 
 TRAINHOOK_DECL RankState rank_state_in(std::string_view bytes, int rank) {
   const std::string what = fmt::format("the state that rank {} has sent", rank);
   FillBudget budget;
   RankState state;
-  WireReader(bytes, what).for_each_field(1, [&](WireReader& all) {
-    WireReader reader = all.get_message();
+  for (const StatePartMessage& message : parse_message<RankStateMessage>(bytes, what).parts) {
     StatePart& part = state.emplace_back();
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 1: part.name = reader.get_string(); break;
-        case 2: part.entries.push_back(read_entry(reader.get_message(), what, budget)); break;
-        default: reader.skip();
-      }
+    part.name = message.name.value_or("");
+    for (const StateEntryMessage& entry : message.entries) {
+      if (entry.name.value_or("").empty() || !entry.tensor) throw DataLossError("{}: a value lacks its name", what);
+      part.entries.push_back({std::string(*entry.name), read_tensor(*entry.tensor, what, budget)});
     }
-  });
+  }
   return state;
 }
 

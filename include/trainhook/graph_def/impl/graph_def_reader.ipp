@@ -5,7 +5,8 @@
 
 #include <trainhook/graph_def/graph_def_reader.hpp>
 
-#include <utility>
+#include <algorithm>
+#include <variant>
 
 #include <fmt/core.h>
 
@@ -13,38 +14,27 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph_def/graph_def_schema.hpp>
-#include <trainhook/graph_def/message_schema.hpp>
 #include <trainhook/graph_def/utf8.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/message_text.hpp>
 
 namespace trainhook::detail {
 
 TRAINHOOK_DECL GraphDef GraphDefReader::read(WireReader reader) {
   GraphDef def{.source = std::string(what_)};
   while (reader.next()) {
-    if (reader.tag() == 1) {
-      def.nodes.push_back(read_node(reader.get_message()));
-    } else if (reader.tag() == 4) {
-      reader.get_message().for_each_field(1, [&](WireReader& versions) { def.producer = versions.get_int64(); });
-    } else {
-      reader.skip();
-    }
+    GraphMessage part;
+    read_one_field(reader, part);
+    for (const NodeMessage& node : part.node) def.nodes.push_back(read_node(node));
+    if (part.versions) def.producer = part.versions->producer;
   }
   return def;
 }
 
-TRAINHOOK_DECL NodeDef GraphDefReader::read_node(WireReader reader) {
-  NodeDef node;
-  while (reader.next()) {
-    switch (reader.tag()) {
-      case 1: node.name = read_name(reader, what_); break;
-      case 2: node.op = read_name(reader, what_); break;
-      case 3: node.inputs.push_back(read_name(reader, what_)); break;
-      case 5: read_attr(reader.get_message(), node); break;
-      default: reader.skip();
-    }
-  }
+TRAINHOOK_DECL NodeDef GraphDefReader::read_node(const NodeMessage& message) {
+  NodeDef node{.name = checked_name(message.name, what_), .op = checked_name(message.op.value_or(""), what_)};
+  for (const std::string_view input : message.input) node.inputs.push_back(checked_name(input, what_));
+  for (const AttrMessage& attr : message.attr) read_attr(attr, node);
   if (node.name.empty()) throw DataLossError("{} is damaged or of another format: a node has no name", what_);
   const auto shapes = node.attrs.find("_output_shapes");
   if (shapes != node.attrs.end()) {
@@ -54,20 +44,10 @@ TRAINHOOK_DECL NodeDef GraphDefReader::read_node(WireReader reader) {
   return node;
 }
 
-TRAINHOOK_DECL void GraphDefReader::read_attr(WireReader entry, NodeDef& node) {
-  std::string key;
-  std::string_view value;
-  while (entry.next()) {
-    if (entry.tag() == 1) {
-      key = read_name(entry, what_);
-    } else if (entry.tag() == 2) {
-      value = entry.get_bytes();
-    } else {
-      entry.skip();
-    }
-  }
+TRAINHOOK_DECL void GraphDefReader::read_attr(const AttrMessage& message, NodeDef& node) {
+  const std::string key = checked_name(message.key.value_or(""), what_);
   try {
-    node.attrs.insert_or_assign(key, read_value(WireReader(value, what_), node, key));
+    node.attrs.insert_or_assign(key, read_value(WireReader(message.value, what_), node, key));
   } catch (const UnimplementedError& error) {
     node.unheld_attrs.push_back(
         fmt::format("{} (attribute {} of node '{}', a {})", error.what(), key, node.name, node.op));
@@ -75,23 +55,21 @@ TRAINHOOK_DECL void GraphDefReader::read_attr(WireReader entry, NodeDef& node) {
 }
 
 TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const NodeDef& node, const std::string& key) {
-  AttrValue value;
-  bool is_given = false;
-  for (; reader.next(); is_given = true) {
-    switch (reader.tag()) {
-      case 1: value = read_list(reader.get_message(), node, key); break;
-      case 2: value = reader.get_string(); break;
-      case 3: value = reader.get_int64(); break;
-      case 4: value = reader.get_float(); break;
-      case 5: value = reader.get_bool(); break;
-      case 6: value = read_dtype(reader.get_uint64(), what_); break;
-      case 7: value = read_shape(reader.get_message(), what_); break;
-      case 8: value = TensorProtoReader(what_, budget_).read(reader.get_message()); break;
-      default: refuse();
-    }
+  AttrValueMessage message;
+  while (reader.next()) {
+    if (!read_known_field(reader, message)) refuse();
   }
-  if (!is_given) refuse();
-  return value;
+  const auto& value = message.value;
+  if (const auto* list = std::get_if<Serialized<ListValueMessage>>(&value))
+    return read_list(reader.message_in(*list), node, key);
+  if (const auto* text = std::get_if<std::string_view>(&value)) return std::string(*text);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* number = std::get_if<float>(&value)) return *number;
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth;
+  if (const auto* dtype = std::get_if<std::uint64_t>(&value)) return read_dtype(*dtype, what_);
+  if (const auto* shape = std::get_if<TensorShapeMessage>(&value)) return read_shape(*shape, what_);
+  if (const auto* tensor = std::get_if<TensorMessage>(&value)) return read_tensor(*tensor, what_, budget_);
+  refuse();
 }
 
 TRAINHOOK_DECL void GraphDefReader::refuse() const {
@@ -99,30 +77,29 @@ TRAINHOOK_DECL void GraphDefReader::refuse() const {
 }
 
 TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const NodeDef& node, const std::string& key) {
-  AttrValue list = std::vector<std::int64_t>();
-  std::uint32_t tag = 0;
-  std::uint32_t kind = 0;
-  const auto append = [&]<class T>(T value) {
-    if (kind != tag && kind != 0) {
-      throw DataLossError("{} is damaged or of another format: attribute {} of node '{}' is a list of two kinds", what_,
-                          key, node.name);
-    }
-    if (kind == 0) list = std::vector<T>();
-    kind = tag;
-    std::get<std::vector<T>>(list).push_back(std::move(value));
-  };
+  ListValueMessage list;
   while (reader.next()) {
-    tag = reader.tag();  // which reading the field resets
-    switch (tag) {
-      case 2: append(reader.get_string()); break;
-      case 3: reader.for_each<std::int64_t>(append); break;
-      case 4: reader.for_each<float>(append); break;
-      case 6: reader.for_each<std::uint64_t>([&](std::uint64_t number) { append(read_dtype(number, what_)); }); break;
-      case 7: append(read_shape(reader.get_message(), what_)); break;
-      default: refuse();
-    }
+    if (!read_known_field(reader, list)) refuse();
   }
-  return list;
+  if (!list.b.empty() || !list.tensor.empty() || !list.func.empty()) refuse();
+  const bool is_given[] = {!list.s.empty(), !list.i.empty(), !list.f.empty(), !list.type.empty(), !list.shape.empty()};
+  if (std::ranges::count(is_given, true) > 1) {
+    throw DataLossError("{} is damaged or of another format: attribute {} of node '{}' is a list of two kinds", what_,
+                        key, node.name);
+  }
+  if (!list.s.empty()) return std::vector<std::string>(list.s.begin(), list.s.end());
+  if (!list.f.empty()) return list.f;
+  if (!list.type.empty()) {
+    std::vector<DType> dtypes;
+    for (const std::uint64_t number : list.type) dtypes.push_back(read_dtype(number, what_));
+    return dtypes;
+  }
+  if (!list.shape.empty()) {
+    std::vector<PartialShape> shapes;
+    for (const TensorShapeMessage& shape : list.shape) shapes.push_back(read_shape(shape, what_));
+    return shapes;
+  }
+  return list.i;
 }
 
 TRAINHOOK_DECL bool is_text_name(std::string_view path) noexcept { return path.ends_with("txt"); }
@@ -136,7 +113,7 @@ TRAINHOOK_DECL GraphDef parse_graph_def(std::string_view bytes, std::string_view
 }
 
 TRAINHOOK_DECL GraphDef parse_graph_def_text(std::string_view text, std::string_view what) {
-  return parse_graph_def(detail::wire_from_text(text, what, detail::kGraphSchema), what);
+  return parse_graph_def(detail::wire_from_text(text, what, detail::kTextFields<detail::GraphMessage>), what);
 }
 
 TRAINHOOK_DECL GraphDef read_graph_def(FileSystem& file_system, const std::string& path) {

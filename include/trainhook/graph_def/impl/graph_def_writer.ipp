@@ -5,20 +5,20 @@
 
 #include <trainhook/graph_def/graph_def_writer.hpp>
 
-#include <trainhook/graph_def/graph_def_schema.hpp>
+#include <trainhook/graph_def/graph_def_messages.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/message_text.hpp>
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void write_graph_def(WireWriter& writer, const Graph& graph, const std::vector<NodeDef>& extra,
-                                    const GraphDefOptions& options) {
-  const auto write = [&](const NodeDef& node) {
-    add_wire_message(writer, 1, [&](WireWriter& message) { write_node(message, node, options.add_shapes); });
-  };
-  for (const Node& node : graph.nodes()) write(node_def_of(node));
-  for (const NodeDef& node : extra) write(node);
-  add_wire_message(writer, 4, [](WireWriter& message) { message.add_int64(1, kGraphDefProducer); });
+TRAINHOOK_DECL std::string graph_def_bytes(const Graph& graph, const std::vector<NodeDef>& extra,
+                                           const GraphDefOptions& options) {
+  std::string bytes;
+  for (const Node& node : graph.nodes()) append_node(bytes, node_def_of(node), options.add_shapes);
+  for (const NodeDef& node : extra) append_node(bytes, node, options.add_shapes);
+  append_message(bytes, GraphMessage{.versions = VersionMessage{.producer = kGraphDefProducer}});
+  return bytes;
 }
 
 }  // namespace trainhook::detail
@@ -26,14 +26,11 @@ TRAINHOOK_DECL void write_graph_def(WireWriter& writer, const Graph& graph, cons
 namespace trainhook {
 
 TRAINHOOK_DECL std::string as_graph_def(const Graph& graph, const GraphDefOptions& options) {
-  std::string bytes;
-  detail::WireWriter writer(bytes);
-  detail::write_graph_def(writer, graph, {}, options);
-  return bytes;
+  return detail::graph_def_bytes(graph, {}, options);
 }
 
 TRAINHOOK_DECL std::string as_graph_def_text(const Graph& graph, const GraphDefOptions& options) {
-  return detail::text_from_wire(as_graph_def(graph, options), detail::kGraphSchema);
+  return detail::text_from_wire(as_graph_def(graph, options), detail::kTextFields<detail::GraphMessage>);
 }
 
 TRAINHOOK_DECL std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory,

@@ -5,18 +5,21 @@
 
 #include <trainhook/graph_def/meta_graph_def.hpp>
 
+#include <algorithm>
 #include <any>
+#include <utility>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/collection_messages.hpp>
-#include <trainhook/graph_def/graph_def_schema.hpp>
+#include <trainhook/graph_def/graph_def_messages.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/graph_def/queue_runners.hpp>
 #include <trainhook/graph_def/saver_nodes.hpp>
+#include <trainhook/proto/message_text.hpp>
 
 namespace trainhook::detail {
 
@@ -65,7 +68,7 @@ TRAINHOOK_DECL std::vector<NodeDef> missing_nodes(const Graph& graph) {
 }
 
 /// The names that stand for the nodes of a collection, and the variables and queue runners of one, in the form in which
-/// files hold them.
+/// files hold them. Other things are left out.
 struct CollectionItems {
   std::vector<std::string> nodes{};
   std::vector<std::string> messages{};
@@ -87,47 +90,26 @@ TRAINHOOK_DECL CollectionItems items_in_files(const std::vector<std::any>& items
   return result;
 }
 
-/// An entry of map<string, CollectionDef>: node_list=1 {value=1} or bytes_list=2 {value=1}. Collections of other things
-/// are left out.
-TRAINHOOK_DECL void write_collection(WireWriter& writer, const std::string& key, const std::vector<std::any>& items) {
+/// Appends the collection to the bytes of a MetaGraphDef, unless nothing in it can be in a file.
+TRAINHOOK_DECL void append_collection(std::string& bytes, const std::string& key, const std::vector<std::any>& items) {
   const CollectionItems found = items_in_files(items);
   if (found.nodes.empty() && found.messages.empty()) return;
-  add_wire_message(writer, 4, [&](WireWriter& entry) {
-    entry.add_bytes(1, key);
-    add_wire_message(entry, 2, [&](WireWriter& collection) {
-      const bool has_messages = !found.messages.empty();
-      add_wire_message(collection, has_messages ? 2 : 1, [&](WireWriter& list) {
-        for (const std::string& value : has_messages ? found.messages : found.nodes) list.add_bytes(1, value);
-      });
-    });
-  });
+  const bool has_messages = !found.messages.empty();
+  const std::vector<std::string>& values = has_messages ? found.messages : found.nodes;
+  CollectionEntryMessage entry{.key = key};
+  (has_messages ? entry.value.bytes_list : entry.value.node_list).emplace().value.assign(values.begin(), values.end());
+  append_message(bytes, MetaGraphMessage{.collection_def = {std::move(entry)}});
 }
 
-/// SaverDef: filename_tensor_name=1, save_tensor_name=2, restore_op_name=3, max_to_keep=4, sharded=5,
-/// keep_checkpoint_every_n_hours=6, version=7.
-TRAINHOOK_DECL void write_saver_def(WireWriter& writer, const SaverNodes& saver, const MetaGraphOptions& options) {
-  constexpr std::int32_t kV2 = 2;
-  writer.add_bytes(1, saver.filename_tensor_name);
-  writer.add_bytes(2, saver.save_tensor_name);
-  writer.add_bytes(3, saver.restore_op_name);
-  if (options.max_to_keep != 0) writer.add_int64(4, options.max_to_keep);
-  if (options.sharded) writer.add_bool(5, true);
-  writer.add_float(6, options.keep_checkpoint_every_n_hours);
-  writer.add_enum(7, kV2);
-}
-
-/// MetaGraphDef: meta_info_def=1 {tensorflow_version=5}, graph_def=2, saver_def=3, collection_def=4.
-TRAINHOOK_DECL void write_meta_graph(WireWriter& writer, const Graph& graph, const MetaGraphOptions& options) {
-  const std::vector<Variable> saved = options.variables ? *options.variables : global_variables(graph);
-  const bool add_saver = options.add_saver && !saved.empty();
-  const SaverNodes saver = add_saver ? saver_nodes(graph, saved) : SaverNodes();
-  std::vector<NodeDef> extra = missing_nodes(graph);
-  extra.insert(extra.end(), saver.nodes.begin(), saver.nodes.end());
-  add_wire_message(writer, 1, [](WireWriter& info) { info.add_string(5, "2.15.0"); });
-  add_wire_message(writer, 2,
-                   [&](WireWriter& def) { write_graph_def(def, graph, extra, {.add_shapes = options.add_shapes}); });
-  if (add_saver) add_wire_message(writer, 3, [&](WireWriter& def) { write_saver_def(def, saver, options); });
-  for (const auto& [key, items] : graph.collections()) write_collection(writer, key, items);
+TRAINHOOK_DECL SaverMessage saver_message(const SaverNodes& saver, const MetaGraphOptions& options) {
+  constexpr std::uint64_t kV2 = 2;
+  return {.filename_tensor_name = saver.filename_tensor_name,
+          .save_tensor_name = saver.save_tensor_name,
+          .restore_op_name = saver.restore_op_name,
+          .max_to_keep = options.max_to_keep,
+          .sharded = options.sharded,
+          .keep_checkpoint_every_n_hours = options.keep_checkpoint_every_n_hours,
+          .version = kV2};
 }
 
 }  // namespace trainhook::detail
@@ -135,14 +117,23 @@ TRAINHOOK_DECL void write_meta_graph(WireWriter& writer, const Graph& graph, con
 namespace trainhook {
 
 TRAINHOOK_DECL std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& options) {
-  std::string bytes;
-  detail::WireWriter writer(bytes);
-  detail::write_meta_graph(writer, graph, options);
+  using namespace detail;
+  const std::vector<Variable> saved = options.variables ? *options.variables : global_variables(graph);
+  const bool add_saver = options.add_saver && !saved.empty();
+  const SaverNodes saver = add_saver ? saver_nodes(graph, saved) : SaverNodes();
+  std::vector<NodeDef> extra = missing_nodes(graph);
+  extra.insert(extra.end(), saver.nodes.begin(), saver.nodes.end());
+  const std::string graph_def = graph_def_bytes(graph, extra, {.add_shapes = options.add_shapes});
+  MetaGraphMessage message{.meta_info_def = MetaInfoMessage{.tensorflow_version = "2.15.0"},
+                           .graph_def = Serialized<GraphMessage>(graph_def)};
+  if (add_saver) message.saver_def = saver_message(saver, options);
+  std::string bytes = message_bytes(message);
+  for (const auto& [key, items] : graph.collections()) append_collection(bytes, key, items);
   return bytes;
 }
 
 TRAINHOOK_DECL std::string export_meta_graph_text(const Graph& graph, const MetaGraphOptions& options) {
-  return detail::text_from_wire(export_meta_graph(graph, options), detail::kMetaGraphSchema);
+  return detail::text_from_wire(export_meta_graph(graph, options), detail::kTextFields<detail::MetaGraphMessage>);
 }
 
 }  // namespace trainhook

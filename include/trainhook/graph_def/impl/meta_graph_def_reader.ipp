@@ -6,102 +6,53 @@
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph_def/graph_def_schema.hpp>
-#include <trainhook/graph_def/message_schema.hpp>
+#include <trainhook/graph_def/graph_def_messages.hpp>
 #include <trainhook/graph_def/utf8.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/message_text.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
-class MetaGraphDefReader {
- public:
-  explicit MetaGraphDefReader(std::string_view what) : what_(what) {}
+TRAINHOOK_DECL SaverDef saver_def(const SaverMessage& message, std::string_view what) {
+  return {.filename_tensor_name = checked_name(message.filename_tensor_name, what),
+          .save_tensor_name = checked_name(message.save_tensor_name, what),
+          .restore_op_name = checked_name(message.restore_op_name, what),
+          .max_to_keep = message.max_to_keep,
+          .sharded = message.sharded,
+          .keep_checkpoint_every_n_hours = message.keep_checkpoint_every_n_hours.value_or(0.0F)};
+}
 
-  [[nodiscard]] MetaGraphDef read(std::string_view bytes) const {
-    MetaGraphDef def;
-    bool has_graph = false;
-    WireReader reader(bytes, what_);
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 1: def.tensorflow_version = read_version(reader.get_message()); break;
-        case 2:
-          def.graph_def = GraphDefReader(what_).read(reader.get_message());
-          has_graph = true;
-          break;
-        case 3: def.saver_def = read_saver(reader.get_message()); break;
-        case 4: def.collections.push_back(read_collection(reader.get_message())); break;
-        default: reader.skip();
-      }
-    }
-    if (!has_graph) throw DataLossError("{} is damaged or of another format: there is no graph in it", what_);
-    return def;
+TRAINHOOK_DECL CollectionDef collection_def(const CollectionEntryMessage& entry, std::string_view what) {
+  CollectionDef collection{.key = checked_name(entry.key.value_or(""), what)};
+  if (entry.value.node_list) {
+    for (const std::string_view name : entry.value.node_list->value)
+      collection.nodes.push_back(checked_name(name, what));
   }
-
- private:
-  [[nodiscard]] static std::string read_version(WireReader reader) {
-    std::string version;
-    reader.for_each_field(5, [&](WireReader& field) { version = field.get_string(); });
-    return version;
-  }
-
-  [[nodiscard]] SaverDef read_saver(WireReader reader) const {
-    SaverDef saver;
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 1: saver.filename_tensor_name = read_name(reader, what_); break;
-        case 2: saver.save_tensor_name = read_name(reader, what_); break;
-        case 3: saver.restore_op_name = read_name(reader, what_); break;
-        case 4: saver.max_to_keep = reader.get_int32(); break;
-        case 5: saver.sharded = reader.get_bool(); break;
-        case 6: saver.keep_checkpoint_every_n_hours = reader.get_float(); break;
-        default: reader.skip();
-      }
-    }
-    return saver;
-  }
-
-  [[nodiscard]] CollectionDef read_collection(WireReader entry) const {
-    CollectionDef collection;
-    while (entry.next()) {
-      if (entry.tag() == 1) {
-        collection.key = read_name(entry, what_);
-      } else if (entry.tag() == 2) {
-        WireReader value = entry.get_message();
-        while (value.next()) {
-          switch (value.tag()) {
-            case 1:
-              value.get_message().for_each_field(
-                  1, [&](WireReader& field) { collection.nodes.push_back(read_name(field, what_)); });
-              break;
-            case 2: read_list(value.get_message(), collection.messages); break;
-            default: value.skip();
-          }
-        }
-      } else {
-        entry.skip();
-      }
-    }
-    return collection;
-  }
-
-  static void read_list(WireReader reader, std::vector<std::string>& into) {
-    reader.for_each_field(1, [&](WireReader& field) { into.push_back(field.get_string()); });
-  }
-
-  std::string_view what_;
-};
+  if (entry.value.bytes_list)
+    collection.messages.assign(entry.value.bytes_list->value.begin(), entry.value.bytes_list->value.end());
+  return collection;
+}
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
 TRAINHOOK_DECL MetaGraphDef parse_meta_graph(std::string_view bytes, std::string_view what) {
-  return detail::MetaGraphDefReader(what).read(bytes);
+  detail::WireReader reader(bytes, what);
+  detail::MetaGraphMessage message;
+  detail::read_message(reader, message);
+  if (!message.graph_def) throw DataLossError("{} is damaged or of another format: there is no graph in it", what);
+  MetaGraphDef def{.graph_def = detail::GraphDefReader(what).read(reader.message_in(*message.graph_def))};
+  if (message.meta_info_def) def.tensorflow_version = message.meta_info_def->tensorflow_version;
+  if (message.saver_def) def.saver_def = detail::saver_def(*message.saver_def, what);
+  for (const detail::CollectionEntryMessage& entry : message.collection_def)
+    def.collections.push_back(detail::collection_def(entry, what));
+  return def;
 }
 
 TRAINHOOK_DECL MetaGraphDef parse_meta_graph_text(std::string_view text, std::string_view what) {
-  return parse_meta_graph(detail::wire_from_text(text, what, detail::kMetaGraphSchema), what);
+  return parse_meta_graph(detail::wire_from_text(text, what, detail::kTextFields<detail::MetaGraphMessage>), what);
 }
 
 TRAINHOOK_DECL MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path) {

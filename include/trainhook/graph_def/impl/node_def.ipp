@@ -5,12 +5,15 @@
 
 #include <trainhook/graph_def/node_def.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <system_error>
 #include <variant>
 
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph_def/graph_def_messages.hpp>
 #include <trainhook/graph_def/tensor_proto.hpp>
 
 namespace trainhook::detail {
@@ -26,63 +29,67 @@ TRAINHOOK_DECL std::optional<InputName> parse_input_name(std::string_view input)
   return name;
 }
 
-TRAINHOOK_DECL void add_shape(WireWriter& writer, std::uint32_t tag, const PartialShape& shape) {
-  add_wire_message(writer, tag, [&](WireWriter& message) { write_shape(message, shape); });
-}
-
-/// The members of AttrValue's message ListValue. A chain of questions: a visitor is a function for each alternative.
-TRAINHOOK_DECL void write_list(WireWriter& list, const AttrValue& value) {
+TRAINHOOK_DECL ListValueMessage list_message(const AttrValue& value) {
+  ListValueMessage list;
   if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
-    for (const std::string& text : *strings) list.add_bytes(2, text);
-  } else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) {
-    list.add_packed_int64(3, ints->begin(), ints->end());
+    list.s.assign(strings->begin(), strings->end());
+  } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+    list.i = *integers;
   } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
-    list.add_packed_float(4, floats->begin(), floats->end());
+    list.f = *floats;
   } else if (const auto* dtypes = std::get_if<std::vector<DType>>(&value)) {
-    std::vector<std::int64_t> numbers;
-    for (const DType dtype : *dtypes) numbers.push_back(static_cast<std::int64_t>(dtype));
-    list.add_packed_int64(6, numbers.begin(), numbers.end());
+    for (const DType dtype : *dtypes) list.type.push_back(static_cast<std::uint64_t>(dtype));
   } else {
-    for (const PartialShape& shape : std::get<std::vector<PartialShape>>(value)) add_shape(list, 7, shape);
+    for (const PartialShape& shape : std::get<std::vector<PartialShape>>(value))
+      list.shape.push_back(shape_message(shape));
   }
+  return list;
 }
 
-/// One member of AttrValue's oneof, written even if it is zero.
-TRAINHOOK_DECL void write_attr(WireWriter& writer, const AttrValue& value) {
+/// A chain of questions: a visitor is a function for each alternative.
+TRAINHOOK_DECL std::string attr_value_bytes(const AttrValue& value) {
+  AttrValueMessage message;
+  std::string list;
   if (const auto* text = std::get_if<std::string>(&value)) {
-    writer.add_bytes(2, *text);
+    message.value = std::string_view(*text);
   } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    writer.add_int64(3, *integer);
+    message.value = *integer;
   } else if (const auto* number = std::get_if<float>(&value)) {
-    writer.add_float(4, *number);
+    message.value = *number;
   } else if (const auto* truth = std::get_if<bool>(&value)) {
-    writer.add_bool(5, *truth);
+    message.value = *truth;
   } else if (const auto* dtype = std::get_if<DType>(&value)) {
-    writer.add_enum(6, static_cast<std::int32_t>(*dtype));
+    message.value = static_cast<std::uint64_t>(*dtype);
   } else if (const auto* shape = std::get_if<PartialShape>(&value)) {
-    add_shape(writer, 7, *shape);
+    message.value = shape_message(*shape);
   } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
-    add_wire_message(writer, 8, [&](WireWriter& message) { write_tensor(message, *tensor); });
+    message.value = tensor_message(*tensor);
   } else {
-    add_wire_message(writer, 1, [&](WireWriter& list) { write_list(list, value); });
+    list = message_bytes(list_message(value));
+    message.value = Serialized<ListValueMessage>(list);
   }
+  return message_bytes(message);
 }
 
-TRAINHOOK_DECL void write_node(WireWriter& writer, const NodeDef& node, bool add_shapes) {
-  writer.add_bytes(1, node.name);
-  writer.add_bytes(2, node.op);
-  for (const std::string& input : node.inputs) writer.add_bytes(3, input);
+TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool add_shapes) {
   Attrs attrs = node.attrs;
-  if (add_shapes && !node.output_shapes.empty()) {
-    attrs.erase("_output_shapes");
-    attrs.emplace("_output_shapes", node.output_shapes);
+  if (add_shapes && !node.output_shapes.empty()) attrs.insert_or_assign("_output_shapes", node.output_shapes);
+  GraphMessage part;
+  NodeMessage& message = part.node.emplace_back();
+  message.name = node.name;
+  message.op = node.op;
+  message.input.assign(node.inputs.begin(), node.inputs.end());
+  std::vector<std::string> values;  // to which the message points
+  values.reserve(attrs.size());
+  std::size_t room = bytes.size();
+  for (const auto& [key, value] : attrs) {
+    values.push_back(attr_value_bytes(value));
+    message.attr.push_back({key, Serialized<AttrValueMessage>(values.back())});
+    room += values.back().size() + key.size() + 64;
   }
-  for (const Attrs::value_type& attr : attrs) {
-    add_wire_message(writer, 5, [&](WireWriter& entry) {  // of a map
-      entry.add_bytes(1, attr.first);
-      add_wire_message(entry, 2, [&](WireWriter& message) { write_attr(message, attr.second); });
-    });
-  }
+  // At once, so that a large constant is not copied again when its length is put before it.
+  if (room > bytes.capacity()) bytes.reserve((std::max)(room, 2 * bytes.capacity()));
+  append_message(bytes, part);
 }
 
 }  // namespace trainhook::detail

@@ -6,61 +6,53 @@
 #include <trainhook/graph_def/tensor_proto.hpp>
 
 #include <algorithm>
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void write_shape(WireWriter& writer, const PartialShape& shape) {
-  if (!shape.has_rank()) return writer.add_bool(3, true);
-  for (const std::int64_t dim : shape.dims()) {
-    add_wire_message(writer, 2, [&](WireWriter& message) {
-      if (dim != 0) message.add_int64(1, dim);
-    });
-  }
+TRAINHOOK_DECL TensorShapeMessage shape_message(const PartialShape& shape) {
+  return shape.has_rank() ? shape_message(shape.dims()) : TensorShapeMessage{.unknown_rank = true};
 }
 
-/// The first element as the one element of `int_val` and its kin; narrow unsigned and 16 bit floats as their bits.
+/// The first element as the one element of `int_val` and its kin; 16 bit floats as their bits.
 template <class T>
-void write_first_integer(WireWriter& writer, std::uint32_t tag, const Tensor& tensor) {
-  std::int64_t value = 0;
+[[nodiscard]] std::vector<std::int64_t> first_integer(const Tensor& tensor) {
   if constexpr (requires(const T& element) { element.bits; }) {
-    value = tensor.data<T>().front().bits;
+    return {tensor.data<T>().front().bits};
   } else {
-    value =
-        static_cast<std::int64_t>(tensor.data<T>().front());  // NOLINT(bugprone-signed-char-misuse): int8 is a number
+    return {static_cast<std::int64_t>(tensor.data<T>().front())};  // NOLINT(bugprone-signed-char-misuse): a number
   }
-  writer.add_packed_int64(tag, &value, &value + 1);
 }
 
-/// The first element in the field of its dtype, which is that of all of them.
-TRAINHOOK_DECL void write_first_element(WireWriter& writer, const Tensor& tensor) {
+/// Sets the field of the tensor's dtype to the first element, which is that of all of them.
+TRAINHOOK_DECL void set_first_element(TensorMessage& message, const Tensor& tensor) {
   const std::byte* const first = tensor.bytes().data();
   const auto* const floats = reinterpret_cast<const float*>(first);
   const auto* const doubles = reinterpret_cast<const double*>(first);
   switch (tensor.dtype()) {
-    case DType::Float: return writer.add_packed_float(5, floats, floats + 1);
-    case DType::Double: return writer.add_packed_double(6, doubles, doubles + 1);
-    case DType::Int32: return write_first_integer<std::int32_t>(writer, 7, tensor);
-    case DType::Int16: return write_first_integer<std::int16_t>(writer, 7, tensor);
-    case DType::Int8: return write_first_integer<std::int8_t>(writer, 7, tensor);
-    case DType::UInt8: return write_first_integer<std::uint8_t>(writer, 7, tensor);
-    case DType::UInt16: return write_first_integer<std::uint16_t>(writer, 7, tensor);
-    case DType::Complex64: return writer.add_packed_float(9, floats, floats + 2);
-    case DType::Int64: return write_first_integer<std::int64_t>(writer, 10, tensor);
-    case DType::Bool: return write_first_integer<bool>(writer, 11, tensor);
-    case DType::Complex128: return writer.add_packed_double(12, doubles, doubles + 2);
-    case DType::Half: return write_first_integer<Half>(writer, 13, tensor);
-    case DType::BFloat16: return write_first_integer<BFloat16>(writer, 13, tensor);
-    case DType::UInt32: return write_first_integer<std::uint32_t>(writer, 16, tensor);
-    case DType::UInt64: return write_first_integer<std::uint64_t>(writer, 17, tensor);
+    case DType::Float: message.float_val = {floats[0]}; return;
+    case DType::Double: message.double_val = {doubles[0]}; return;
+    case DType::Int32: message.int_val = first_integer<std::int32_t>(tensor); return;
+    case DType::Int16: message.int_val = first_integer<std::int16_t>(tensor); return;
+    case DType::Int8: message.int_val = first_integer<std::int8_t>(tensor); return;
+    case DType::UInt8: message.int_val = first_integer<std::uint8_t>(tensor); return;
+    case DType::UInt16: message.int_val = first_integer<std::uint16_t>(tensor); return;
+    case DType::Complex64: message.scomplex_val = {floats[0], floats[1]}; return;
+    case DType::Int64: message.int64_val = first_integer<std::int64_t>(tensor); return;
+    case DType::Bool: message.bool_val = {tensor.data<bool>().front()}; return;
+    case DType::Complex128: message.dcomplex_val = {doubles[0], doubles[1]}; return;
+    case DType::Half: message.half_val = first_integer<Half>(tensor); return;
+    case DType::BFloat16: message.half_val = first_integer<BFloat16>(tensor); return;
+    case DType::UInt32: message.uint32_val = {tensor.data<std::uint32_t>().front()}; return;
+    case DType::UInt64: message.uint64_val = {tensor.data<std::uint64_t>().front()}; return;
     default: throw UnimplementedError("a tensor of {} cannot be written to a TensorProto", tensor.dtype());
   }
 }
@@ -70,20 +62,22 @@ TRAINHOOK_DECL bool is_constant_throughout(std::span<const std::byte> bytes, std
   return std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(element), bytes.end(), bytes.begin());
 }
 
-TRAINHOOK_DECL void write_tensor(WireWriter& writer, const Tensor& tensor) {
-  writer.add_enum(1, static_cast<std::int32_t>(tensor.dtype()));
-  add_wire_message(writer, 2, [&](WireWriter& message) { write_shape(message, tensor.shape()); });
-  if (tensor.num_elements() == 0) return;
+TRAINHOOK_DECL TensorMessage tensor_message(const Tensor& tensor) {
+  TensorMessage message{.dtype = static_cast<std::uint64_t>(tensor.dtype()),
+                        .tensor_shape = shape_message(tensor.shape().dims())};
+  if (tensor.num_elements() == 0) return message;
   if (tensor.dtype() == DType::String) {
-    for (const std::string& text : tensor.data<std::string>()) writer.add_bytes(8, text);
-    return;
+    const std::span<const std::string> texts = tensor.data<std::string>();
+    message.string_val.assign(texts.begin(), texts.end());
+    return message;
   }
   const std::span<const std::byte> bytes = tensor.bytes();
   if (is_constant_throughout(bytes, dtype_size(tensor.dtype()))) {
-    write_first_element(writer, tensor);
+    set_first_element(message, tensor);
   } else {
-    writer.add_bytes(4, reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    message.tensor_content = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
+  return message;
 }
 
 }  // namespace trainhook::detail

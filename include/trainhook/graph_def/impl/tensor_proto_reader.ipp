@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <span>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph_def/message_schema.hpp>
-#include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
 
@@ -33,123 +34,136 @@ TRAINHOOK_DECL DType read_dtype(std::uint64_t number, std::string_view what) {
   throw UnimplementedError("{}: dtype number {} is not known here", what, number);
 }
 
-TRAINHOOK_DECL PartialShape read_shape(WireReader reader, std::string_view what) {
-  std::vector<std::int64_t> dims;
-  bool unknown_rank = false;
-  while (reader.next()) {
-    if (reader.tag() == 2) {
-      const std::int64_t size = read_shape_dim(reader.get_message());
-      if (size < kUnknownDim)
-        throw DataLossError("{} is damaged or of another format: a shape has the dimension {}", what, size);
-      dims.push_back(size);
-    } else if (reader.tag() == 3) {
-      unknown_rank = reader.get_bool();
-    } else {
-      reader.skip();
-    }
+TRAINHOOK_DECL PartialShape read_shape(const TensorShapeMessage& message, std::string_view what) {
+  const std::vector<std::int64_t> dims = dims_of(message);
+  for (const std::int64_t size : dims) {
+    if (size < kUnknownDim)
+      throw DataLossError("{} is damaged or of another format: a shape has the dimension {}", what, size);
   }
-  if (unknown_rank) return {};
+  if (message.unknown_rank) return {};
   if (dims.size() > kMaxRank)
     throw UnimplementedError("{}: a shape has {} dimensions; at most {} can be held", what, dims.size(), kMaxRank);
   return PartialShape(std::span<const std::int64_t>(dims));
 }
 
-TRAINHOOK_DECL Tensor TensorProtoReader::read(WireReader reader) {
-  while (reader.next()) {
-    switch (reader.tag()) {
-      case 1: dtype_ = reader.get_uint64(); break;
-      case 2: shape_ = read_shape(reader.get_message(), what_); break;
-      case 4: content_ = reader.get_bytes(); break;
-      case 5: reader.for_each<float>([&](float value) { append(value); }); break;
-      case 6: reader.for_each<double>([&](double value) { append(value); }); break;
-      case 8: strings_.push_back(reader.get_string()); break;
-      case 9: reader.for_each<float>([&](float value) { append(value); }); break;
-      case 12: reader.for_each<double>([&](double value) { append(value); }); break;
-      case 7:
-      case 10:
-      case 11:
-      case 13:
-      case 16:
-      case 17: reader.for_each<std::int64_t>([&](std::int64_t value) { integers_.push_back(value); }); break;
-      default: reader.skip();
-    }
+/// Makes the tensor of one message.
+class TensorMaker {
+ public:
+  TensorMaker(const TensorMessage& message, std::string_view what, FillBudget& budget)
+      : message_(message), what_(what), budget_(budget), shape_(read_shape(message.tensor_shape, what)) {}
+
+  [[nodiscard]] Tensor make() {
+    const DType dtype = read_dtype(message_.dtype, what_);
+    if (!shape_.is_fully_known()) fail("a constant's shape is not fully known");
+    std::int64_t count = 0;
+    try {
+      count = shape_.known().num_elements();
+    } catch (const InvalidArgumentError&) { fail("a constant has more elements than 63 bits count"); }
+    if (dtype == DType::String) return of_strings(static_cast<std::uint64_t>(count));
+    std::uint64_t wanted = 0;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), dtype_size(dtype), &wanted))
+      fail("a constant is too large");
+    return message_.tensor_content.empty() ? of_elements(dtype, wanted) : of_content(dtype, wanted);
   }
-  return make();
-}
 
-TRAINHOOK_DECL void TensorProtoReader::fail(std::string_view problem) const {
-  throw DataLossError("{} is damaged or of another format: {}", what_, problem);
-}
+ private:
+  [[noreturn]] void fail(std::string_view problem) const {
+    throw DataLossError("{} is damaged or of another format: {}", what_, problem);
+  }
 
-TRAINHOOK_DECL Tensor TensorProtoReader::make() {
-  const DType dtype = read_dtype(dtype_, what_);
-  if (!shape_.is_fully_known()) fail("a constant's shape is not fully known");
-  std::int64_t count = 0;
-  try {
-    count = shape_.known().num_elements();
-  } catch (const InvalidArgumentError&) { fail("a constant has more elements than 63 bits count"); }
-  if (dtype == DType::String) return of_strings(count);
-  std::uint64_t wanted = 0;
-  if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), dtype_size(dtype), &wanted))
-    fail("a constant is too large");
-  if (!content_.empty()) {
-    if (content_.size() != wanted)
-      fail(fmt::format("a constant {}{} has {} bytes of content", dtype, shape_, content_.size()));
-    Tensor tensor = Tensor::uninitialized(dtype, shape_.known());
-    std::memcpy(tensor.overwrite_bytes().data(), content_.data(), content_.size());
+  [[nodiscard]] Tensor of_strings(std::uint64_t count) {
+    constexpr std::uint64_t kMostRepeatedStrings = 1U << 20U;
+    const std::vector<std::string_view>& strings = message_.string_val;
+    if (count < strings.size()) fail("a constant has more strings than elements");
+    budget_.take((count - strings.size()) / 32, what_);
+    if (count - strings.size() > kMostRepeatedStrings) fail("a constant repeats a string too often");
+    Tensor tensor(DType::String, shape_.known());
+    const std::span<std::string> elements = tensor.overwrite_data<std::string>();
+    for (std::size_t i = 0; i < elements.size() && !strings.empty(); ++i)
+      elements[i] = strings[std::min(i, strings.size() - 1)];
     return tensor;
   }
-  if (!integers_.empty()) convert_integers(dtype);
-  return filled(dtype, wanted);
-}
 
-TRAINHOOK_DECL Tensor TensorProtoReader::filled(DType dtype, std::uint64_t wanted) {
-  if (reals_.size() % dtype_size(dtype) != 0 || reals_.size() > wanted) {
-    fail(fmt::format("a constant {}{} has too many values, or a part of one", dtype, shape_));
+  [[nodiscard]] Tensor of_content(DType dtype, std::uint64_t wanted) const {
+    const std::string_view content = message_.tensor_content;
+    if (content.size() != wanted)
+      fail(fmt::format("a constant {}{} has {} bytes of content", dtype, shape_, content.size()));
+    Tensor tensor = Tensor::uninitialized(dtype, shape_.known());
+    std::memcpy(tensor.overwrite_bytes().data(), content.data(), content.size());
+    return tensor;
   }
-  budget_.take(wanted - reals_.size(), what_);
-  Tensor tensor(dtype, shape_.known());
-  if (reals_.empty() || wanted == 0) return tensor;
-  const std::span<std::byte> bytes = tensor.overwrite_bytes();
-  std::memcpy(bytes.data(), reals_.data(), reals_.size());
-  const std::size_t element = dtype_size(dtype);
-  for (std::size_t at = reals_.size(); at < bytes.size(); at += element)
-    std::memcpy(&bytes[at], &bytes[at - element], element);
-  return tensor;
-}
 
-TRAINHOOK_DECL Tensor TensorProtoReader::of_strings(std::int64_t count) {
-  if (static_cast<std::uint64_t>(count) < strings_.size()) fail("a constant has more strings than elements");
-  budget_.take((static_cast<std::uint64_t>(count) - strings_.size()) / 32, what_);
-  if (static_cast<std::uint64_t>(count) - strings_.size() > kMostRepeatedStrings)
-    fail("a constant repeats a string too often");
-  Tensor tensor(DType::String, shape_.known());
-  const std::span<std::string> elements = tensor.overwrite_data<std::string>();
-  for (std::size_t i = 0; i < elements.size() && !strings_.empty(); ++i)
-    elements[i] = strings_[std::min(i, strings_.size() - 1)];
-  return tensor;
-}
-
-TRAINHOOK_DECL void TensorProtoReader::convert_integers(DType dtype) {
-  const auto convert = [&]<class T>(T) {
-    for (const std::int64_t value : integers_) append(static_cast<T>(value));
-  };
-  switch (dtype) {
-    case DType::Int32: return convert(std::int32_t{});
-    case DType::Int16: return convert(std::int16_t{});
-    case DType::Int8: return convert(std::int8_t{});
-    case DType::UInt8: return convert(std::uint8_t{});
-    case DType::Half:
-    case DType::BFloat16:
-    case DType::UInt16: return convert(std::uint16_t{});
-    case DType::Int64: return convert(std::int64_t{});
-    case DType::UInt32: return convert(std::uint32_t{});
-    case DType::UInt64: return convert(std::uint64_t{});
-    case DType::Bool:
-      for (const std::int64_t value : integers_) append(std::uint8_t{value != 0});
-      return;
-    default: fail(fmt::format("a constant of {} is given as integers", dtype));
+  /// Fills a tensor with the elements that are given as numbers, then repeats the last one, or zero if there is none.
+  [[nodiscard]] Tensor of_elements(DType dtype, std::uint64_t wanted) {
+    append<float>(message_.float_val);
+    append<double>(message_.double_val);
+    append<float>(message_.scomplex_val);
+    append<double>(message_.dcomplex_val);
+    append_integers(dtype);
+    const std::size_t size = dtype_size(dtype);
+    if (elements_.size() % size != 0 || elements_.size() > wanted)
+      fail(fmt::format("a constant {}{} has too many values, or a part of one", dtype, shape_));
+    budget_.take(wanted - elements_.size(), what_);
+    Tensor tensor(dtype, shape_.known());
+    if (elements_.empty() || wanted == 0) return tensor;
+    const std::span<std::byte> bytes = tensor.overwrite_bytes();
+    std::memcpy(bytes.data(), elements_.data(), elements_.size());
+    for (std::size_t at = elements_.size(); at < bytes.size(); at += size)
+      std::memcpy(&bytes[at], &bytes[at - size], size);
+    return tensor;
   }
+
+  template <class T, class Values>
+  void append(const Values& values) {
+    for (const auto value : values) {
+      const auto element = static_cast<T>(value);
+      char bytes[sizeof element];
+      std::memcpy(bytes, &element, sizeof element);
+      elements_.append(bytes, sizeof element);
+    }
+  }
+
+  /// The integers as elements of type `T`, from whichever field they are in.
+  template <class T>
+  void append_all_as() {
+    append<T>(message_.int_val);
+    append<T>(message_.int64_val);
+    append<T>(message_.bool_val);
+    append<T>(message_.half_val);
+    append<T>(message_.uint32_val);
+    append<T>(message_.uint64_val);
+  }
+
+  void append_integers(DType dtype) {
+    const bool has_integers = !message_.int_val.empty() || !message_.int64_val.empty() || !message_.bool_val.empty() ||
+                              !message_.half_val.empty() || !message_.uint32_val.empty() ||
+                              !message_.uint64_val.empty();
+    if (!has_integers) return;
+    switch (dtype) {
+      case DType::Bool: return append_all_as<bool>();
+      case DType::Int8:
+      case DType::UInt8: return append_all_as<std::uint8_t>();
+      case DType::Int16:
+      case DType::Half:
+      case DType::BFloat16:
+      case DType::UInt16: return append_all_as<std::uint16_t>();
+      case DType::Int32:
+      case DType::UInt32: return append_all_as<std::uint32_t>();
+      case DType::Int64:
+      case DType::UInt64: return append_all_as<std::uint64_t>();
+      default: fail(fmt::format("a constant of {} is given as integers", dtype));
+    }
+  }
+
+  const TensorMessage& message_;
+  std::string_view what_;
+  FillBudget& budget_;
+  PartialShape shape_;
+  std::string elements_;  // those given as numbers, in memory form
+};
+
+TRAINHOOK_DECL Tensor read_tensor(const TensorMessage& message, std::string_view what, FillBudget& budget) {
+  return TensorMaker(message, what, budget).make();
 }
 
 }  // namespace trainhook::detail

@@ -45,10 +45,9 @@ TRAINHOOK_DECL bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
-TRAINHOOK_DECL std::string read_name(WireReader& reader, std::string_view what) {
-  std::string name = reader.get_string();
+TRAINHOOK_DECL std::string checked_name(std::string_view name, std::string_view what) {
   if (!is_utf8(name)) throw DataLossError("{} is damaged or of another format: a name in it is not UTF-8", what);
-  return name;
+  return std::string(name);
 }
 
 }  // namespace trainhook::detail

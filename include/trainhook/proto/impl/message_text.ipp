@@ -5,10 +5,19 @@
 
 #include <trainhook/proto/message_text.hpp>
 
+#include <algorithm>
 #include <charconv>
-#include <cstddef>
 #include <limits>
+#include <optional>
 #include <system_error>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/coding.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/proto/text_proto_parser.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
+#include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
 
@@ -50,12 +59,12 @@ TRAINHOOK_DECL double number_of_field(const TextProtoField& field, std::string_v
   return value;
 }
 
-TRAINHOOK_DECL std::int64_t integer_of_field(const TextProtoField& field, std::string_view what) {
+TRAINHOOK_DECL std::uint64_t integer_of_field(const TextProtoField& field, std::string_view what) {
   std::int64_t value = 0;
-  if (reads_as(field, value)) return value;
+  if (reads_as(field, value)) return static_cast<std::uint64_t>(value);
   std::uint64_t large = 0;
   if (!reads_as(field, large)) throw wrong_value(field, what);
-  return static_cast<std::int64_t>(large);
+  return large;
 }
 
 TRAINHOOK_DECL bool boolean_of_field(const TextProtoField& field, std::string_view what) {
@@ -66,9 +75,90 @@ TRAINHOOK_DECL bool boolean_of_field(const TextProtoField& field, std::string_vi
   throw wrong_value(field, what);
 }
 
-TRAINHOOK_DECL const std::vector<TextProtoField>& fields_of_field(const TextProtoField& field, std::string_view what) {
-  if (field.kind != TextProtoField::Kind::Message) throw wrong_value(field, what);
-  return field.fields;
+TRAINHOOK_DECL std::uint64_t enumerator_of_field(const TextProtoField& field, const ValueNames& names,
+                                                 std::string_view what) {
+  if (field.kind == TextProtoField::Kind::Bare) {
+    if (const std::optional<std::uint64_t> value = names.value_of(field.text)) return *value;
+  }
+  return integer_of_field(field, what);
+}
+
+TRAINHOOK_DECL void append_text_fields(std::string& bytes, const std::vector<TextProtoField>& fields,
+                                       std::span<const TextField> known, std::string_view what);
+
+TRAINHOOK_DECL void append_text_field(std::string& bytes, const TextProtoField& field, const TextField& known,
+                                      std::string_view what) {
+  const auto append = [&](const auto& value) { append_element(bytes, known.number, value); };
+  if (known.names != nullptr) return append(enumerator_of_field(field, *known.names, what));
+  switch (known.kind) {
+    case TextField::Kind::Bytes: return append(text_of_field(field, what));
+    case TextField::Kind::Signed:
+    case TextField::Kind::Unsigned: return append(integer_of_field(field, what));
+    case TextField::Kind::Boolean: return append(boolean_of_field(field, what));
+    case TextField::Kind::Float: return append(static_cast<float>(number_of_field(field, what)));
+    case TextField::Kind::Double: return append(number_of_field(field, what));
+    case TextField::Kind::Fixed32: return append(Fixed32{static_cast<std::uint32_t>(integer_of_field(field, what))});
+    case TextField::Kind::Message: {
+      if (field.kind != TextProtoField::Kind::Message) throw wrong_value(field, what);
+      std::string message;
+      append_text_fields(message, field.fields, known.fields, what);
+      return append(message);
+    }
+  }
+}
+
+TRAINHOOK_DECL void append_text_fields(std::string& bytes, const std::vector<TextProtoField>& fields,
+                                       std::span<const TextField> known, std::string_view what) {
+  for (const TextProtoField& field : fields) {
+    const auto found = std::ranges::find(known, field.name, &TextField::name);
+    if (found != known.end()) append_text_field(bytes, field, *found, what);
+  }
+}
+
+TRAINHOOK_DECL std::string wire_from_text(std::string_view text, std::string_view what,
+                                          std::span<const TextField> fields) {
+  std::string bytes;
+  append_text_fields(bytes, parse_text_proto(text, what), fields, what);
+  return bytes;
+}
+
+TRAINHOOK_DECL void print_enumerator(TextProtoPrinter& printer, const TextField& field, std::int64_t value) {
+  const std::string_view symbol = field.names->name_of(static_cast<std::uint64_t>(value));
+  if (symbol.empty()) return printer.number(field.name, value);
+  printer.enumerator(field.name, symbol);
+}
+
+TRAINHOOK_DECL void print_fields(TextProtoPrinter& printer, WireReader reader, std::span<const TextField> known) {
+  while (reader.next()) {
+    const auto field = std::ranges::find(known, reader.tag(), &TextField::number);
+    if (field == known.end()) throw InternalError("a message has a field {}, which its schema lacks", reader.tag());
+    const auto print = [&](auto value) { printer.number(field->name, value); };
+    switch (field->names == nullptr ? field->kind : TextField::Kind::Signed) {
+      case TextField::Kind::Bytes: printer.string(field->name, reader.get_bytes()); break;
+      case TextField::Kind::Signed:
+        reader.for_each<std::int64_t>([&](std::int64_t value) {
+          if (field->names == nullptr) return print(value);
+          print_enumerator(printer, *field, value);
+        });
+        break;
+      case TextField::Kind::Unsigned: reader.for_each<std::uint64_t>(print); break;
+      case TextField::Kind::Boolean:
+        reader.for_each<std::uint64_t>([&](std::uint64_t value) { printer.boolean(field->name, value != 0); });
+        break;
+      case TextField::Kind::Float: reader.for_each<float>(print); break;
+      case TextField::Kind::Double: reader.for_each<double>(print); break;
+      case TextField::Kind::Fixed32: print(reader.get_fixed32()); break;
+      case TextField::Kind::Message:
+        printer.message(field->name, [&] { print_fields(printer, reader.get_message(), field->fields); });
+        break;
+    }
+  }
+}
+
+TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<const TextField> fields) {
+  TextProtoPrinter printer;
+  print_fields(printer, WireReader(bytes, "a message of this library"), fields);
+  return std::move(printer).text();
 }
 
 }  // namespace trainhook::detail

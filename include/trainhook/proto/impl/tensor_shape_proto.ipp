@@ -19,10 +19,4 @@ TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape
   return dims;
 }
 
-TRAINHOOK_DECL std::int64_t read_shape_dim(WireReader dim) {
-  TensorDimMessage message;
-  read_message(dim, message);
-  return message.size;
-}
-
 }  // namespace trainhook::detail

@@ -27,10 +27,6 @@ TRAINHOOK_DECL std::uint64_t WireReader::get_uint64() {
 
 TRAINHOOK_DECL std::int64_t WireReader::get_int64() { return static_cast<std::int64_t>(get_uint64()); }
 
-TRAINHOOK_DECL std::int32_t WireReader::get_int32() { return static_cast<std::int32_t>(get_uint64()); }
-
-TRAINHOOK_DECL std::uint32_t WireReader::get_uint32() { return static_cast<std::uint32_t>(get_uint64()); }
-
 TRAINHOOK_DECL std::uint32_t WireReader::get_fixed32() {
   expect(protozero::pbf_wire_type::fixed32);
   return guarded([&] { return reader_.get_fixed32(); });
@@ -53,9 +49,9 @@ TRAINHOOK_DECL std::string_view WireReader::get_bytes() {
   });
 }
 
-TRAINHOOK_DECL WireReader WireReader::get_message() {
+TRAINHOOK_DECL WireReader WireReader::message_in(std::string_view bytes) const {
   if (depth_ >= kMaxDepth) throw DataLossError("{} holds messages nested deeper than {} levels", what_, kMaxDepth);
-  return WireReader(get_bytes(), what_, begin_, depth_ + 1);
+  return WireReader(bytes, what_, begin_, depth_ + 1);
 }
 
 TRAINHOOK_DECL WireReader::WireReader(std::string_view bytes, std::string_view what, const char* begin, int depth)

@@ -15,8 +15,10 @@
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/events/summary.hpp>
+#include <trainhook/events/summary_message.hpp>
 #include <trainhook/graph_def/tensor_proto.hpp>
 #include <trainhook/media/batch_summary.hpp>
+#include <trainhook/proto/message.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -86,21 +88,19 @@ inline Kernel make_merge_summary(const Node&) {
   };
 }
 
-/// A tensor as it is, with the metadata by which a dashboard finds it: Summary { value=1 { tag=1, tensor=8, metadata=9
-/// } }.
+/// A tensor as it is, with the metadata by which a dashboard finds it.
 inline Kernel make_tensor_summary(const Node&) {
   return +[](KernelContext& context) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
       if (context.input(i).num_elements() != 1) throw InvalidArgumentError("tag and metadata must be single strings");
     }
-    std::string bytes;
-    WireWriter summary(bytes);
-    add_wire_message(summary, 1, [&](WireWriter& value) {
-      value.add_bytes(1, context.data<std::string>(0)[0]);
-      add_wire_message(value, 8, [&](WireWriter& tensor) { write_tensor(tensor, context.input(1)); });
-      value.add_bytes(9, context.data<std::string>(2)[0]);
-    });
-    give_summary(context, std::move(bytes));
+    std::string value;
+    append_element(value, number_of(&SummaryValueMessage::tag), context.data<std::string>(0)[0]);
+    append_element(value, number_of(&SummaryValueMessage::tensor), tensor_message(context.input(1)));
+    append_element(value, number_of(&SummaryValueMessage::metadata), context.data<std::string>(2)[0]);
+    std::string summary;
+    append_element(summary, number_of(&SummaryMessage::value), value);
+    give_summary(context, std::move(summary));
   };
 }
 

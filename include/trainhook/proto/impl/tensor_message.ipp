@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of tensor_message.hpp.
+#pragma once
+
+#include <trainhook/proto/tensor_message.hpp>
+
+#include <algorithm>
+
+#include <trainhook/core/dtype.hpp>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::string_view data_type_name(std::uint64_t number) {
+  const auto known = std::ranges::find(kDTypes, static_cast<DType>(number), &DTypeInfo::dtype);
+  return known != kDTypes.end() ? known->proto : std::string_view();
+}
+
+TRAINHOOK_DECL std::optional<std::uint64_t> data_type_of_name(std::string_view name) {
+  if (name.ends_with("_REF")) name.remove_suffix(4);
+  const auto known = std::ranges::find(kDTypes, name, &DTypeInfo::proto);
+  if (known != kDTypes.end()) return static_cast<std::uint64_t>(known->dtype);
+  if (name == "DT_INVALID") return 0;
+  const auto other = std::ranges::find(kOtherDTypes, name, &OtherDType::name);
+  return other != kOtherDTypes.end() ? std::optional(other->number) : std::nullopt;
+}
+
+}  // namespace trainhook::detail

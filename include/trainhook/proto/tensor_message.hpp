@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The TensorProto message of graphs and summaries, and the names of dtypes in text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/proto/message.hpp>
+#include <trainhook/proto/tensor_shape_proto.hpp>
+
+namespace trainhook::detail {
+
+/// A dtype of TensorFlow that this library lacks.
+struct OtherDType {
+  std::string_view name{};
+  std::uint64_t number = 0;
+};
+
+inline constexpr std::array kOtherDTypes{
+    OtherDType{"DT_QINT8", 11},   OtherDType{"DT_QUINT8", 12},      OtherDType{"DT_QINT32", 13},
+    OtherDType{"DT_QINT16", 15},  OtherDType{"DT_QUINT16", 16},     OtherDType{"DT_RESOURCE", 20},
+    OtherDType{"DT_VARIANT", 21}, OtherDType{"DT_FLOAT8_E5M2", 24}, OtherDType{"DT_FLOAT8_E4M3FN", 25},
+    OtherDType{"DT_INT4", 29},    OtherDType{"DT_UINT4", 30},
+};
+
+/// The name of a DataType; empty for one that this library lacks.
+[[nodiscard]] TRAINHOOK_DECL std::string_view data_type_name(std::uint64_t number);
+
+/// The number of a DataType; of a reference dtype, that of the dtype it refers to.
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::uint64_t> data_type_of_name(std::string_view name);
+
+inline constexpr ValueNames kDataTypeNames{.name_of = data_type_name, .value_of = data_type_of_name};
+
+struct TensorMessage {
+  std::uint64_t dtype = 0;  // a DType's number, or one that DType lacks
+  TensorShapeMessage tensor_shape{};
+  std::string_view tensor_content{};  // the elements as they lie in memory; or else, the first ones in a field below
+  std::vector<float> float_val{};
+  std::vector<double> double_val{};
+  std::vector<std::int64_t> int_val{};
+  std::vector<std::string_view> string_val{};
+  std::vector<float> scomplex_val{};
+  std::vector<std::int64_t> int64_val{};
+  std::vector<bool> bool_val{};
+  std::vector<double> dcomplex_val{};
+  std::vector<std::int64_t> half_val{};  // the bits of Half and BFloat16
+  std::vector<std::uint64_t> uint32_val{};
+  std::vector<std::uint64_t> uint64_val{};
+};
+template <>
+inline constexpr auto kFields<TensorMessage> = std::tuple(
+    field(1, "dtype", &TensorMessage::dtype, &kDataTypeNames), field(2, "tensor_shape", &TensorMessage::tensor_shape),
+    field(4, "tensor_content", &TensorMessage::tensor_content), field(5, "float_val", &TensorMessage::float_val),
+    field(6, "double_val", &TensorMessage::double_val), field(7, "int_val", &TensorMessage::int_val),
+    field(8, "string_val", &TensorMessage::string_val), field(9, "scomplex_val", &TensorMessage::scomplex_val),
+    field(10, "int64_val", &TensorMessage::int64_val), field(11, "bool_val", &TensorMessage::bool_val),
+    field(12, "dcomplex_val", &TensorMessage::dcomplex_val), field(13, "half_val", &TensorMessage::half_val),
+    field(16, "uint32_val", &TensorMessage::uint32_val), field(17, "uint64_val", &TensorMessage::uint64_val));
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/proto/impl/tensor_message.ipp>
+#endif

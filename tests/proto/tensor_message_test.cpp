@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The names of dtypes in text.
+#include <trainhook/proto/tensor_message.hpp>
+
+#include <cstdint>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+namespace trainhook::detail {
+namespace {
+
+TEST(DataTypeNames, AreThoseOfTensorFlow) {
+  EXPECT_EQ(data_type_name(1), "DT_FLOAT");
+  EXPECT_EQ(data_type_name(0), "") << "printed as a number";
+  EXPECT_EQ(data_type_of_name("DT_BFLOAT16"), std::uint64_t{14});
+  EXPECT_EQ(data_type_of_name("DT_INVALID"), std::uint64_t{0});
+  EXPECT_EQ(data_type_of_name("DT_BANANA"), std::nullopt);
+}
+
+TEST(DataTypeNames, OfReferencesAndOfWhatNoTensorHereHoldsAreRead) {
+  EXPECT_EQ(data_type_of_name("DT_FLOAT_REF"), std::uint64_t{1});
+  EXPECT_EQ(data_type_of_name("DT_RESOURCE"), std::uint64_t{20});
+}
+
+}  // namespace
+}  // namespace trainhook::detail
