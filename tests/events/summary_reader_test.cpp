@@ -18,7 +18,7 @@
 namespace trainhook {
 namespace {
 
-SummaryValue tensor_value(std::string_view plugin, detail::SummaryTensorMessage tensor) {
+SummaryValue tensor_value(std::string_view plugin, detail::TensorMessage tensor) {
   const std::string summary =
       detail::summary_of({.tag = "t",
                           .tensor = std::move(tensor),

@@ -51,8 +51,6 @@ inline constexpr auto kFields<SummaryAudioMessage> =
                field(4, "encoded_audio_string", &SummaryAudioMessage::encoded_audio_string),
                field(5, "content_type", &SummaryAudioMessage::content_type));
 
-using SummaryTensorMessage = TensorMessage;
-
 struct PluginDataMessage {
   std::string_view plugin_name{};
   std::string_view content{};  // in the dashboard's format
@@ -77,7 +75,7 @@ struct SummaryValueMessage {
   std::optional<Histogram> histo{};
   std::optional<SummaryAudioMessage> audio{};
   std::string_view node_name{};  // the tag in very old files
-  std::optional<SummaryTensorMessage> tensor{};
+  std::optional<TensorMessage> tensor{};
   std::optional<SummaryMetadataMessage> metadata{};
 };
 template <>

@@ -312,7 +312,7 @@ void read_field(WireReader& reader, T& value) {
   }
 }
 
-/// Reads the reader's current field if it is in the table; if not, returns false and leaves it.
+/// Reads the reader's current field; if it is not in the table, returns false and leaves it.
 template <ProtoMessage M>
 [[nodiscard]] bool read_known_field(WireReader& reader, M& message) {
   const auto read = [&](const auto& field) {
@@ -335,7 +335,8 @@ void read_one_field(WireReader& reader, M& message) {
 template <ProtoMessage M>
 void read_message(WireReader reader, M& message) {
   clear_message(message);
-  while (reader.next()) read_one_field(reader, message);
+  while (reader.next())
+    if (!read_known_field(reader, message)) reader.skip();
 }
 
 /// Reads the message in `bytes`; `what` names it in errors.

@@ -11,6 +11,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/io/path.hpp>
 
 namespace trainhook::detail {
@@ -64,7 +65,7 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
         wanted.directory, held->hook, held->basename, wanted.hook, wanted.basename);
   }
   wanted.hold = take_directory(file_system, wanted.directory, wanted.directory_lock);
-  auto claim = std::make_shared<CheckpointClaim>(std::move(wanted));
+  auto claim = make_shared_object<CheckpointClaim>(std::move(wanted));
   graph.add_to_collection(kCheckpointClaims, std::weak_ptr<CheckpointClaim>(claim));
   return claim;
 }

@@ -5,6 +5,8 @@
 
 #include <trainhook/core/error.hpp>
 
+#include <trainhook/core/shared.hpp>
+
 namespace trainhook {
 
 TRAINHOOK_DECL std::string_view error_code_name(ErrorCode code) noexcept {
@@ -46,7 +48,7 @@ TRAINHOOK_DECL Error& Error::operator=(const Error& other) noexcept {
 
 TRAINHOOK_DECL std::shared_ptr<const void> Error::new_lifetime() noexcept {
   try {
-    return std::make_shared<bool>();
+    return detail::make_shared_object<bool>();
   } catch (...) {  // there is no memory, and this is an error on its way
     return nullptr;
   }

@@ -94,8 +94,7 @@ TRAINHOOK_DECL std::string custom_scalars_summary(const std::vector<CustomCatego
   detail::append_message(bytes, layout);
   return detail::summary_of(
       {.tag = "custom_scalars__config__",
-       .tensor =
-           detail::SummaryTensorMessage{.dtype = static_cast<std::uint64_t>(DType::String), .string_val = {bytes}},
+       .tensor = detail::TensorMessage{.dtype = static_cast<std::uint64_t>(DType::String), .string_val = {bytes}},
        .metadata = detail::SummaryMetadataMessage{.plugin_data = {.plugin_name = "custom_scalars"}}});
 }
 

@@ -84,9 +84,9 @@ TRAINHOOK_DECL std::string pr_curve_summary(std::string_view tag, std::span<cons
   const std::int64_t dims[] = {std::ssize(rows), options.num_thresholds};
   return summary_of(
       {.tag = tag,
-       .tensor = SummaryTensorMessage{.dtype = static_cast<std::uint64_t>(DType::Float),
-                                      .tensor_shape = shape_message(dims),
-                                      .tensor_content = content},
+       .tensor = TensorMessage{.dtype = static_cast<std::uint64_t>(DType::Float),
+                               .tensor_shape = shape_message(dims),
+                               .tensor_content = content},
        .metadata = SummaryMetadataMessage{.plugin_data = {.plugin_name = "pr_curves", .content = plugin_data}}});
 }
 

@@ -43,10 +43,10 @@ TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudi
 }
 
 TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown) {
-  return detail::summary_of({.tag = tag,
-                             .tensor = detail::SummaryTensorMessage{.dtype = static_cast<std::uint64_t>(DType::String),
-                                                                    .string_val = {markdown}},
-                             .metadata = detail::SummaryMetadataMessage{.plugin_data = {.plugin_name = "text"}}});
+  return detail::summary_of(
+      {.tag = tag,
+       .tensor = detail::TensorMessage{.dtype = static_cast<std::uint64_t>(DType::String), .string_val = {markdown}},
+       .metadata = detail::SummaryMetadataMessage{.plugin_data = {.plugin_name = "text"}}});
 }
 
 TRAINHOOK_DECL std::string merge_summaries(std::span<const std::string> summaries) {

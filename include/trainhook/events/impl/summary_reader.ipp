@@ -27,7 +27,7 @@ struct SummaryTensor {
   std::vector<std::string_view> strings{};
 };
 
-TRAINHOOK_DECL SummaryTensor summary_tensor(const SummaryTensorMessage& message) {
+TRAINHOOK_DECL SummaryTensor summary_tensor(const TensorMessage& message) {
   SummaryTensor tensor{.dtype = message.dtype, .dims = dims_of(message.tensor_shape), .strings = message.string_val};
   tensor.numbers = message.double_val;
   tensor.numbers.insert(tensor.numbers.end(), message.float_val.begin(), message.float_val.end());

@@ -25,7 +25,7 @@ namespace trainhook::detail {
 
 inline constexpr std::size_t kTensorHistogramBuckets = 30;
 
-TRAINHOOK_DECL std::string tensor_summary(std::string_view tag, std::string_view plugin, SummaryTensorMessage tensor) {
+TRAINHOOK_DECL std::string tensor_summary(std::string_view tag, std::string_view plugin, TensorMessage tensor) {
   return summary_of({.tag = tag,
                      .tensor = std::move(tensor),
                      .metadata = SummaryMetadataMessage{.plugin_data = {.plugin_name = plugin}}});
@@ -96,9 +96,9 @@ TRAINHOOK_DECL std::string image_tensor_summary(std::string_view tag, std::span<
   const std::int64_t dims[] = {static_cast<std::int64_t>(images.size()) + 2};
   const std::string width = fmt::format("{}", images[0].width);
   const std::string height = fmt::format("{}", images[0].height);
-  detail::SummaryTensorMessage tensor{.dtype = static_cast<std::uint64_t>(DType::String),
-                                      .tensor_shape = detail::shape_message(dims),
-                                      .string_val = {width, height}};
+  detail::TensorMessage tensor{.dtype = static_cast<std::uint64_t>(DType::String),
+                               .tensor_shape = detail::shape_message(dims),
+                               .string_val = {width, height}};
   for (const EncodedImage& image : images) tensor.string_val.push_back(image.bytes);
   return detail::tensor_summary(tag, "images", std::move(tensor));
 }

@@ -20,6 +20,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
@@ -41,7 +42,7 @@ TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, H
     : options_(std::move(options)),
       services_(&services),
       model_(std::move(model)),
-      claim_(std::make_shared<CheckpointClaim>()),
+      claim_(make_shared_object<CheckpointClaim>()),
       saver_(saver_options_of(graph)) {
   saver_.use(services.file_system(), services.clock());
   claim_->directory = options_.directory.empty() ? join_path(model_->directory, "best") : options_.directory;

@@ -143,8 +143,8 @@ TRAINHOOK_DECL void HParamsHook::write(std::string_view tag, std::string_view co
       .at(options_.output_dir)
       .add_summary(
           detail::summary_of({.tag = tag,
-                              .tensor = detail::SummaryTensorMessage{.dtype = static_cast<std::uint64_t>(DType::Float),
-                                                                     .tensor_shape = detail::shape_message(dims)},
+                              .tensor = detail::TensorMessage{.dtype = static_cast<std::uint64_t>(DType::Float),
+                                                              .tensor_shape = detail::shape_message(dims)},
                               .metadata = detail::SummaryMetadataMessage{.plugin_data = {.plugin_name = "hparams",
                                                                                          .content = content}}}),
           step);

@@ -9,6 +9,7 @@
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
@@ -57,7 +58,7 @@ TRAINHOOK_DECL void Scaffold::finalize(Graph& graph) {
   if (pieces_.saver == nullptr) {
     pieces_.saver = only<std::shared_ptr<Saver>>(graph, graph_keys::kSavers).value_or(nullptr);
     if (pieces_.saver == nullptr) {
-      pieces_.saver = std::make_shared<Saver>(SaverOptions{.allow_empty = true});
+      pieces_.saver = detail::make_shared_object<Saver>(SaverOptions{.allow_empty = true});
       graph.add_to_collection(graph_keys::kSavers, pieces_.saver);
     }
   }

@@ -11,6 +11,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -25,7 +26,7 @@ TRAINHOOK_DECL ChiefSessionCreator::ChiefSessionCreator(Graph& graph, SessionMan
   if (!open_)
     throw InvalidArgumentError(
         "ChiefSessionCreator: open is empty; give the function that makes a session of the graph");
-  if (options_.scaffold == nullptr) options_.scaffold = std::make_shared<Scaffold>();
+  if (options_.scaffold == nullptr) options_.scaffold = detail::make_shared_object<Scaffold>();
 }
 
 TRAINHOOK_DECL ChiefSessionCreator::~ChiefSessionCreator() = default;

@@ -13,6 +13,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/monitored/chief_status.hpp>
@@ -27,7 +28,7 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
                                                       IsLoss is_loss)
     : is_chief_(creator.is_chief()),
       owned_(creator.create_session()),
-      coordinator_(std::make_shared<Coordinator>(services.clock())),
+      coordinator_(make_shared_object<Coordinator>(services.clock())),
       hooked_(owned_.session, hooks, services, std::move(is_loss)),
       stop_grace_period_secs_(stop_grace_period_secs) {
   services.start_session(owned_.restored_from);

@@ -15,6 +15,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/monitored/chief_status.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -46,7 +47,7 @@ struct LocalMaster::State {
   std::mutex mutex{};
   std::condition_variable published{};
   std::weak_ptr<Shared> current{};
-  std::shared_ptr<detail::ChiefStatus> chief = std::make_shared<detail::ChiefStatus>();
+  std::shared_ptr<detail::ChiefStatus> chief = detail::make_shared_object<detail::ChiefStatus>();
 };
 
 TRAINHOOK_DECL LocalMaster::LocalMaster(Clock& clock) : state_(new State{&clock}) {}
@@ -54,12 +55,13 @@ TRAINHOOK_DECL LocalMaster::LocalMaster(Clock& clock) : state_(new State{&clock}
 TRAINHOOK_DECL LocalMaster::~LocalMaster() = default;
 
 TRAINHOOK_DECL OwnedSession LocalMaster::publish(OwnedSession ready) {
-  const auto shared = std::make_shared<Shared>(std::move(ready));
+  const auto shared = detail::make_shared_object<Shared>(std::move(ready));
   OwnedSession own;
   {
     const std::scoped_lock lock(state_->mutex);
     state_->current = shared;
-    if (state_->chief->has_failed()) state_->chief = std::make_shared<detail::ChiefStatus>();  // this is the next chief
+    if (state_->chief->has_failed())
+      state_->chief = detail::make_shared_object<detail::ChiefStatus>();  // this is the next chief
     state_->chief->set_threads(nullptr);
     own = share(shared);
   }

@@ -5,6 +5,7 @@
 
 #include <trainhook/monitored/monitored_session.hpp>
 
+#include <trainhook/core/shared.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 
@@ -12,7 +13,7 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL SessionLifecycle start_monitored(Graph& graph, SessionOpener open,
                                                 const MonitoredSessionOptions& options) {
-  return {std::make_shared<ChiefSessionCreator>(
+  return {make_shared_object<ChiefSessionCreator>(
               graph, std::move(open),
               ChiefSessionCreatorOptions{.file_system = options.file_system, .clock = options.clock}),
           options};

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
@@ -110,14 +111,14 @@ TRAINHOOK_DECL ChiefSessionCreatorOptions creator_options(const MonitoredTrainin
 }
 
 TRAINHOOK_DECL std::shared_ptr<Scaffold> scaffold_of(const MonitoredTrainingSessionOptions& options) {
-  return options.scaffold != nullptr ? options.scaffold : std::make_shared<Scaffold>();
+  return options.scaffold != nullptr ? options.scaffold : make_shared_object<Scaffold>();
 }
 
 TRAINHOOK_DECL SessionLifecycle start_alone(Graph& graph, SessionOpener open,
                                             const MonitoredTrainingSessionOptions& options) {
   prepare_directory(options);
   const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
-  return start_with(std::make_shared<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold)),
+  return start_with(make_shared_object<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold)),
                     options, scaffold);
 }
 

@@ -13,6 +13,7 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/monitored/hook_names.hpp>
@@ -24,7 +25,7 @@ TRAINHOOK_DECL SessionHooks::SessionHooks(const HookList& entries, HookServices&
     : hooks_(in_phases(entries)), services_(&services) {}
 
 TRAINHOOK_DECL void SessionHooks::save_with(Graph& graph, bool is_part_of_job) {
-  states_ = std::make_shared<HookStates>(hooks_, *services_);
+  states_ = make_shared_object<HookStates>(hooks_, *services_);
   graph_ = &graph;
   if (is_part_of_job) states_->set_is_part_of_job();
   graph.add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));

@@ -19,6 +19,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
 
 namespace trainhook {
 
@@ -59,7 +60,7 @@ TRAINHOOK_DECL bool detail::wait_for_stop(const std::stop_token& stop, Clock& cl
 }
 
 TRAINHOOK_DECL Coordinator::Coordinator(Clock& clock, IsCleanStop is_clean_stop)
-    : clock_(&clock), state_(std::make_shared<State>(is_clean_stop)), threads_(std::make_unique<Threads>()) {}
+    : clock_(&clock), state_(detail::make_shared_object<State>(is_clean_stop)), threads_(std::make_unique<Threads>()) {}
 
 TRAINHOOK_DECL Coordinator::~Coordinator() {
   request_stop();
@@ -118,7 +119,7 @@ TRAINHOOK_DECL void Coordinator::stop_on_exception(FunctionRef<void()> body) {
 }
 
 TRAINHOOK_DECL void Coordinator::start_thread(std::function<void(std::stop_token)> body) {
-  auto done = std::make_shared<bool>(false);
+  auto done = detail::make_shared_object<bool>(false);
   const std::scoped_lock lock(state_->mutex);
   state_->joined = false;
   threads_->all.push_back(

@@ -14,6 +14,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_forms.hpp>
@@ -47,7 +48,7 @@ TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator&
     };
     if (std::ranges::any_of(options_.enqueue_ops, fills)) *def.started = true;
   }
-  const auto running = std::make_shared<std::atomic<std::size_t>>(options_.enqueue_ops.size());
+  const auto running = detail::make_shared_object<std::atomic<std::size_t>>(options_.enqueue_ops.size());
   for (const Operation& op : options_.enqueue_ops) {
     coordinator.start_thread(
         [options = options_, op, session, keep_alive, running](const std::stop_token& stop) mutable {
