@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The headers that most programs need: loops, sessions, the hooks of nearly every run, checkpoints, input, graphs.
-/// Include by name what only some programs need: the other hooks (`hooks/hooks.hpp` brings all), engines (engine/),
-/// media/, testing/, session creators (monitored/), threads and queues (session/), learning-rate schedules, metrics
-/// and moving averages (graph/), import and export of graphs (graph_def/), io/, events/.
+/// The headers that most programs need: loops, sessions, the usual hooks, checkpoints, input, graphs. Include by name
+/// what only some programs need: the other hooks (`hooks/hooks.hpp` brings all), engines (engine/), media/, testing/,
+/// session creators (monitored/), threads and queues (session/), checkpoints without a session (checkpoint/),
+/// learning-rate schedules, metrics and moving averages (graph/), import and export of graphs (graph_def/), the log
+/// (core/log.hpp), io/, events/.
 #pragma once
 
 #include <trainhook/core/error.hpp>

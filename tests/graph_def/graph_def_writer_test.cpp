@@ -24,7 +24,7 @@ std::vector<std::string> fields(std::string_view bytes, std::uint32_t wanted) {
   detail::WireReader reader(bytes, "message");
   while (reader.next()) {
     if (reader.tag() == wanted) {
-      found.push_back(reader.get_string());
+      found.emplace_back(reader.get_bytes());
     } else {
       reader.skip();
     }

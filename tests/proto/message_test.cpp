@@ -186,8 +186,9 @@ TEST(Message, CanBeReadFieldByField) {
 }
 
 TEST(Message, AMemberFindsItsNumber) {
-  static_assert(number_of(&Outer::number) == 1 && number_of(&Outer::numbers) == 10 && number_of(&Outer::inners) == 200);
-  static_assert(number_of(&Envelope::letters) == 2);
+  static_assert(field_number(&Outer::number) == 1 && field_number(&Outer::numbers) == 10 &&
+                field_number(&Outer::inners) == 200);
+  static_assert(field_number(&Envelope::letters) == 2);
 }
 
 TEST(Message, InsideAnotherMayBeReadLater) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// make_shared_object: a shared object of which a header-only program compiles less.
+/// make_shared_object: like std::make_shared, but less to compile in a header-only program.
 #pragma once
 
 #include <memory>
@@ -17,6 +17,8 @@ void delete_object(void* object) {
 /// of six, for one more allocation. Not for a `T` with `std::enable_shared_from_this`.
 template <class T, class... Args>
 [[nodiscard]] std::shared_ptr<T> make_shared_object(Args&&... args) {
+  static_assert(
+      !requires(T& made) { made.weak_from_this(); }, "std::make_shared is for such a type");
   T* const object = new T(std::forward<Args>(args)...);
   return {std::shared_ptr<void>(static_cast<void*>(object), delete_object<T>), object};
 }

@@ -40,7 +40,7 @@ inline constexpr auto kFields<ListValueMessage> =
                field(6, "type", &ListValueMessage::type, &kDataTypeNames), field(7, "shape", &ListValueMessage::shape),
                field(8, "tensor", &ListValueMessage::tensor), field(9, "func", &ListValueMessage::func));
 
-/// A oneof: each alternative has a type of its own, for which the placeholder is a std::string.
+/// A oneof. The types differ, so that `std::get_if` finds an alternative; that is why the placeholder is a std::string.
 struct AttrValueMessage {
   std::variant<std::monostate, Serialized<ListValueMessage>, std::string_view, std::int64_t, float, bool, std::uint64_t,
                TensorShapeMessage, TensorMessage, std::string, Serialized<FunctionMessage>>
@@ -55,7 +55,7 @@ inline constexpr auto kFields<AttrValueMessage> = std::tuple(
     alternative<7>(7, "shape", &AttrValueMessage::value), alternative<8>(8, "tensor", &AttrValueMessage::value),
     alternative<9>(9, "placeholder", &AttrValueMessage::value), alternative<10>(10, "func", &AttrValueMessage::value));
 
-/// An entry of map<string, AttrValue>. The value is written and read apart, so that one is in memory at a time.
+/// An entry of map<string, AttrValue>. The value is read apart, so that one is in memory at a time.
 struct AttrMessage {
   std::optional<std::string_view> key{};  // written even if it is empty
   Serialized<AttrValueMessage> value{};

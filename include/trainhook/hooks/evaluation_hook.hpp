@@ -44,8 +44,8 @@ class EvaluationHook final : public SessionRunHook {
   TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, FeedDict feeds, Options options);
 
   /// Scalars of the session, computed for each element of `data` and averaged. The components of an element are fed to
-  /// `inputs`, in order; it may have more. Batches are weighted by their size, the first dimension of the first
-  /// component.
+  /// `inputs`, in order; those beyond are not used. Batches are weighted by their size, the first dimension of the
+  /// first component.
   TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, Dataset data, std::vector<Output> inputs, Options options);
 
   TRAINHOOK_DECL EvaluationHook(EvaluationHook&& other) noexcept;

@@ -18,7 +18,7 @@
 /// | `std::string`, `std::string_view`     | string, bytes, or the bytes of a message; left out if it is empty      |
 /// | `Serialized<M>`                       | the same, the bytes of a message M, whose text form shows its fields   |
 /// | a struct with a table                 | nested message; always written                                         |
-/// | `std::optional` of these              | written if it has a value, zero or not: members of a oneof             |
+/// | `std::optional` of these              | written if it has a value, zero or not: e.g. members of a oneof        |
 /// | a container with `push_back` of these | repeated; numbers are packed                                           |
 /// | `std::variant` of these               | a oneof, with an `alternative<I>` for each field and monostate as first  |
 ///
@@ -83,9 +83,9 @@ template <std::size_t I, class M, class V>
 template <class M>
 inline constexpr std::tuple<> kFields{};
 
-/// The number of a member's field.
+/// The number of a member's field. Does not compile for a member that is not in the table.
 template <class M, class T>
-[[nodiscard]] consteval std::uint32_t number_of(T M::*member) {
+[[nodiscard]] consteval std::uint32_t field_number(T M::*member) {
   std::uint32_t number = 0;
   const auto compare = [&](const auto& field) {
     if constexpr (std::is_same_v<decltype(field.member), T M::*>) {
@@ -93,6 +93,7 @@ template <class M, class T>
     }
   };
   std::apply([&](const auto&... fields) { (compare(fields), ...); }, kFields<M>);
+  if (number == 0) throw "the member is not in the table";
   return number;
 }
 
@@ -154,12 +155,12 @@ template <class M, class N, class V, std::size_t I>
   return AlternativeRef<std::remove_reference_t<decltype(message.*field.member)>, I>(message.*field.member);
 }
 
-/// Calls `action(member, number, name)` for each field of the message.
+/// Calls `action(member, number)` for each field of the message.
 template <class M, class Action>
 void for_each_member(M& message, const Action& action) {
   const auto visit = [&](const auto& field) {
     auto&& member = member_of(message, field);
-    action(member, field.number, field.name);
+    action(member, field.number);
   };
   std::apply([&](const auto&... fields) { (visit(fields), ...); }, kFields<std::remove_const_t<M>>);
 }
@@ -249,8 +250,7 @@ void append_field(std::string& bytes, std::uint32_t number, const T& value) {
 /// Appends the message's bytes. Allocates only when `bytes` grows.
 template <ProtoMessage M>
 void append_message(std::string& bytes, const M& message) {
-  for_each_member(
-      message, [&](const auto& value, std::uint32_t number, std::string_view) { append_field(bytes, number, value); });
+  for_each_member(message, [&](const auto& value, std::uint32_t number) { append_field(bytes, number, value); });
 }
 
 /// The message's bytes.
@@ -266,7 +266,7 @@ template <ProtoMessage M>
 /// Sets all fields that are left out if they are zero to zero, whatever the struct's default is.
 template <ProtoMessage M>
 void clear_message(M& message) {
-  for_each_member(message, [](auto& value, std::uint32_t, std::string_view) {
+  for_each_member(message, [](auto& value, std::uint32_t) {
     using T = std::remove_cvref_t<decltype(value)>;
     if constexpr (kIsOptional<T>) {
       value.reset();
@@ -330,7 +330,7 @@ void read_one_field(WireReader& reader, M& message) {
   if (!read_known_field(reader, message)) reader.skip();
 }
 
-/// Reads the fields of the table and skips all others. If a field occurs twice, the last one counts.
+/// Reads the fields of the table and skips all others. The last of a field counts; protobuf would merge messages.
 /// @throws DataLossError if the bytes are not such a message.
 template <ProtoMessage M>
 void read_message(WireReader reader, M& message) {

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -20,7 +19,7 @@
 namespace trainhook::detail {
 
 /// Reads the fields of one message, in whatever order they come: `while (reader.next()) switch (reader.tag()) { case 1:
-/// ... reader.get_int64() ...; default: reader.skip(); }` Every field must be read or skipped. Malformed bytes, or a
+/// ... reader.get_uint64() ...; default: reader.skip(); }` Every field must be read or skipped. Malformed bytes, or a
 /// field of another wire type, cause a DataLossError that names the message and the position. The reader keeps views:
 /// the bytes and the name must outlive the reader and everything it returns.
 class WireReader {
@@ -34,7 +33,6 @@ class WireReader {
 
   TRAINHOOK_DECL void skip();
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t get_uint64();
-  [[nodiscard]] TRAINHOOK_DECL std::int64_t get_int64();
   [[nodiscard]] bool get_bool() { return get_uint64() != 0; }
 
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t get_fixed32();
@@ -44,7 +42,6 @@ class WireReader {
 
   /// Reads a string or bytes field, or the bytes of a nested message.
   [[nodiscard]] TRAINHOOK_DECL std::string_view get_bytes();
-  [[nodiscard]] std::string get_string() { return std::string(get_bytes()); }
 
   /// A reader of the nested message, with the same name in errors. @throws DataLossError if messages nest deeper than
   /// protobuf allows.

@@ -5,14 +5,20 @@
 
 #include <trainhook/graph_def/graph_def_messages.hpp>
 
+#include <iterator>
+
 namespace trainhook::detail {
 
 TRAINHOOK_DECL std::string_view checkpoint_version_name(std::uint64_t version) {
-  return version == 2 ? "V2" : version == 1 ? "V1" : "LEGACY";
+  constexpr std::string_view kNames[] = {"LEGACY", "V1", "V2"};
+  return version < std::size(kNames) ? kNames[version] : "";
 }
 
 TRAINHOOK_DECL std::optional<std::uint64_t> checkpoint_version_of_name(std::string_view name) {
-  return name == "V2" ? 2 : name == "V1" ? 1 : 0;
+  for (std::uint64_t version = 0; !checkpoint_version_name(version).empty(); ++version) {
+    if (checkpoint_version_name(version) == name) return version;
+  }
+  return std::nullopt;
 }
 
 }  // namespace trainhook::detail

@@ -6,6 +6,7 @@
 #include <trainhook/graph_def/graph_def_reader.hpp>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include <fmt/core.h>
@@ -88,7 +89,7 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const Node
                         key, node.name);
   }
   if (!list.s.empty()) return std::vector<std::string>(list.s.begin(), list.s.end());
-  if (!list.f.empty()) return list.f;
+  if (!list.f.empty()) return std::move(list.f);
   if (!list.type.empty()) {
     std::vector<DType> dtypes;
     for (const std::uint64_t number : list.type) dtypes.push_back(read_dtype(number, what_));
@@ -99,7 +100,7 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const Node
     for (const TensorShapeMessage& shape : list.shape) shapes.push_back(read_shape(shape, what_));
     return shapes;
   }
-  return list.i;
+  return std::move(list.i);
 }
 
 TRAINHOOK_DECL bool is_text_name(std::string_view path) noexcept { return path.ends_with("txt"); }

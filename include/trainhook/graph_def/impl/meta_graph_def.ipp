@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <any>
-#include <utility>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
@@ -96,9 +95,10 @@ TRAINHOOK_DECL void append_collection(std::string& bytes, const std::string& key
   if (found.nodes.empty() && found.messages.empty()) return;
   const bool has_messages = !found.messages.empty();
   const std::vector<std::string>& values = has_messages ? found.messages : found.nodes;
-  CollectionEntryMessage entry{.key = key};
-  (has_messages ? entry.value.bytes_list : entry.value.node_list).emplace().value.assign(values.begin(), values.end());
-  append_message(bytes, MetaGraphMessage{.collection_def = {std::move(entry)}});
+  MetaGraphMessage part;
+  CollectionMessage& list = part.collection_def.emplace_back(CollectionEntryMessage{.key = key}).value;
+  (has_messages ? list.bytes_list : list.node_list).emplace().value.assign(values.begin(), values.end());
+  append_message(bytes, part);
 }
 
 TRAINHOOK_DECL SaverMessage saver_message(const SaverNodes& saver, const MetaGraphOptions& options) {

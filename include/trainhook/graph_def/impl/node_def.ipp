@@ -87,7 +87,7 @@ TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool ad
     message.attr.push_back({key, Serialized<AttrValueMessage>(values.back())});
     room += values.back().size() + key.size() + 64;
   }
-  // At once, so that a large constant is not copied again when its length is put before it.
+  // At once, so that the string does not grow again when lengths are put into it.
   if (room > bytes.capacity()) bytes.reserve((std::max)(room, 2 * bytes.capacity()));
   append_message(bytes, part);
 }

@@ -13,7 +13,7 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL std::string_view data_type_name(std::uint64_t number) {
   const auto known = std::ranges::find(kDTypes, static_cast<DType>(number), &DTypeInfo::dtype);
-  return known != kDTypes.end() ? known->proto : std::string_view();
+  return number < 256 && known != kDTypes.end() ? known->proto : std::string_view();
 }
 
 TRAINHOOK_DECL std::optional<std::uint64_t> data_type_of_name(std::string_view name) {

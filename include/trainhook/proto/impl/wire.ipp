@@ -25,8 +25,6 @@ TRAINHOOK_DECL std::uint64_t WireReader::get_uint64() {
   return guarded([&] { return reader_.get_uint64(); });
 }
 
-TRAINHOOK_DECL std::int64_t WireReader::get_int64() { return static_cast<std::int64_t>(get_uint64()); }
-
 TRAINHOOK_DECL std::uint32_t WireReader::get_fixed32() {
   expect(protozero::pbf_wire_type::fixed32);
   return guarded([&] { return reader_.get_fixed32(); });

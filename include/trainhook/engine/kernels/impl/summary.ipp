@@ -95,11 +95,11 @@ inline Kernel make_tensor_summary(const Node&) {
       if (context.input(i).num_elements() != 1) throw InvalidArgumentError("tag and metadata must be single strings");
     }
     std::string value;
-    append_element(value, number_of(&SummaryValueMessage::tag), context.data<std::string>(0)[0]);
-    append_element(value, number_of(&SummaryValueMessage::tensor), tensor_message(context.input(1)));
-    append_element(value, number_of(&SummaryValueMessage::metadata), context.data<std::string>(2)[0]);
+    append_element(value, field_number(&SummaryValueMessage::tag), context.data<std::string>(0)[0]);
+    append_element(value, field_number(&SummaryValueMessage::tensor), tensor_message(context.input(1)));
+    append_element(value, field_number(&SummaryValueMessage::metadata), context.data<std::string>(2)[0]);
     std::string summary;
-    append_element(summary, number_of(&SummaryMessage::value), value);
+    append_element(summary, field_number(&SummaryMessage::value), value);
     give_summary(context, std::move(summary));
   };
 }
