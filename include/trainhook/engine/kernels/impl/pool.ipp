@@ -49,17 +49,20 @@ struct Pooling {
   template <class T, class Code>
   void for_each_window(Code&& code) const {
     constexpr std::int64_t kSize = kVectorSize<T>;
+    const std::int64_t line = width.extent * channels;
     std::int64_t position = 0;
     for (std::int64_t image = 0; image < batch; ++image) {
       for (std::int64_t y = 0; y < height.steps; ++y) {
+        const std::int64_t top = image * height.extent + height.start(y) + height.first(y);
+        const std::int64_t rows = height.last(y) - height.first(y);
         for (std::int64_t x = 0; x < width.steps; ++x, position += channels) {
-          const std::int64_t row = image * height.extent + height.start(y);
+          const std::int64_t first = top * line + (width.start(x) + width.first(x)) * channels;
+          const std::int64_t row_length = (width.last(x) - width.first(x)) * channels;
           std::int64_t c = 0;
           const auto window = [&](auto&& visit) {
-            for (std::int64_t ky = height.first(y); ky < height.last(y); ++ky) {
-              for (std::int64_t kx = width.first(x); kx < width.last(x); ++kx) {
-                visit(((row + ky) * width.extent + width.start(x) + kx) * channels + c);
-              }
+            std::int64_t row = first + c;
+            for (std::int64_t ky = 0; ky < rows; ++ky, row += line) {
+              for (std::int64_t pixel = row; pixel < row + row_length; pixel += channels) visit(pixel);
             }
           };
           for (; c + kSize <= channels; c += kSize)
@@ -146,7 +149,8 @@ void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& ima
   if (context.shape(1) != pool.result()) throw InvalidArgumentError("the gradient must be of shape {}", pool.result());
   const T* gradient = context.data<T>(1).data();
   const std::span<T> result = context.output<T>(0, image);
-  std::ranges::fill(result, T{0});
+  const bool adds = !pool.is_partition();
+  if (adds) std::ranges::fill(result, T{0});
   pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
     using Values = decltype(zero);
     T pixels = 0;
@@ -154,7 +158,7 @@ void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& ima
     const Values share = load<Values>(gradient + at) / pixels;
     window([&](std::int64_t pixel) {
       T* const to = result.data() + pixel;
-      store<Values>(load<Values>(to) + share, to);
+      store<Values>(adds ? load<Values>(to) + share : share, to);
     });
   });
 }
