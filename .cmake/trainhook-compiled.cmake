@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # trainhook_compiled_library(<name> INCLUDE <folder> SOURCES <folders and .ipp files below include/trainhook> LINK <targets>
 #   [DEFINITIONS <definitions>]): the static library trainhook::<name>, made from the library's own .ipp files, one source
-# file for each of SOURCES, in which a plus sign joins what goes into the same one. Used by the build and, from the installed
-# package, by every project that finds it.
+# file for each of SOURCES, or more for a folder of many bodies; a plus sign joins what goes into the same file. Used by the
+# build and, from the installed package, by every project that finds it.
 function(trainhook_compiled_library name)
   if(TARGET trainhook::${name})
     return()
@@ -16,23 +16,28 @@ function(trainhook_compiled_library name)
       if(NOT one MATCHES "[.]ipp$")
         string(APPEND one /impl/*.ipp)
       endif()
-      file(GLOB found CONFIGURE_DEPENDS ${arg_INCLUDE}/trainhook/${one})
+      file(GLOB found RELATIVE ${arg_INCLUDE} CONFIGURE_DEPENDS ${arg_INCLUDE}/trainhook/${one})
       if(NOT found)
         message(FATAL_ERROR "trainhook: there is no ${one} in ${arg_INCLUDE}/trainhook; install trainhook again")
       endif()
       list(APPEND bodies ${found})
     endforeach()
-    set(lines)
-    foreach(body IN LISTS bodies)
-      cmake_path(RELATIVE_PATH body BASE_DIRECTORY ${arg_INCLUDE})
-      string(APPEND lines "#include <${body}>\n")
-    endforeach()
     list(GET joined 0 file)
     string(REGEX REPLACE "/impl/|[.]ipp$" "_" file "${file}")
     string(MAKE_C_IDENTIFIER "${file}" file)
-    set(file ${CMAKE_CURRENT_BINARY_DIR}/trainhook_${name}/${file}.cpp)
-    file(CONFIGURE OUTPUT ${file} CONTENT "${lines}" @ONLY)
-    list(APPEND sources ${file})
+    list(LENGTH bodies count)
+    math(EXPR files "${count} / 29 + 1")  # so that the compiler needs no more than 0.8 GB
+    math(EXPR length "${count} / ${files} + 1")
+    foreach(part RANGE 1 ${files})
+      list(SUBLIST bodies 0 ${length} some)
+      list(REMOVE_ITEM bodies ${some})
+      list(TRANSFORM some REPLACE "(.+)" "#include <\\1>\n")
+      list(JOIN some "" lines)
+      string(REGEX REPLACE "_1$" "" name_of_part "${file}_${part}")
+      set(path ${CMAKE_CURRENT_BINARY_DIR}/trainhook_${name}/${name_of_part}.cpp)
+      file(CONFIGURE OUTPUT ${path} CONTENT "${lines}" @ONLY)
+      list(APPEND sources ${path})
+    endforeach()
   endforeach()
 
   add_library(trainhook_${name} STATIC EXCLUDE_FROM_ALL ${sources})
