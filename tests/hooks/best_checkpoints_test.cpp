@@ -103,5 +103,34 @@ TEST(BestCheckpoints, TheBestSurvivesAKillThatIsFollowedByNoBetterValue) {
   }
 }
 
+TEST(BestCheckpoints, ARemovalThatFailsIsLoggedAndTriedAgainAtTheNextSave) {
+  LogLines log;
+  Outside outside;
+  testing::FaultyFileSystem faulty(outside.disk);
+  faulty.set_callback([](testing::FileOperation operation, const std::string& path) {
+    if (operation == testing::FileOperation::Rename && path.starts_with("best/model.ckpt-1.index."))
+      throw PermissionDeniedError("it cannot be renamed");
+  });
+  TrainingDouble training(outside);
+  training.add(BestCheckpointHook({.directory = "best"}));
+  training.use_disk(faulty);
+  training.start();
+  const auto train_one = [&](double value) {
+    training.services.publish("eval/loss", {training.step() + 1, value});
+    training.run();
+  };
+  train_one(3);
+  train_one(2);
+  EXPECT_EQ(log.count("W BestCheckpointHook: best/model.ckpt-1 could not be removed and is tried again"), 1U);
+  const std::vector<std::string> both{"best/model.ckpt-1", "best/model.ckpt-2"};
+  EXPECT_EQ(checkpoints_on_disk(outside.disk, "best"), both);
+  EXPECT_EQ(get_checkpoint_state(outside.disk, "best")->all_model_checkpoint_paths, both)
+      << "known after a restart, too";
+  faulty.set_callback({});
+  train_one(1);
+  EXPECT_EQ(checkpoints_on_disk(outside.disk, "best"), std::vector<std::string>{"best/model.ckpt-3"});
+  training.end();
+}
+
 }  // namespace
 }  // namespace trainhook

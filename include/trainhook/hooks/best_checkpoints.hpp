@@ -54,7 +54,7 @@ class BestCheckpoints {
   [[nodiscard]] TRAINHOOK_DECL std::set<std::string> own_names();
   [[nodiscard]] TRAINHOOK_DECL std::string value_name() const;
   TRAINHOOK_DECL void settle(std::vector<BestCheckpoint> all);
-  TRAINHOOK_DECL void list(const std::vector<std::string>& prefixes) const;
+  TRAINHOOK_DECL void list() const;  // writes the state file: the surplus ones, then the best ones, the best one last
 
   BestCheckpointOptions options_;
   HookServices* services_;
@@ -62,7 +62,8 @@ class BestCheckpoints {
   std::shared_ptr<CheckpointClaim> claim_;
   Saver saver_;
   std::vector<BestCheckpoint> best_;
-  std::vector<std::string> records_;  // files that mark begun saves and removals, until they are removed
+  std::vector<BestCheckpoint> surplus_;  // to be removed
+  std::vector<std::string> records_;     // files that mark begun saves and removals, until they are removed
 };
 
 }  // namespace trainhook::detail

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
@@ -87,6 +89,7 @@ TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_
                       .extra = {metric}};
   request.before_commit = [this] { claim_->confirm_directory(); };
   std::vector<BestCheckpoint> all = best_;
+  all.insert(all.end(), surplus_.begin(), surplus_.end());
   std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });
   records_.push_back(unlisted_index_path(fmt::format("{}-{}", request.save_path, step), bundle_temporary_suffix()));
   services_->file_system().create_writable(records_.back(), WriteMode::Exclusive)->close();
@@ -164,23 +167,40 @@ TRAINHOOK_DECL void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
   std::ranges::sort(all, [this](const BestCheckpoint& a, const BestCheckpoint& b) { return ranks_before(a, b); });
   const std::size_t keep = (std::min)(all.size(), static_cast<std::size_t>(options_.keep));
   best_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep));
-  std::vector<std::string> prefixes;  // the last one counts as the newest
-  for (auto one = all.rbegin(); one != all.rend(); ++one) prefixes.push_back(one->prefix);
-  list(prefixes);  // what goes is listed until it is gone, so that a process that comes after a kill knows whose it is
+  surplus_.assign(all.begin() + static_cast<std::ptrdiff_t>(keep), all.end());
+  list();  // what goes is listed until it is gone, so that a process that comes after a kill knows whose it is
   FileSystem& file_system = services_->file_system();
-  for (std::size_t i = keep; i < all.size(); ++i) {
-    std::ranges::move(remove_checkpoint_files(file_system, all[i].prefix), std::back_inserter(records_));
-    log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", all[i].prefix,
-             options_.metric, all[i].value, options_.keep);
+  std::erase_if(surplus_, [&](const BestCheckpoint& one) {
+    try {
+      std::ranges::move(remove_checkpoint_files(file_system, one.prefix), std::back_inserter(records_));
+      log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", one.prefix,
+               options_.metric, one.value, options_.keep);
+      return true;
+    } catch (...) {
+      log_warning("BestCheckpointHook: {} could not be removed and is tried again at the next save: {}", one.prefix,
+                  describe(std::current_exception()));
+      return false;
+    }
+  });
+  try {
+    list();
+    for (; !records_.empty(); records_.pop_back()) remove_if_there(file_system, records_.back());
+  } catch (...) {
+    log_warning(
+        "BestCheckpointHook: until the next save, {} lists checkpoints that were removed, or the last file of one "
+        "is left: {}",
+        claim_->directory, describe(std::current_exception()));
   }
-  prefixes.erase(prefixes.begin(), prefixes.end() - static_cast<std::ptrdiff_t>(keep));
-  list(prefixes);
-  for (; !records_.empty(); records_.pop_back()) remove_if_there(file_system, records_.back());
 }
 
-TRAINHOOK_DECL void BestCheckpoints::list(const std::vector<std::string>& prefixes) const {
-  if (prefixes.empty()) return;
+TRAINHOOK_DECL void BestCheckpoints::list() const {
+  if (best_.empty()) return;
   FileSystem& file_system = services_->file_system();
+  std::vector<std::string> prefixes;  // the last one counts as the newest
+  for (auto one = surplus_.rbegin(); one != surplus_.rend(); ++one) {
+    if (checkpoint_exists(file_system, one->prefix)) prefixes.push_back(one->prefix);
+  }
+  for (auto one = best_.rbegin(); one != best_.rend(); ++one) prefixes.push_back(one->prefix);
   try {
     const auto state = get_checkpoint_state(file_system, claim_->directory);
     if (state && state->model_checkpoint_path == prefixes.back() && state->all_model_checkpoint_paths == prefixes)
