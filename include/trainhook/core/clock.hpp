@@ -55,6 +55,12 @@ class SystemClock final : public Clock {
   return clock;
 }
 
+namespace detail {
+
+/// The clock of an option, which is null unless somebody chose one.
+[[nodiscard]] inline Clock& given_or_system(Clock* given) { return given != nullptr ? *given : system_clock(); }
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

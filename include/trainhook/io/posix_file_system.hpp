@@ -12,6 +12,7 @@
 #include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
+
 /// The disk of this machine. Stateless.
 class PosixFileSystem final : public FileSystem {
  public:
@@ -34,6 +35,14 @@ class PosixFileSystem final : public FileSystem {
 /// The file system that the library uses unless an option names another one.
 [[nodiscard]] TRAINHOOK_DECL FileSystem& posix_file_system();
 
+namespace detail {
+
+/// The file system of an option, which is null unless somebody chose one.
+[[nodiscard]] inline FileSystem& given_or_posix(FileSystem* given) {
+  return given != nullptr ? *given : posix_file_system();
+}
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -46,7 +46,7 @@ namespace trainhook {
 
 TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOptions options)
     : prefix_(std::move(prefix)) {
-  FileSystem& file_system = options.file_system != nullptr ? *options.file_system : posix_file_system();
+  FileSystem& file_system = detail::given_or_posix(options.file_system);
   const std::optional<detail::BundleIndex> index =
       detail::read_from_device([&] { return detail::find_bundle_index(file_system, prefix_); });
   index_path_ = index ? index->path : detail::bundle_index_path(prefix_);

@@ -26,7 +26,7 @@ namespace trainhook {
 TRAINHOOK_DECL BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
     : prefix_(std::move(prefix)),
       options_(options),
-      file_system_(options.file_system != nullptr ? *options.file_system : posix_file_system()),
+      file_system_(detail::given_or_posix(options.file_system)),
       directory_(parent_path(prefix_)),
       temporary_suffix_(options_.part != nullptr ? options_.part->suffix : detail::bundle_temporary_suffix()) {
   const std::string_view base = base_name(prefix_);

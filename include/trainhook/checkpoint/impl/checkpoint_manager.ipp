@@ -94,7 +94,7 @@ TRAINHOOK_DECL std::optional<std::string> CheckpointManager::restore_or_initiali
 }
 
 TRAINHOOK_DECL FileSystem& CheckpointManager::file_system() const {
-  return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
+  return detail::given_or_posix(options_.file_system);
 }
 
 TRAINHOOK_DECL std::int64_t CheckpointManager::step_of(SessionRef session) const {

@@ -29,8 +29,8 @@ namespace trainhook {
 TRAINHOOK_DECL std::optional<std::string> wait_for_new_checkpoint(const std::string& checkpoint_dir,
                                                                   const std::string& last_checkpoint,
                                                                   const WaitForCheckpointOptions& options) {
-  FileSystem& disk = options.file_system != nullptr ? *options.file_system : posix_file_system();
-  Clock& clock = options.clock != nullptr ? *options.clock : system_clock();
+  FileSystem& disk = detail::given_or_posix(options.file_system);
+  Clock& clock = detail::given_or_system(options.clock);
   const Duration end = options.timeout ? deadline_after(clock, *options.timeout) : Duration::max();
   for (;;) {
     const bool is_there = disk.exists(join_path(checkpoint_dir, kLatestFilename));
@@ -61,8 +61,6 @@ TRAINHOOK_DECL std::optional<std::string> CheckpointsIterator::next() {
   }
 }
 
-TRAINHOOK_DECL Clock& CheckpointsIterator::clock() const {
-  return options_.clock != nullptr ? *options_.clock : system_clock();
-}
+TRAINHOOK_DECL Clock& CheckpointsIterator::clock() const { return detail::given_or_system(options_.clock); }
 
 }  // namespace trainhook

@@ -90,8 +90,8 @@ TRAINHOOK_DECL std::vector<std::string> prune_checkpoints(const std::string& dir
     throw InvalidArgumentError("max_to_keep is {}; it must be at least 1, because the newest checkpoint stays",
                                options.max_to_keep);
   }
-  FileSystem& file_system = options.file_system != nullptr ? *options.file_system : posix_file_system();
-  const double now = (options.clock != nullptr ? *options.clock : system_clock()).wall_seconds();
+  FileSystem& file_system = detail::given_or_posix(options.file_system);
+  const double now = detail::given_or_system(options.clock).wall_seconds();
   std::string save_path = detail::save_path_of(file_system, directory, options.latest_filename);
   std::optional<detail::DirectoryHold> hold;
   if (!options.dry_run && options.directory_lock == DirectoryLock::Auto) {

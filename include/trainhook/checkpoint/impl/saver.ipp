@@ -185,12 +185,12 @@ TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::strin
 
 TRAINHOOK_DECL FileSystem& Saver::file_system() const {
   FileSystem* const chosen = options_.file_system != nullptr ? options_.file_system : lent_file_system_.load();
-  return chosen != nullptr ? *chosen : posix_file_system();
+  return detail::given_or_posix(chosen);
 }
 
 TRAINHOOK_DECL Clock& Saver::clock() const {
   Clock* const chosen = options_.clock != nullptr ? options_.clock : lent_clock_.load();
-  return chosen != nullptr ? *chosen : system_clock();
+  return detail::given_or_system(chosen);
 }
 
 TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Graph& graph) const {

@@ -14,9 +14,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL FileSystem& ModelSource::file_system() const {
-  return config.file_system != nullptr ? *config.file_system : posix_file_system();
-}
+TRAINHOOK_DECL FileSystem& ModelSource::file_system() const { return given_or_posix(config.file_system); }
 
 TRAINHOOK_DECL std::string ModelSource::checkpoint_for(const std::string& wanted, std::string_view purpose) const {
   if (!wanted.empty()) return wanted;

@@ -22,6 +22,7 @@
 #include <trainhook/events/read_eval_metrics.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook::detail {
 
@@ -68,8 +69,8 @@ class EvaluatingListener final : public CheckpointSaverListener {
   /// a kill has prevented is made now.
   void resume(std::int64_t global_step) {
     const RunConfig& config = estimator_->config();
-    const EvalHistory history = read_eval_metrics(
-        config.file_system != nullptr ? *config.file_system : posix_file_system(), estimator_->eval_dir(spec_->name));
+    const EvalHistory history =
+        read_eval_metrics(given_or_posix(config.file_system), estimator_->eval_dir(spec_->name));
     const auto found = history.find(global_step);
     if (found == history.end()) {
       if (global_step > 0 && spec_->throttle_secs == Duration::zero()) evaluate(global_step);
@@ -80,10 +81,7 @@ class EvaluatingListener final : public CheckpointSaverListener {
     publisher_->publish(spec_->name, metrics);
   }
 
-  [[nodiscard]] Clock& clock() const {
-    Clock* given = estimator_->config().clock;
-    return given != nullptr ? *given : system_clock();
-  }
+  [[nodiscard]] Clock& clock() const { return given_or_system(estimator_->config().clock); }
 
   void evaluate(std::int64_t global_step) {
     metrics_ =

@@ -38,9 +38,8 @@ struct FileWriter::Impl {
         max_queue(options.max_queue),
         flush_secs((std::min<Duration>)(options.flush_secs, std::chrono::hours(24))),
         on_error(options.on_error),
-        clock(options.clock != nullptr ? *options.clock : system_clock()),
-        file(options.file_system != nullptr ? *options.file_system : posix_file_system(), clock, logdir,
-             options.filename_suffix) {}
+        clock(detail::given_or_system(options.clock)),
+        file(detail::given_or_posix(options.file_system), clock, logdir, options.filename_suffix) {}
 
   /// Queues the event that `make_event` returns for the time; it is called under the lock.
   template <class MakeEvent>

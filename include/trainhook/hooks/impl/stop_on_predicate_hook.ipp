@@ -30,7 +30,7 @@ TRAINHOOK_DECL SecondOrStepTimer::Options periods_of(const StopOnPredicateHook::
 /// The values of one metric in the directory, by step. @throws NotFoundError if an evaluation lacks it.
 TRAINHOOK_DECL std::map<std::int64_t, double> recorded(const std::string& eval_dir, const std::string& metric,
                                                        const MetricPredicateOptions& options) {
-  FileSystem& disk = options.file_system != nullptr ? *options.file_system : posix_file_system();
+  FileSystem& disk = given_or_posix(options.file_system);
   std::map<std::int64_t, double> values;
   for (const auto& [step, metrics] : read_eval_metrics(disk, eval_dir)) {
     if (step < options.min_steps) continue;

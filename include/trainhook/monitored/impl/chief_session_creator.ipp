@@ -35,7 +35,7 @@ TRAINHOOK_DECL OwnedSession ChiefSessionCreator::create_session() {
   if (options_.master != nullptr) options_.master->withdraw();
   Scaffold& scaffold = *options_.scaffold;
   scaffold.finalize(*graph_);
-  scaffold.saver()->use(file_system(), options_.clock != nullptr ? *options_.clock : system_clock());
+  scaffold.saver()->use(file_system(), detail::given_or_system(options_.clock));
   if (!manager_) manager_ = std::make_unique<SessionManager>(manager_options());
   InitOptions init{.init_op = scaffold.init_op(), .init_feed_dict = scaffold.init_feed_dict()};
   if (scaffold.has_init_fn()) init.init_fn = [&scaffold](SessionRef session) { scaffold.init_fn(session); };
@@ -71,7 +71,7 @@ TRAINHOOK_DECL RestoreReport ChiefSessionCreator::report() const {
 }
 
 TRAINHOOK_DECL FileSystem& ChiefSessionCreator::file_system() const noexcept {
-  return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
+  return detail::given_or_posix(options_.file_system);
 }
 
 TRAINHOOK_DECL SessionManagerOptions ChiefSessionCreator::manager_options() const {

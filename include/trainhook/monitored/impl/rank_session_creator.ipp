@@ -167,9 +167,7 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
       .create_session();
 }
 
-TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const {
-  return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
-}
+TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const { return given_or_posix(options_.file_system); }
 
 TRAINHOOK_DECL void RankSessionCreator::expect_readable(const std::string& prefix) const {
   if (read_from_device([&] { return checkpoint_exists(file_system(), prefix); })) return;

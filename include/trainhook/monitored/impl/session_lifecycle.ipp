@@ -99,8 +99,8 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
                                             const MonitoredSessionOptions& options, std::shared_ptr<Agreement> with)
     : agreement(std::move(with)),
       creator(checked_creator(std::move(session_creator))),
-      file_system(options.file_system != nullptr ? *options.file_system : posix_file_system()),
-      clock(options.clock != nullptr ? *options.clock : system_clock()),
+      file_system(given_or_posix(options.file_system)),
+      clock(given_or_system(options.clock)),
       writers({.on_error = options.event_errors, .file_system = &file_system, .clock = &clock}),
       services(file_system, clock, writers),
       hooks(options.hooks, services),

@@ -150,13 +150,9 @@ TRAINHOOK_DECL OwnedSession SessionManager::wait_for_session(const Open& open, s
   }
 }
 
-TRAINHOOK_DECL FileSystem& SessionManager::file_system() const {
-  return options_.file_system != nullptr ? *options_.file_system : posix_file_system();
-}
+TRAINHOOK_DECL FileSystem& SessionManager::file_system() const { return detail::given_or_posix(options_.file_system); }
 
-TRAINHOOK_DECL Clock& SessionManager::clock() const {
-  return options_.clock != nullptr ? *options_.clock : system_clock();
-}
+TRAINHOOK_DECL Clock& SessionManager::clock() const { return detail::given_or_system(options_.clock); }
 
 TRAINHOOK_DECL double SessionManager::seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
