@@ -20,6 +20,21 @@ namespace detail {
 
 using namespace trainhook::detail;
 
+/// N vectors V, one after another in memory, which are kept in registers: loops over a window cost less for several.
+template <class V, std::size_t N>
+struct Lanes {
+  V at[N]{};
+
+  template <class T>
+  [[gnu::always_inline]] void load_from(const T* from) {
+    unrolled<N>([&](auto i) { at[i] = load<V>(from + i * (sizeof(V) / sizeof(T))); });
+  }
+  template <class T>
+  [[gnu::always_inline]] void store_to(T* to) const {
+    unrolled<N>([&](auto i) { store(at[i], to + i * (sizeof(V) / sizeof(T))); });
+  }
+};
+
 /// A pooling of images of some shape.
 struct Pooling {
   std::int64_t batch;
@@ -43,11 +58,12 @@ struct Pooling {
     return holds(height) && holds(width);
   }
 
-  /// Calls `code(zero, at, window)` for each window and each few of its channels: with a vector, or a single T, to
-  /// compute with, where they are in the result, and what calls back for each pixel of the window with where they are
-  /// in the images.
+  /// Calls `code(Lanes<V, N>(), at, window)` for each window and each few of its channels: with how many vectors, or
+  /// single Ts, they are, where they are in the result, and what calls back for each pixel of the window with where
+  /// they are in the images.
   template <class T, class Code>
   void for_each_window(Code&& code) const {
+    using Vector = typename VectorOf<T, kVectorSize<T>>::type;
     constexpr std::int64_t kSize = kVectorSize<T>;
     const std::int64_t line = width.extent * channels;
     std::int64_t position = 0;
@@ -65,9 +81,9 @@ struct Pooling {
               for (std::int64_t pixel = row; pixel < row + row_length; pixel += channels) visit(pixel);
             }
           };
-          for (; c + kSize <= channels; c += kSize)
-            code(typename VectorOf<T, kVectorSize<T>>::type{}, position + c, window);
-          for (; c < channels; ++c) code(T{0}, position + c, window);
+          for (; c + 4 * kSize <= channels; c += 4 * kSize) code(Lanes<Vector, 4>(), position + c, window);
+          for (; c + kSize <= channels; c += kSize) code(Lanes<Vector, 1>(), position + c, window);
+          for (; c < channels; ++c) code(Lanes<T, 1>(), position + c, window);
         }
       }
     }
@@ -86,13 +102,14 @@ template <class T>
 void max_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
   T* result = context.output<T>(0, pool.result()).data();
-  pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
-    auto largest = zero + std::numeric_limits<T>::lowest();
+  pool.for_each_window<T>([&]<class V, std::size_t N>(Lanes<V, N> largest, std::int64_t at, auto&& window) {
+    unrolled<N>([&](auto i) { largest.at[i] += std::numeric_limits<T>::lowest(); });
     window([&](std::int64_t pixel) {
-      const auto values = load<decltype(zero)>(image + pixel);
-      largest = largest < values ? values : largest;
+      Lanes<V, N> values;
+      values.load_from(image + pixel);
+      unrolled<N>([&](auto i) { largest.at[i] = largest.at[i] < values.at[i] ? values.at[i] : largest.at[i]; });
     });
-    store(largest, result + at);
+    largest.store_to(result + at);
   });
 }
 
@@ -109,22 +126,29 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
   const std::span<T> result = context.output<T>(0, context.shape(0));
   const bool adds = !pool.is_partition();
   if (adds) std::ranges::fill(result, T{0});
-  pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
-    using Values = decltype(zero);
-    const Values lowest = zero + std::numeric_limits<T>::lowest();
-    const auto top = load<Values>(largest + at);
-    auto rest = load<Values>(gradient + at);  // what no pixel got so far
+  pool.for_each_window<T>([&]<class V, std::size_t N>(Lanes<V, N> top, std::int64_t at, auto&& window) {
+    const V zero{};
+    const V lowest = zero + std::numeric_limits<T>::lowest();
+    top.load_from(largest + at);
+    Lanes<V, N> rest;  // what no pixel got so far
+    rest.load_from(gradient + at);
     bool is_first = true;
     window([&](std::int64_t pixel) {
       __builtin_prefetch(image + pixel + 8 * pool.channels);  // processors do not foresee how windows move
-      const auto values = load<Values>(image + pixel);
-      auto is_largest = values == top;
-      if (is_first) is_largest = is_largest | (values != values) | ((values < lowest) & (top == lowest));
+      Lanes<V, N> values;
+      Lanes<V, N> sums;
+      values.load_from(image + pixel);
+      if (adds) sums.load_from(result.data() + pixel);
+      unrolled<N>([&](auto i) {
+        const V value = values.at[i];
+        const V most = top.at[i];
+        auto is_largest = value == most;
+        if (is_first) is_largest = is_largest | (value != value) | ((value < lowest) & (most == lowest));
+        sums.at[i] += is_largest ? rest.at[i] : zero;
+        rest.at[i] = is_largest ? zero : rest.at[i];
+      });
+      sums.store_to(result.data() + pixel);
       is_first = false;
-      T* const to = result.data() + pixel;
-      const Values share = is_largest ? rest : zero;
-      store<Values>(adds ? load<Values>(to) + share : share, to);
-      rest = is_largest ? zero : rest;
     });
   });
 }
@@ -133,14 +157,16 @@ template <class T>
 void avg_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
   T* result = context.output<T>(0, pool.result()).data();
-  pool.for_each_window<T>([&](auto sum, std::int64_t at, auto&& window) {
+  pool.for_each_window<T>([&]<class V, std::size_t N>(Lanes<V, N> sum, std::int64_t at, auto&& window) {
     T pixels = 0;
     window([&](std::int64_t pixel) {
-      sum += load<decltype(sum)>(image + pixel);
+      Lanes<V, N> values;
+      values.load_from(image + pixel);
+      unrolled<N>([&](auto i) { sum.at[i] += values.at[i]; });
       ++pixels;
     });
-    sum /= pixels;
-    store(sum, result + at);
+    unrolled<N>([&](auto i) { sum.at[i] /= pixels; });
+    sum.store_to(result + at);
   });
 }
 
@@ -151,14 +177,16 @@ void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& ima
   const std::span<T> result = context.output<T>(0, image);
   const bool adds = !pool.is_partition();
   if (adds) std::ranges::fill(result, T{0});
-  pool.for_each_window<T>([&](auto zero, std::int64_t at, auto&& window) {
-    using Values = decltype(zero);
+  pool.for_each_window<T>([&]<class V, std::size_t N>(Lanes<V, N> share, std::int64_t at, auto&& window) {
     T pixels = 0;
     window([&](std::int64_t) { ++pixels; });
-    const Values share = load<Values>(gradient + at) / pixels;
+    share.load_from(gradient + at);
+    unrolled<N>([&](auto i) { share.at[i] /= pixels; });
     window([&](std::int64_t pixel) {
-      T* const to = result.data() + pixel;
-      store<Values>(adds ? load<Values>(to) + share : share, to);
+      Lanes<V, N> sums;
+      if (adds) sums.load_from(result.data() + pixel);
+      unrolled<N>([&](auto i) { sums.at[i] += share.at[i]; });
+      sums.store_to(result.data() + pixel);
     });
   });
 }
