@@ -11,7 +11,7 @@ build=$root/build/release
 
 # The build reports on standard error; standard output is the program's own.
 if [ ! -e "$build/examples/quickstart" ]; then
-  echo "quickstart: compiling the library and examples/quickstart.cpp, once; about a minute on two cores" >&2
+  echo "quickstart: compiling the library and examples/quickstart.cpp, once; one to four minutes on two cores" >&2
 fi
 if ! "$root/.ci/release" quickstart >&2; then
   echo "quickstart: the build in $build failed; remove that folder to start afresh" >&2
