@@ -59,7 +59,7 @@ TEST_F(IteratorSaveableTest, TheInputIsRestoredWithTheModel) {
     saver().restore(second.session, "run/m-4");
     EXPECT_EQ(second.last, 3);
     second.take(1);
-    EXPECT_EQ(second.last, asked ? 4 : 0) << "without it the input starts anew";
+    EXPECT_EQ(second.last, asked ? 4 : 0) << "without it the input starts from its first element";
   }
 }
 

@@ -181,7 +181,7 @@ TEST(CheckpointInputPipelineHook, SaysSoIfTheIteratorHadAnotherName) {
     }
     session.close();
   }
-  FAIL() << "the second iterator started anew";
+  FAIL() << "the second iterator started from the first element";
 }
 
 TEST(CheckpointInputPipelineHook, I04_RefusesAGraphWithoutIterators) {

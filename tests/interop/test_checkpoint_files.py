@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints both ways: a program reads what TensorFlow wrote (partitioned, sharded, of every dtype, object-based) and writes it again, whole or
-cut anew, and TensorFlow reads that. The files that the C++ tests read are those that TensorFlow still makes."""
+cut again, and TensorFlow reads that. The files that the C++ tests read are those that TensorFlow still makes."""
 
 import collections
 

@@ -68,7 +68,7 @@ removing=(rename:.index.tempstate:1 unlink:model.ckpt:1 unlink:model.ckpt:2 unli
   rename:.index.tempstate:2 unlink:.index.tempstate:2 unlink:.data:2)
 # Replacing what a run committed that was killed before the state file said so: the old index is renamed away, then the new files come.
 replacing=(rename:.replaced:1 rename:.replaced:2 rename:model.ckpt:2 rename:model.ckpt:3 rename:model.ckpt:4 unlink:.replaced:1 unlink:.replaced:2)
-# A run that came to its end is compared, and the next one starts anew, so that how many kills there are does not depend on the machine's speed.
+# A run that ended is compared, and the next one starts from the beginning: how many kills there are does not depend on the machine's speed.
 compare_quickstart() {
   same_files "$work/whole" "$work/killed" "model.ckpt-$last.index" "model.ckpt-$last.data-*" "input.ckpt-$last.index" "input.ckpt-$last.data-*"
   rm -r "$work/killed"

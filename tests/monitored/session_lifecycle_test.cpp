@@ -201,16 +201,16 @@ TEST_P(SessionLifecycleTest, ALossInBeforeRunRecreatesTheSessionAndRepeatsTheSte
   EXPECT_EQ(script.sessions, 2);
   EXPECT_EQ(script.closes, 1);
   session->close();
-  std::string anew;  // those whose first before_run is done count on
+  std::string next_runs;  // those whose first before_run is done count on
   std::string after;
   for (const char name : std::string_view("abc")) {
     const char* number = before().find(name) == std::string::npos ? "0" : "1";
-    anew += each(std::string(1, name), fmt::format("before_run {}", number));
+    next_runs += each(std::string(1, name), fmt::format("before_run {}", number));
     after += each(std::string(1, name), fmt::format("after_run {}", number));
   }
   EXPECT_EQ(trace->lines(), beginning() + each(up_to(), "before_run 0") +
                                 each(before(), "on_run_failed 0: Aborted: lost") + each("abc", "after_create_session") +
-                                anew + after + each("abc", "end"));
+                                next_runs + after + each("abc", "end"));
 }
 
 TEST_P(SessionLifecycleTest, X07_ALossInAfterRunIsToldToItAndThoseBehindItAndRepeatsTheStep) {

@@ -155,7 +155,7 @@ TEST_F(SingularMonitoredSessionTest, S17_AModelFromElsewhereIsSavedOverOneOfTheS
   other.checkpoint_filename_with_path = "b/model.ckpt-0";
   EXPECT_EQ(saves(3, "a", other), 1U);
   EXPECT_EQ(saved_weight(), 2);
-  EXPECT_EQ(saves(4, "a", options({})), 1U) << "initialized anew";
+  EXPECT_EQ(saves(4, "a", options({})), 1U) << "initialized again";
   EXPECT_EQ(saved_weight(), 4);
 }
 

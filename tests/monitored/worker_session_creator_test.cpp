@@ -110,10 +110,10 @@ TEST_F(WorkerSessionCreatorTest, ALossOfTheChiefsIsALossOfTheWorkers) {
   OwnedSession theirs = of_worker.create_session();
   EXPECT_FALSE(theirs.is_lost());
   mine.close();  // as a recovery does
-  const OwnedSession anew = of_chief.create_session();
+  const OwnedSession next = of_chief.create_session();
   EXPECT_TRUE(theirs.is_lost());
   EXPECT_THROW(theirs.session.run(script.train()), FailedPreconditionError);
-  EXPECT_EQ(of_worker.create_session().session, anew.session);
+  EXPECT_EQ(of_worker.create_session().session, next.session);
 }
 
 TEST_F(WorkerSessionCreatorTest, SaysWhatIsWrongWithItsOptions) {

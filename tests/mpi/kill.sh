@@ -59,7 +59,7 @@ survive_kills_in_saves() {
   shift
   rm -rf "$work/killed"
   for at in "$@"; do
-    for _ in 1 2; do  # a run that comes to its end first is compared, and the next one starts anew
+    for _ in 1 2; do  # a run that comes to its end first is compared, and the next one starts from the beginning
       if ! job_with "${at#*@}" AT "${at%@*}" "$program" 2 killed "${arguments[@]}"; then
         all_killed=$((all_killed + 1))
         break

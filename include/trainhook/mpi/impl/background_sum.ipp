@@ -86,7 +86,7 @@ TRAINHOOK_DECL void MpiBackgroundSum::expect_in_step() {
   // Ranks may have started different numbers of sums, and would now add up values of different variables.
   throw FailedPreconditionError(
       "rank {}: a run failed between the start and the end of a reduction, so the ranks may be out of step; "
-      "start the job again, or let every rank build the graph anew",
+      "start the job again, or let every rank build the graph again",
       all_->comm.rank());
 }
 
