@@ -65,7 +65,7 @@ class Op {
     }
     node_ = &graph_.add(std::move(spec)).node();
     const th::KernelGroup groups[] = {th::kernels::pool()};
-    kernel_ = th::KernelTable(groups).at(*node_).make(*node_);
+    kernel_ = th::detail::KernelTable(groups).at(*node_).make(*node_);
   }
 
   const float* operator()() {

@@ -103,7 +103,7 @@ class Product {
         a_(shape.transpose_a ? random_matrix(shape.inner, shape.rows) : random_matrix(shape.rows, shape.inner)),
         b_(shape.transpose_b ? random_matrix(shape.columns, shape.inner) : random_matrix(shape.inner, shape.columns)),
         node_(add_node()),
-        kernel_(th::KernelTable(groups_).at(node_).make(node_)),
+        kernel_(th::detail::KernelTable(groups_).at(node_).make(node_)),
         eigens_(shape.rows, shape.columns),
         blas_(shape.rows, shape.columns) {}
 

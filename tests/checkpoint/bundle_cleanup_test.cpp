@@ -18,6 +18,8 @@
 namespace trainhook {
 namespace {
 
+using detail::finish_interrupted_saves;
+using detail::InterruptedSaves;
 using testing::FaultyFileSystem;
 using testing::MemoryFileSystem;
 using Paths = std::vector<std::string>;

@@ -29,6 +29,8 @@
 namespace trainhook {
 namespace {
 
+using detail::finish_interrupted_saves;
+using detail::InterruptedSaves;
 using support::end_at_each_operation;
 using testing::FaultyFileSystem;
 using testing::LogLines;

@@ -43,7 +43,7 @@ void save(FileSystem& disk, int step, bool with_state = true, bool overwrite = f
 
 /// The step of the checkpoint that a restore would take; the whole of it is verified.
 int restorable_step(FileSystem& disk) {
-  for (const std::string& prefix : checkpoint_candidates(disk, "run")) {
+  for (const std::string& prefix : detail::checkpoint_candidates(disk, "run")) {
     try {
       const BundleReader reader(prefix, {.file_system = &disk});
       reader.verify();
@@ -402,8 +402,8 @@ TEST(BundleWriter, OverwritingIsSafeToo) {
   }
 }
 
-const BundlePart kChiefs{.suffix = ".tempstate7", .count = 2};
-const BundlePart kOthers{.suffix = ".tempstate7", .number = 1, .count = 2};
+const detail::BundlePart kChiefs{.suffix = ".tempstate7", .count = 2};
+const detail::BundlePart kOthers{.suffix = ".tempstate7", .number = 1, .count = 2};
 
 TEST(BundleWriter, PartsOfSeveralWritersAreOneCheckpoint) {
   MemoryFileSystem disk;

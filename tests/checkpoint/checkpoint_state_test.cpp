@@ -23,6 +23,8 @@
 namespace trainhook {
 namespace {
 
+using detail::checkpoint_candidates;
+
 using testing::FaultyFileSystem;
 using testing::MemoryFileSystem;
 using Paths = std::vector<std::string>;

@@ -69,9 +69,9 @@ TEST_F(IteratorSaveableTest, ExternalStateIsAnErrorAWarningOrIgnored) {
   const Dataset stateful = Dataset::range(10).map([](const Element& element) { return element; }, {.stateful = true});
   const auto make = [&](ExternalStatePolicy policy) {
     Graph graph;
-    const SessionStateSaveable saveable = make_saveable_from_iterator(make_iterator(graph, stateful), policy);
+    const detail::SessionStateSaveable saveable = make_saveable_from_iterator(make_iterator(graph, stateful), policy);
     EXPECT_EQ(saveable.state_name, "IteratorV2-state");
-    return external_state_policy(graph);
+    return detail::external_state_policy(graph);
   };
   EXPECT_THROW(make(ExternalStatePolicy::Fail), FailedPreconditionError);
   EXPECT_EQ(make(ExternalStatePolicy::Ignore), ExternalStatePolicy::Ignore);

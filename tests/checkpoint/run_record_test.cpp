@@ -16,6 +16,11 @@
 namespace trainhook {
 namespace {
 
+using detail::read_run_record;
+using detail::run_record_of;
+using detail::RunRecord;
+using detail::write_run_record;
+
 class RunRecordTest : public ::testing::Test {
  protected:
   testing::MemoryFileSystem disk;

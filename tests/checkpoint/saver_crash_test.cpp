@@ -46,7 +46,7 @@ class SaverCrash : public ::testing::Test {
 
   /// What a restore would take, verified: the value of its tensor; -1 if there is nothing.
   static double restorable(FileSystem& disk) {
-    for (const std::string& prefix : checkpoint_candidates(disk, "run", "m")) {
+    for (const std::string& prefix : detail::checkpoint_candidates(disk, "run", "m")) {
       try {
         const BundleReader reader(prefix, {.file_system = &disk});
         reader.verify();

@@ -12,6 +12,8 @@
 namespace trainhook {
 namespace {
 
+using detail::deadline_after;
+
 TEST(Clock, MonotonicTimeNeverGoesBackwards) {
   Clock& clock = system_clock();
   Duration last = clock.monotonic_now();

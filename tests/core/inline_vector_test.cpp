@@ -14,6 +14,8 @@
 namespace trainhook {
 namespace {
 
+using detail::InlineVector;
+
 using Words = InlineVector<std::string, 2>;
 std::string long_word(char letter) {
   return std::string(100, letter);

@@ -161,14 +161,15 @@ TEST_P(DatasetOver, MapsInParallelInTheOrderOfTheInput) {
 TEST(Dataset, DescribesItsElementsBeforeTheyAreSeen) {
   const Dataset images =
       Dataset::from_tensor_slices({th::Tensor(th::DType::UInt8, {4, 2, 3}), th::Tensor(th::DType::Int64, {4})});
-  EXPECT_EQ(th::spec_to_string(images.element_spec()), "(uint8[2,3], int64[])");
-  EXPECT_EQ(th::spec_to_string(images.batch(2).element_spec()), "(uint8[?,2,3], int64[?])");
-  EXPECT_EQ(th::spec_to_string(images.batch(2, {.drop_remainder = true}).element_spec()), "(uint8[2,2,3], int64[2])");
-  EXPECT_EQ(th::spec_to_string(Dataset::zip({images, Dataset::range(3)}).element_spec()),
+  EXPECT_EQ(th::detail::spec_to_string(images.element_spec()), "(uint8[2,3], int64[])");
+  EXPECT_EQ(th::detail::spec_to_string(images.batch(2).element_spec()), "(uint8[?,2,3], int64[?])");
+  EXPECT_EQ(th::detail::spec_to_string(images.batch(2, {.drop_remainder = true}).element_spec()),
+            "(uint8[2,2,3], int64[2])");
+  EXPECT_EQ(th::detail::spec_to_string(Dataset::zip({images, Dataset::range(3)}).element_spec()),
             "(uint8[2,3], int64[], int64[])");
   const Dataset other =
       Dataset::from_tensor_slices({th::Tensor(th::DType::UInt8, {1, 2, 5}), th::Tensor(th::DType::Int64, {1})});
-  EXPECT_EQ(th::spec_to_string(images.concatenate(other).element_spec()), "(uint8[2,?], int64[])");
+  EXPECT_EQ(th::detail::spec_to_string(images.concatenate(other).element_spec()), "(uint8[2,?], int64[])");
   EXPECT_THROW((void)pipelines::all(images.concatenate(other).batch(5)),
                th::InvalidArgumentError);  // no batch of different shapes
 }

@@ -45,7 +45,7 @@ TEST(MakeIterator, RegistersTheIteratorWithItsDataset) {
   th::Graph graph;
   const th::GraphIterator first = th::make_iterator(graph, batches(), "train");
   (void)th::make_iterator(graph, Dataset::range(3), "train");
-  const auto resources = th::iterators(graph);
+  const auto resources = th::detail::iterators(graph);
   ASSERT_EQ(resources.size(), 2U);
   EXPECT_EQ(resources[0].op, first.op());
   EXPECT_EQ(resources[0].state_name(), "train-state");

@@ -21,7 +21,7 @@ TEST(KernelTable, TakesTheKernelOfTheEarlierGroup) {
   constexpr std::array mine{KernelDef{.type = "Op", .make = first}};
   constexpr std::array library{KernelDef{.type = "Op", .make = second}, KernelDef{.type = "Other", .make = second}};
   const std::array<KernelGroup, 2> groups{mine, library};
-  const KernelTable table(groups);
+  const detail::KernelTable table(groups);
   EXPECT_EQ(table.find("Op")->make, first);
   EXPECT_EQ(table.find("Other")->make, second);
   EXPECT_EQ(table.find("Unknown"), nullptr);

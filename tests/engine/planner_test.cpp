@@ -60,7 +60,7 @@ class PlannerTest : public ::testing::Test {
   std::unique_ptr<detail::Plan> plan(std::vector<Fetch> fetches, std::vector<Feed> feeds = {}) {
     calls = 0;
     const std::array<KernelGroup, 2> groups{kTwo, kernels::state()};
-    const KernelTable kernels(groups);
+    const detail::KernelTable kernels(groups);
     const detail::FindState state_of = [this](const Node& node, const KernelDef*) -> NodeState& {
       std::unique_ptr<VariableState>& state = variables_[&node];
       if (state == nullptr) state = std::make_unique<VariableState>(node);

@@ -59,7 +59,7 @@ class SchedulerTest : public ::testing::Test {
 
   std::string order_of(std::vector<Fetch> fetches, std::vector<Output> fed = {}) {
     const std::array<KernelGroup, 2> groups{kPlain, kernels::state()};
-    const KernelTable kernels(groups);
+    const detail::KernelTable kernels(groups);
     std::string order;
     const detail::Scheduler scheduler(kernels, fetches, fed);
     for (const Node* node : scheduler.order()) order += (order.empty() ? "" : " ") + node->name();
@@ -118,7 +118,7 @@ TEST_F(SchedulerTest, KnowsWhoReadsAVariableThatWasWrittenBefore) {
   const Output update = write("update", v, constant("one"));
   const Output late = node("late", {v.read, once, early}, {update.operation()});
   const std::array<KernelGroup, 2> groups{kPlain, kernels::state()};
-  const KernelTable kernels(groups);
+  const detail::KernelTable kernels(groups);
   const std::vector<Fetch> fetches{late};
   const detail::Scheduler scheduler(kernels, fetches, {});
   EXPECT_EQ(scheduler.variable_read_late(v.read, late.node()), &v.handle.node());

@@ -4,6 +4,7 @@
 #include <trainhook/estimator/early_stopping.hpp>
 
 #include <cstdint>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -27,9 +28,9 @@ class EarlyStopping : public EstimatorTest {
   }
 
   /// How many steps it trains at most five with that hook.
-  std::int64_t trains(HookEntry hook) {
+  std::int64_t trains(HookList hooks) {
     const std::int64_t before = step_of(estimator);
-    estimator.train(line().repeat(), {.hooks = {std::move(hook)}, .steps = 5});
+    estimator.train(line().repeat(), {.hooks = std::move(hooks), .steps = 5});
     return step_of(estimator) - before;
   }
 
@@ -66,14 +67,14 @@ TEST_F(EarlyStopping, ES09_AsksAPredicate) {
 }
 
 TEST_F(EarlyStopping, EH12_TheChiefStopsAtTheStep) {
-  const HookEntry hook = make_stop_at_checkpoint_step_hook(estimator, 300);
-  EXPECT_NE(dynamic_cast<const StopAtStepHook*>(hook.get().get()), nullptr);
+  const std::shared_ptr<SessionRunHook> hook = make_stop_at_checkpoint_step_hook(estimator, 300);
+  EXPECT_NE(dynamic_cast<const StopAtStepHook*>(hook.get()), nullptr);
 }
 
 TEST_F(EarlyStopping, EH13_WorkersStopAtTheCheckpoint) {
   const Estimator worker = make(line_model, {.task_type = "worker", .task_id = 1, .num_worker_replicas = 3});
-  const HookEntry hook = make_stop_at_checkpoint_step_hook(worker, 300);
-  EXPECT_NE(dynamic_cast<const StopAtCheckpointStepHook*>(hook.get().get()), nullptr);
+  const std::shared_ptr<SessionRunHook> hook = make_stop_at_checkpoint_step_hook(worker, 300);
+  EXPECT_NE(dynamic_cast<const StopAtCheckpointStepHook*>(hook.get()), nullptr);
 }
 
 }  // namespace

@@ -28,13 +28,13 @@ Histogram histogram_of_list(const std::vector<T>& values) {
 }
 
 std::size_t bucket_by_search(double value) {
-  const std::span<const double> limits = histogram_bucket_limits();
+  const std::span<const double> limits = detail::histogram_bucket_limits();
   const auto above = std::upper_bound(limits.begin(), limits.end(), value);
   return std::min(static_cast<std::size_t>(above - limits.begin()), limits.size() - 1);
 }
 
 TEST(Histogram, Has1551LimitsThatMirrorEachOther) {
-  const std::span<const double> limits = histogram_bucket_limits();
+  const std::span<const double> limits = detail::histogram_bucket_limits();
   ASSERT_EQ(limits.size(), 1551U);
   EXPECT_EQ(limits.front(), -kMax);
   EXPECT_EQ(limits.back(), kMax);
@@ -48,7 +48,7 @@ TEST(Histogram, Has1551LimitsThatMirrorEachOther) {
 
 TEST(Histogram, FindsTheSameBucketAsASearchAroundEveryLimit) {
   const detail::BucketTable& table = detail::bucket_table();
-  for (const double limit : histogram_bucket_limits()) {
+  for (const double limit : detail::histogram_bucket_limits()) {
     for (const double value : {std::nextafter(limit, -kMax), limit, std::nextafter(limit, kMax)}) {
       ASSERT_EQ(table.bucket_of(value), bucket_by_search(value)) << value;
     }
@@ -111,7 +111,8 @@ TEST(Histogram, TakesTensorsOfNumbersOnly) {
   EXPECT_EQ(histogram_of("w", Tensor::of<float>({1, 2, 2, 100}, {2, 2})), histogram_of_list<double>({1, 2, 2, 100}));
   EXPECT_EQ(histogram_of("w", Tensor(std::int64_t{7})), histogram_of_list<double>({7}));
   EXPECT_THROW(static_cast<void>(histogram_of("w", Tensor("seven"))), InvalidArgumentError);
-  EXPECT_THROW(check_histogram_values("w", Tensor(std::numeric_limits<double>::infinity())), InvalidArgumentError);
+  EXPECT_THROW(detail::check_histogram_values("w", Tensor(std::numeric_limits<double>::infinity())),
+               InvalidArgumentError);
 }
 
 template <class T>

@@ -12,7 +12,7 @@ void fuzz::read(Input input) {
   th::testing::MemoryFileSystem disk;
   disk.write_file("run/checkpoint", std::string(input.rest()));
   disk.write_file("run/model.ckpt-3.index", "");
-  static_cast<void>(th::checkpoint_candidates(disk, "run"));
+  static_cast<void>(th::detail::checkpoint_candidates(disk, "run"));
   static_cast<void>(th::latest_checkpoint(disk, "run"));
 }
 

@@ -26,8 +26,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<QueueRunnerDef> runners_of(const Graph& graph) {
-  return graph.collection<QueueRunnerDef>(graph_keys::kQueueRunners);
+std::vector<detail::QueueRunnerDef> runners_of(const Graph& graph) {
+  return graph.collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners);
 }
 
 class QueueRunnersOfFiles : public ::testing::Test {
@@ -48,7 +48,7 @@ TEST_F(QueueRunnersOfFiles, ComeBack) {
   Graph again;
   import_meta_graph(again, parse_meta_graph(bytes), {.import_scope = "in"});
   ASSERT_EQ(runners_of(again).size(), 1U);
-  const QueueRunnerDef runner = runners_of(again)[0];
+  const detail::QueueRunnerDef runner = runners_of(again)[0];
   EXPECT_EQ(runner.queue_name, "in/batch");
   EXPECT_EQ(runner.enqueue_ops, (std::vector(2, again.operation("in/enqueue"))));
   EXPECT_EQ(runner.close_op, again.operation("in/batch_Close"));

@@ -77,7 +77,7 @@ TEST(CheckpointInputPipelineHookAlone, ContinuesFromItsNewestFileAfterAKill) {
 TEST(CheckpointInputPipelineHookAlone, EachTaskHasItsOwnFiles) {
   const LogLines log;
   Outside outside;
-  const CheckpointTarget worker{
+  const detail::CheckpointTarget worker{
       .checkpoint_dir = "data", .save_steps = 100, .task_type = "worker", .task_id = 2, .num_worker_replicas = 3};
   take(outside, CheckpointInputPipelineHook(worker), 1);
   EXPECT_EQ(indices(outside), (Names{"input_worker_2.ckpt-0.index", "input_worker_2.ckpt-1.index"}));

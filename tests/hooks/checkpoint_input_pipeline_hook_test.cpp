@@ -628,7 +628,7 @@ TEST(CheckpointInputPipelineHook, ExternalStateIsAnErrorAWarningOrIgnored) {
     make_iterator(training.graph, stateful);
     training.add(CheckpointInputPipelineHook({.external_state_policy = policy}));
     training.begin();
-    return external_state_policy(training.graph);
+    return detail::external_state_policy(training.graph);
   };
   support::LogLines log;
   EXPECT_THROW(begin(ExternalStatePolicy::Fail), FailedPreconditionError);

@@ -64,7 +64,7 @@ void print(const th::EvalMetrics& metrics) {
   }
 }
 
-using Stop = std::function<th::HookEntry(const th::Estimator&)>;
+using Stop = std::function<th::HookList(const th::Estimator&)>;
 
 const std::map<std::string_view, Stop>& stops() {
   static const th::StopIfOptions kOften{.run_every_steps = 2};
@@ -98,7 +98,7 @@ void stop_early(th::Estimator& estimator, const Stop& stop) {
     estimator.train(line().repeat(), {.max_steps = steps});
     static_cast<void>(estimator.evaluate(line()));
   }
-  estimator.train(line().repeat(), {.hooks = {stop(estimator)}, .steps = 9});
+  estimator.train(line().repeat(), {.hooks = stop(estimator), .steps = 9});
 }
 
 void run(std::string_view what, const std::string& directory, std::optional<std::int64_t> max_steps) {

@@ -26,8 +26,8 @@ TEST(LoopIterator, IsStateOfTheLoopUnderTheNameThatInputHooksKnow) {
   LoopSession loop;
   Iterator& numbers = make_iterator(loop, Dataset::range(10), "numbers");
   EXPECT_EQ(next(numbers), 0);
-  ASSERT_EQ(iterators(loop.graph()).size(), 1U);
-  const std::string name = iterators(loop.graph())[0].state_name();
+  ASSERT_EQ(detail::iterators(loop.graph()).size(), 1U);
+  const std::string name = detail::iterators(loop.graph())[0].state_name();
   EXPECT_EQ(name, "numbers-state");
   const StateSpec spec = loop.state().back();
   EXPECT_EQ(spec.name, name);

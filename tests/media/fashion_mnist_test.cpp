@@ -41,7 +41,7 @@ TEST(FashionMnist, GivesScaledImagesAndLabels) {
   const MediaFiles files;
   put_split(files, "train", 3);
   const Dataset dataset = fashion_mnist(files.directory(), Split::Train);
-  EXPECT_EQ(spec_to_string(dataset.element_spec()), "(float32[784], int64[])");
+  EXPECT_EQ(detail::spec_to_string(dataset.element_spec()), "(float32[784], int64[])");
   EXPECT_EQ(dataset.cardinality(), 3);
   const std::vector<Element> elements = all(dataset);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -64,7 +64,7 @@ TEST(FashionMnist, GathersBatchesAsItReadsRows) {
     EXPECT_EQ(batch[1].data<std::int64_t>()[i % 4], rows[i][1].scalar<std::int64_t>());
     EXPECT_TRUE(std::ranges::equal(batch[0].data<float>().subspan(i % 4 * 784, 784), rows[i][0].data<float>()));
   }
-  EXPECT_EQ(spec_to_string(shuffled.batch(4).element_spec()), "(float32[?,784], int64[?])");
+  EXPECT_EQ(detail::spec_to_string(shuffled.batch(4).element_spec()), "(float32[?,784], int64[?])");
 }
 
 TEST(FashionMnist, RestoresIntoTheSameSplitOnly) {

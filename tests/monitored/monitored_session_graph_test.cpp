@@ -154,7 +154,7 @@ TEST_F(MonitoredSessionGraphTest, AHookThatAsksForAWrongNameIsNamed) {
 
 TEST_F(MonitoredSessionGraphTest, WhatIsLookedAtAtTheEndIsNotInTheLastCheckpoint) {
   std::int64_t trained = 0;
-  for (const HookEntry& looks : HookList{FinalOpsHook(inc), LoggingTensorHook(inc, {.at_end = true})}) {
+  for (const detail::HookEntry& looks : HookList{FinalOpsHook(inc), LoggingTensorHook(inc, {.at_end = true})}) {
     {
       Session session(chief({.checkpoint_dir = "run"}),
                       options({looks, CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 100})}));

@@ -102,7 +102,7 @@ TEST_F(SessionManagerTest, NeverTrainsFromScratchOverCheckpointsOfWhichNoneIsGoo
 
 TEST_F(SessionManagerTest, SkipsWhatAConditionOfAHookForbids) {
   script.graph().add_to_collection(
-      kRestoreConditions, RestoreCondition{[](const std::string& prefix) -> std::optional<std::string> {
+      detail::kRestoreConditions, detail::RestoreCondition{[](const std::string& prefix) -> std::optional<std::string> {
         return prefix.ends_with("-3") ? std::optional<std::string>("its input state is missing") : std::nullopt;
       }});
   EXPECT_EQ(step_of(prepare("run")), 2);

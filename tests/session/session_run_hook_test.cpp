@@ -23,6 +23,8 @@
 namespace trainhook {
 namespace {
 
+using detail::HookEntry;
+
 class Idle final : public SessionRunHook {};
 
 class Counting final : public SessionRunHook {

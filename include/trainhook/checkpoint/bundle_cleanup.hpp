@@ -16,6 +16,8 @@ namespace trainhook {
 /// Missing files are not an error. If it throws or the process dies, call it again; `finish_interrupted_saves` does so.
 TRAINHOOK_DECL void remove_checkpoint(FileSystem& file_system, const std::string& prefix);
 
+namespace detail {
+
 /// The result of `finish_interrupted_saves`. All strings are prefixes.
 struct InterruptedSaves {
   std::vector<std::string> replaced{};    ///< checkpoints whose replacement was completed
@@ -27,8 +29,6 @@ struct InterruptedSaves {
 /// Finishes the saves and removals of dead writers in a directory and removes their temporary files. The caller must
 /// know, for example by the directory's lock, that no other writer is active. Logs what it cannot finish.
 TRAINHOOK_DECL InterruptedSaves finish_interrupted_saves(FileSystem& file_system, const std::string& directory);
-
-namespace detail {
 
 /// Removes a file if it exists.
 TRAINHOOK_DECL void remove_if_there(FileSystem& file_system, const std::string& path);

@@ -24,12 +24,16 @@
 
 namespace trainhook {
 
+namespace detail {
+
 /// One part of a checkpoint that several processes write, each its data file in the same directory.
 struct BundlePart {
   std::string suffix{};      ///< the ending of the temporary names of all parts
   std::uint32_t number = 0;  ///< number 0 commits the checkpoint with all parts
   std::uint32_t count = 1;
 };
+
+}  // namespace detail
 
 struct BundleWriterOptions {
   FileSystem* file_system = nullptr;  ///< null: the disk. Must outlive the writer.
@@ -47,7 +51,7 @@ struct BundleWriterOptions {
 
   /// The part of this writer, if several processes write the checkpoint; each writes one data file. Must outlive the
   /// writer.
-  const BundlePart* part = nullptr;
+  const detail::BundlePart* part = nullptr;
 };
 
 /// Writes one checkpoint. `add` writes tensors directly from their buffers to a temporary file; `finish` commits. A

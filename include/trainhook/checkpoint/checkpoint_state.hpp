@@ -85,6 +85,8 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
 
+namespace detail {
+
 /// True if `prefix`, by whatever path, has the same index bytes as the directory's checkpoint of that step. Without a
 /// basename: of any basename.
 [[nodiscard]] TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix,
@@ -101,6 +103,7 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {},
     const std::string& latest_filename = kLatestFilename);
 
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -26,11 +26,11 @@ TRAINHOOK_DECL void check_external_state(const IteratorResource& iterator, Exter
 /// evaluation must not continue the training's input. Source: `tf.data.experimental.make_saveable_from_iterator`.
 /// @throws NotFoundError if the graph has no such iterator, FailedPreconditionError if it has external state that the
 /// policy does not allow.
-[[nodiscard]] TRAINHOOK_DECL SessionStateSaveable make_saveable_from_iterator(
+[[nodiscard]] TRAINHOOK_DECL detail::SessionStateSaveable make_saveable_from_iterator(
     Graph& graph, std::string_view name, ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail);
 
 /// The same for an iterator's handle.
-[[nodiscard]] TRAINHOOK_DECL SessionStateSaveable make_saveable_from_iterator(
+[[nodiscard]] TRAINHOOK_DECL detail::SessionStateSaveable make_saveable_from_iterator(
     const GraphIterator& iterator, ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail);
 
 }  // namespace trainhook

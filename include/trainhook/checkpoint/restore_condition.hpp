@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// The collection that holds RestoreConditions.
 inline constexpr std::string_view kRestoreConditions = "restore_conditions";
@@ -23,4 +23,4 @@ struct RestoreCondition {
   std::function<bool(const std::string& prefix)> is_other{};
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -14,6 +14,8 @@ namespace trainhook {
 class FileSystem;
 class Graph;
 
+namespace detail {
+
 /// Identifies a run of a program. A session that saves writes it to `run.pbtxt` in its directory when it starts, and
 /// compares it when it resumes. It is not part of a checkpoint, so that the checkpoint's bytes do not depend on it.
 struct RunRecord {
@@ -36,6 +38,7 @@ TRAINHOOK_DECL void write_run_record(FileSystem& file_system, const std::string&
 [[nodiscard]] TRAINHOOK_DECL std::optional<RunRecord> read_run_record(FileSystem& file_system,
                                                                       const std::string& directory);
 
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -35,6 +35,12 @@ namespace detail {
 
 class OtherParts;
 
+/// Asks a saver to store one piece of a session's `Input` state in the model's checkpoint: an item of the collection
+/// `saveable_objects`.
+struct SessionStateSaveable {
+  std::string state_name{};
+};
+
 }  // namespace detail
 
 /// A session's state at one point in time. With EigenSession it is a list of handles: nothing is copied until training
@@ -42,12 +48,6 @@ class OtherParts;
 struct Snapshot {
   std::vector<NamedTensor> entries{};  ///< names as in the checkpoint, sorted
   detail::VariableSlices slices{};     ///< which of them are parts of partitioned variables
-};
-
-/// Asks a saver to store one piece of a session's `Input` state in the model's checkpoint: an item of the collection
-/// `saveable_objects`.
-struct SessionStateSaveable {
-  std::string state_name{};
 };
 
 struct SaverOptions {

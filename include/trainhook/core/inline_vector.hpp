@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// Holds up to `Inline` elements in place and more on the heap. Constructors write only the counts, not the space for
 /// elements, so returning a small struct of empty vectors costs nothing.
@@ -109,4 +109,4 @@ class InlineVector {
   std::size_t capacity_;
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -19,12 +19,16 @@ struct PhiloxState {
   friend bool operator==(const PhiloxState&, const PhiloxState&) = default;
 };
 
+namespace detail {
+
 /// The Philox4x32-10 block of four words that belongs to block number `block` of a stream: a pure function.
 [[nodiscard]] TRAINHOOK_DECL std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std::uint64_t stream,
                                                                        std::uint64_t block) noexcept;
 
 /// Derives the seed of a part from the seed of the whole.
 [[nodiscard]] TRAINHOOK_DECL std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) noexcept;
+
+}  // namespace detail
 
 /// A stream of random numbers. Drawing advances `position`, and there is no other state: save `state()` to save the
 /// generator; jumping to any position is free. Integers and uniform numbers are the same on every platform; normal

@@ -24,13 +24,13 @@ using Element = std::vector<Tensor>;
 /// The dtypes and shapes of an element's components, as far as they are known without the data.
 using ElementSpec = std::vector<OutputSpec>;
 
-/// `(float32[784], int64[])`, for messages.
-[[nodiscard]] TRAINHOOK_DECL std::string spec_to_string(const ElementSpec& spec);
-
 /// The spec that describes exactly this element.
 [[nodiscard]] TRAINHOOK_DECL ElementSpec spec_of(const Element& element);
 
 namespace detail {
+
+/// `(float32[784], int64[])`, for messages.
+[[nodiscard]] TRAINHOOK_DECL std::string spec_to_string(const ElementSpec& spec);
 
 TRAINHOOK_DECL bool matches(const ElementSpec& spec, const Element& element) noexcept;
 

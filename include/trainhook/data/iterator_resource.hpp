@@ -19,6 +19,8 @@
 
 namespace trainhook {
 
+namespace detail {
+
 /// The item type of the collection `graph_keys::kIterators`. An engine creates an `Iterator` for it in each session.
 struct IteratorResource {
   Operation op{};  ///< the IteratorV2 node
@@ -37,6 +39,8 @@ inline constexpr std::string_view kExternalStatePolicies = "external_state_polic
 /// The last policy in that collection, or `Fail`.
 [[nodiscard]] TRAINHOOK_DECL ExternalStatePolicy external_state_policy(const Graph& graph);
 
+}  // namespace detail
+
 /// A handle of an iterator in a graph; copies refer to the same iterator.
 class GraphIterator {
  public:
@@ -54,7 +58,8 @@ class GraphIterator {
   template <std::size_t N>
   [[nodiscard]] std::array<Output, N> get_next() const {
     if (spec_.size() != N)
-      throw InvalidArgumentError("iterator {} gives {}, which is not {} components", name(), spec_to_string(spec_), N);
+      throw InvalidArgumentError("iterator {} gives {}, which is not {} components", name(),
+                                 detail::spec_to_string(spec_), N);
     const std::vector<Output> outputs = get_next();
     std::array<Output, N> result;
     std::copy(outputs.begin(), outputs.end(), result.begin());

@@ -92,7 +92,7 @@ class GraphSession : public RunForms<GraphSession, false> {
   [[nodiscard]] TRAINHOOK_DECL NodeState& named_state(const std::string& name);
 
   Graph& graph_;
-  const KernelTable kernels_;
+  const detail::KernelTable kernels_;
   const std::uint64_t seed_;
   Clock& clock_;
   std::atomic<bool> closed_{false};

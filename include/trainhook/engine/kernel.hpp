@@ -76,6 +76,8 @@ class VariableState final : public NodeState {
   const Node* node_;
 };
 
+namespace detail {
+
 /// When a run that has a timeout must be over.
 struct RunDeadline {
   Clock* clock = nullptr;
@@ -84,6 +86,8 @@ struct RunDeadline {
 
   [[noreturn]] TRAINHOOK_DECL void fail() const;
 };
+
+}  // namespace detail
 
 /// One call of a kernel: its node, its inputs, and where the outputs go. Valid during the call only. What each node of
 /// each run calls has its body here, so that a library compiled apart costs nothing.
@@ -96,7 +100,7 @@ class KernelContext {
   };
 
   KernelContext(const Node& node, std::span<const Input> inputs, std::span<Tensor* const> outputs, NodeState* state,
-                Tensor& scratch, const RunDeadline* deadline = nullptr) noexcept
+                Tensor& scratch, const detail::RunDeadline* deadline = nullptr) noexcept
       : node_(&node), inputs_(inputs), outputs_(outputs), state_(state), scratch_(&scratch), deadline_(deadline) {}
 
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
@@ -183,7 +187,7 @@ class KernelContext {
   std::span<Tensor* const> outputs_;
   NodeState* state_;
   Tensor* scratch_;
-  const RunDeadline* deadline_;
+  const detail::RunDeadline* deadline_;
 };
 
 /// Computes one node. Made once for each plan that holds the node; called by one thread at a time for each context, by
@@ -215,6 +219,8 @@ TRAINHOOK_DECL void expect_resource(const Node& node, std::string_view type);
 /// Kernels that belong together. A session is made with the groups that it may use; nothing registers itself.
 using KernelGroup = std::span<const KernelDef>;
 
+namespace detail {
+
 /// The kernels of a session by op type. Of two for the same type the one in the earlier group counts.
 class KernelTable {
  public:
@@ -228,6 +234,7 @@ class KernelTable {
   std::unordered_map<std::string_view, const KernelDef*> defs_;
 };
 
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -54,7 +55,7 @@ struct StopIfOptions {
 
 /// Returns a StopAtStepHook for the chief, and for a worker a StopAtCheckpointStepHook, which waits until the chief has
 /// saved that step. Source: TensorFlow's `make_stop_at_checkpoint_step_hook`.
-[[nodiscard]] TRAINHOOK_DECL HookEntry make_stop_at_checkpoint_step_hook(
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionRunHook> make_stop_at_checkpoint_step_hook(
     const Estimator& estimator, std::int64_t last_step, Duration wait_after_file_check_secs = std::chrono::seconds(30));
 
 }  // namespace trainhook

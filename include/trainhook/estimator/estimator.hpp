@@ -63,7 +63,7 @@ class Estimator {
   [[nodiscard]] TRAINHOOK_DECL std::string eval_dir(std::string_view name = {}) const;
   /// The prefix of the newest checkpoint, if there is one.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint() const;
-  TRAINHOOK_DECL operator CheckpointTarget() const;
+  TRAINHOOK_DECL operator detail::CheckpointTarget() const;
 
   /// Trains from the newest checkpoint, or from the initial values, and saves the last step.
   /// @throws InvalidArgumentError for steps that are not positive, for both kinds of steps, or for listeners without a

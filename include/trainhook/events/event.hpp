@@ -24,7 +24,10 @@ struct SessionLog {
   friend bool operator==(const SessionLog&, const SessionLog&) = default;
 };
 
+namespace detail {
+
 /// The version that the first event of every file declares. TensorBoard uses SessionLog from version 2 on.
 inline constexpr std::string_view kEventFileVersion = "brain.Event:2";
 
+}  // namespace detail
 }  // namespace trainhook

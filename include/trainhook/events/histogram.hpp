@@ -32,7 +32,18 @@ struct Histogram {
 namespace detail {
 
 [[nodiscard]] TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const HistogramSource& values);
+
+/// Checks the values without counting them. @throws as `histogram_of`.
 TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const HistogramSource& values);
+template <HistogramElement T>
+void check_histogram_values(std::string_view tag, std::span<const T> values) {
+  if constexpr (std::is_floating_point_v<T>) check_histogram_values(tag, histogram_source(values));
+}
+TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Tensor& tensor);
+
+/// The limits between buckets: 1551 of them, from the lowest double through zero to the largest. Each is a tenth larger
+/// in magnitude than its neighbour nearer to zero.
+[[nodiscard]] TRAINHOOK_DECL std::span<const double> histogram_bucket_limits();
 
 }  // namespace detail
 
@@ -46,17 +57,6 @@ template <HistogramElement T>
 /// Counts the elements of a tensor.
 /// @throws InvalidArgumentError, naming `tag`, if its dtype is not real, or an element is NaN or infinite.
 [[nodiscard]] TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const Tensor& tensor);
-
-/// Checks the values without counting them. @throws as `histogram_of`.
-template <HistogramElement T>
-void check_histogram_values(std::string_view tag, std::span<const T> values) {
-  if constexpr (std::is_floating_point_v<T>) detail::check_histogram_values(tag, detail::histogram_source(values));
-}
-TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Tensor& tensor);
-
-/// The limits between buckets: 1551 of them, from the lowest double through zero to the largest. Each is a tenth larger
-/// in magnitude than its neighbour nearer to zero.
-[[nodiscard]] TRAINHOOK_DECL std::span<const double> histogram_bucket_limits();
 
 }  // namespace trainhook
 

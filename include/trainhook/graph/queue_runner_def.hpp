@@ -10,7 +10,7 @@
 
 #include <trainhook/graph/node.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// An item of the collection `queue_runners`. Source: TensorFlow's message of that name.
 struct QueueRunnerDef {
@@ -23,4 +23,4 @@ struct QueueRunnerDef {
   std::shared_ptr<std::atomic<bool>> started = std::make_shared<std::atomic<bool>>(false);
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

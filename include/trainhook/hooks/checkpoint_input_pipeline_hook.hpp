@@ -51,10 +51,10 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   CheckpointInputPipelineHook() : CheckpointInputPipelineHook(Options{}) {}
   /// @throws InvalidArgumentError for names that are not file names, or a period that is not positive.
   TRAINHOOK_DECL explicit CheckpointInputPipelineHook(Options options);
-  /// Saves with the checkpoints of an Estimator, or of another program that converts to a CheckpointTarget. If several
-  /// tasks train, each has its own files, `input_<task type>_<task id>.ckpt-<step>`.
-  template <std::convertible_to<CheckpointTarget> Program>
-  explicit CheckpointInputPipelineHook(const Program& estimator,
+  /// Saves with the checkpoints of an Estimator. If several tasks train, each has its own files,
+  /// `input_<task type>_<task id>.ckpt-<step>`.
+  template <std::convertible_to<detail::CheckpointTarget> Estimator>
+  explicit CheckpointInputPipelineHook(const Estimator& estimator,
                                        ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail)
       : CheckpointInputPipelineHook(options_for(estimator, external_state_policy)) {}
   TRAINHOOK_DECL CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept;
@@ -79,7 +79,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL static Options options_for(const CheckpointTarget& target, ExternalStatePolicy policy);
+  [[nodiscard]] TRAINHOOK_DECL static Options options_for(const detail::CheckpointTarget& target,
+                                                          ExternalStatePolicy policy);
   TRAINHOOK_DECL static void check_name(std::string_view option, const std::string& name);
   TRAINHOOK_DECL void check_iterators(const Graph& graph) const;
   // The claim of the saver hook to join; null if there is none and this hook saves by itself.

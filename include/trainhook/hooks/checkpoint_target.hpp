@@ -9,7 +9,7 @@
 
 #include <trainhook/core/duration.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 /// What a hook needs to know about the program that saves the model. An Estimator converts to it.
 struct CheckpointTarget {
@@ -21,4 +21,4 @@ struct CheckpointTarget {
   std::int64_t num_worker_replicas = 1;  ///< the number of tasks that train the model
 };
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -11,9 +11,13 @@
 
 namespace trainhook {
 
+namespace detail {
+
 [[nodiscard]] constexpr bool is_absolute_path(std::string_view path) noexcept {
   return !path.empty() && path.front() == '/';
 }
+
+}  // namespace detail
 
 /// `name` inside `directory`. An absolute `name` stays as it is; an empty `directory` means the current one.
 [[nodiscard]] TRAINHOOK_DECL std::string join_path(std::string_view directory, std::string_view name);

@@ -17,8 +17,12 @@
 
 namespace trainhook {
 
+namespace detail {
+
 /// Deflate never expands one byte to more than this many, so a larger claim is known to be false before decompressing.
 inline constexpr std::uint64_t kMostGzipExpansion = 1032;
+
+}  // namespace detail
 
 /// Reads a gzip file; several members are read as one stream, as `gunzip` does. Not thread-safe; `file` must outlive
 /// the reader. Damage is a DataLossError that names the file.

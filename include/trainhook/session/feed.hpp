@@ -27,7 +27,8 @@ struct Feed {
   std::string name{};  ///< empty if `key` is known
 };
 
-using FeedDict = InlineVector<Feed, 2>;
+/// The feeds of a run, `{{x, value}}`: a vector whose first two elements need no allocation.
+using FeedDict = detail::InlineVector<Feed, 2>;
 
 namespace detail {
 

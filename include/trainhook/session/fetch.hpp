@@ -40,8 +40,8 @@ class Fetch {
   std::int32_t index_;
 };
 
-/// The fetches of a hook: `{loss}`, or `{{loss, step}}`.
-class FetchList : public InlineVector<Fetch, 4> {
+/// The fetches of a hook, `{loss}` or `{{loss, step}}`: a vector whose first four elements need no allocation.
+class FetchList : public detail::InlineVector<Fetch, 4> {
  public:
   FetchList() noexcept = default;
   FetchList(std::initializer_list<Fetch> fetches) : InlineVector(fetches) {}

@@ -160,10 +160,11 @@ class SessionRunHook {
   std::atomic<bool> claimed_ = false;
 };
 
-class HookEntry;
 class HookList;
 
 namespace detail {
+
+class HookEntry;
 
 template <class T>
 inline constexpr bool is_hook_pointer = false;
@@ -177,14 +178,12 @@ template <class T>
 inline constexpr bool is_hook_holder = is_hook_pointer<T> || std::same_as<T, HookEntry> || std::same_as<T, HookList> ||
                                        std::same_as<T, std::vector<HookEntry>> || std::input_or_output_iterator<T>;
 
-}  // namespace detail
-
-/// An entry in a list of hooks: a hook by value, which is moved in, or a unique or shared pointer to one.
+/// An entry in a HookList.
 class HookEntry {
  public:
   /// Accepts every class type, so that a static_assert can explain what is wrong.
   template <class Hook>
-    requires(std::is_class_v<std::remove_reference_t<Hook>> && !detail::is_hook_holder<std::remove_cvref_t<Hook>>)
+    requires(std::is_class_v<std::remove_reference_t<Hook>> && !is_hook_holder<std::remove_cvref_t<Hook>>)
   HookEntry(Hook&& hook) {
     using Type = std::remove_cvref_t<Hook>;
     constexpr bool is_hook = std::derived_from<Type, SessionRunHook>;
@@ -217,10 +216,13 @@ class HookEntry {
   std::shared_ptr<SessionRunHook> hook_;
 };
 
-/// The hooks of a session, `{StopAtStepHook({.last_step = 100}), mine}`, or a single hook.
-class HookList : public std::vector<HookEntry> {
+}  // namespace detail
+
+/// The hooks of a session, `{StopAtStepHook({.last_step = 100}), mine}`, or a single hook. Each is a hook by value,
+/// which is moved in, or a unique or shared pointer to one.
+class HookList : public std::vector<detail::HookEntry> {
  public:
-  using std::vector<HookEntry>::vector;
+  using std::vector<detail::HookEntry>::vector;
   template <class Hook>
     requires(std::derived_from<std::remove_cvref_t<Hook>, SessionRunHook> ||
              detail::is_hook_pointer<std::remove_cvref_t<Hook>>)

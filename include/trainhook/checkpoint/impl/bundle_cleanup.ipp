@@ -155,6 +155,11 @@ class SaveFinisher {
   std::set<std::string> unfinished_;        // endings of the names of what could not be finished
 };
 
+TRAINHOOK_DECL InterruptedSaves finish_interrupted_saves(FileSystem& file_system, const std::string& directory) {
+  if (!file_system.is_directory(directory)) return {};
+  return SaveFinisher(file_system, directory).run();
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -164,11 +169,6 @@ TRAINHOOK_DECL void remove_checkpoint(FileSystem& file_system, const std::string
   if (records.empty()) return;
   file_system.sync_directory(parent_path(prefix));
   for (const std::string& path : records) detail::remove_if_there(file_system, path);
-}
-
-TRAINHOOK_DECL InterruptedSaves finish_interrupted_saves(FileSystem& file_system, const std::string& directory) {
-  if (!file_system.is_directory(directory)) return {};
-  return detail::SaveFinisher(file_system, directory).run();
 }
 
 }  // namespace trainhook

@@ -77,7 +77,7 @@ TRAINHOOK_DECL std::vector<std::string> CheckpointManager::checkpoints() const {
 
 TRAINHOOK_DECL std::optional<std::string> CheckpointManager::restore_or_initialize(SessionRef session) {
   const std::vector<std::string> candidates =
-      checkpoint_candidates(file_system(), directory_, options_.checkpoint_name);
+      detail::checkpoint_candidates(file_system(), directory_, options_.checkpoint_name);
   for (const std::string& prefix : candidates) {
     try {
       saver_.restore(session, prefix);

@@ -159,7 +159,7 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
                                   path);
   }
   const auto stored = [&](const std::string& prefix) {
-    return is_absolute_path(prefix) && !save_relative_paths ? prefix : detail::path_from(directory, prefix);
+    return detail::is_absolute_path(prefix) && !save_relative_paths ? prefix : detail::path_from(directory, prefix);
   };
   state.model_checkpoint_path = stored(state.model_checkpoint_path);
   for (std::string& listed : all) listed = stored(listed);
@@ -200,14 +200,18 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_sys
   return prefixes;
 }
 
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
 TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
                                      const std::optional<std::string>& basename, std::int64_t step) {
   if (prefix.empty() || step_of_checkpoint(prefix) != step) return false;
   for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
     if (step_of_checkpoint(found) != step) continue;
-    if (detail::plain_path(found) == detail::plain_path(prefix)) return true;
-    const auto index = detail::find_bundle_index(file_system, prefix);
-    const auto own = detail::find_bundle_index(file_system, found);
+    if (plain_path(found) == plain_path(prefix)) return true;
+    const auto index = find_bundle_index(file_system, prefix);
+    const auto own = find_bundle_index(file_system, found);
     if (index && own && read_file(file_system, own->path) == read_file(file_system, index->path)) return true;
   }
   return false;
@@ -218,22 +222,22 @@ TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_s
                                                               const std::string& latest_filename) {
   CheckpointState state;
   try {
-    state = detail::read_checkpoint_state(file_system, directory, latest_filename).value_or(CheckpointState{});
+    state = read_checkpoint_state(file_system, directory, latest_filename).value_or(CheckpointState{});
   } catch (const DataLossError& error) {
     log_warning("checkpoint state of {} is ignored, its checkpoints are looked for by name: {}", directory,
                 error.what());
   }
   std::vector<std::string> listed = state.all_model_checkpoint_paths;
   if (!state.model_checkpoint_path.empty()) listed.push_back(state.model_checkpoint_path);
-  for (std::string& prefix : listed) prefix = detail::own_or_listed(file_system, directory, prefix);
+  for (std::string& prefix : listed) prefix = own_or_listed(file_system, directory, prefix);
   std::ranges::reverse(listed);
-  const auto stem = [](const std::string& prefix) { return base_name(detail::without_step(prefix)); };
+  const auto stem = [](const std::string& prefix) { return base_name(without_step(prefix)); };
   std::vector<std::string> candidates;
   const auto is_newer = [](const std::string& a, const std::string& b) {
     return step_of_checkpoint(a).value_or(-1) > step_of_checkpoint(b).value_or(-1);
   };
   const auto add = [&](const std::string& prefix) {
-    const auto same = [&](const std::string& other) { return detail::plain_path(other) == detail::plain_path(prefix); };
+    const auto same = [&](const std::string& other) { return plain_path(other) == plain_path(prefix); };
     if (std::ranges::any_of(candidates, same)) return;
     const bool has_latest = !candidates.empty() && !state.model_checkpoint_path.empty();  // which stays the first
     candidates.insert(std::upper_bound(candidates.begin() + (has_latest ? 1 : 0), candidates.end(), prefix, is_newer),
@@ -248,4 +252,4 @@ TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_s
   return candidates;
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -34,21 +34,21 @@ TRAINHOOK_DECL void check_external_state(const IteratorResource& iterator, Exter
 
 namespace trainhook {
 
-TRAINHOOK_DECL SessionStateSaveable make_saveable_from_iterator(Graph& graph, std::string_view name,
-                                                                ExternalStatePolicy external_state_policy) {
-  for (const IteratorResource& iterator : iterators(graph)) {
+TRAINHOOK_DECL detail::SessionStateSaveable make_saveable_from_iterator(Graph& graph, std::string_view name,
+                                                                        ExternalStatePolicy external_state_policy) {
+  for (const detail::IteratorResource& iterator : detail::iterators(graph)) {
     if (iterator.op.name() != name) continue;
     detail::check_external_state(iterator, external_state_policy, "make_saveable_from_iterator");
     if (external_state_policy != ExternalStatePolicy::Fail)
-      graph.add_to_collection(kExternalStatePolicies, external_state_policy);
+      graph.add_to_collection(detail::kExternalStatePolicies, external_state_policy);
     return {.state_name = iterator.state_name()};
   }
   throw NotFoundError("make_saveable_from_iterator: the graph has no iterator '{}'; make it with make_iterator()",
                       name);
 }
 
-TRAINHOOK_DECL SessionStateSaveable make_saveable_from_iterator(const GraphIterator& iterator,
-                                                                ExternalStatePolicy external_state_policy) {
+TRAINHOOK_DECL detail::SessionStateSaveable make_saveable_from_iterator(const GraphIterator& iterator,
+                                                                        ExternalStatePolicy external_state_policy) {
   return make_saveable_from_iterator(iterator.op().graph(), iterator.name(), external_state_policy);
 }
 

@@ -28,10 +28,6 @@ inline constexpr auto kFields<RunRecord> =
 
 inline constexpr std::string_view kRunRecordFile = "run.pbtxt";
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 TRAINHOOK_DECL std::string RunRecord::differences(const RunRecord& now) const {
   std::string text;
   const auto add = [&](const std::string& difference) { text += (text.empty() ? "" : ", ") + difference; };
@@ -43,20 +39,20 @@ TRAINHOOK_DECL std::string RunRecord::differences(const RunRecord& now) const {
 }
 
 TRAINHOOK_DECL RunRecord run_record_of(const Graph& graph) {
-  return {.command_line = detail::command_line(),
+  return {.command_line = command_line(),
           .graph_digest = crc32c::value(as_graph_def(graph)),
           .random_seed = graph.random_seed()};
 }
 
 TRAINHOOK_DECL void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record) {
   file_system.make_directories(directory);
-  write_file_atomically(file_system, join_path(directory, detail::kRunRecordFile), detail::message_text(record));
+  write_file_atomically(file_system, join_path(directory, kRunRecordFile), message_text(record));
 }
 
 TRAINHOOK_DECL std::optional<RunRecord> read_run_record(FileSystem& file_system, const std::string& directory) {
-  const std::string path = join_path(directory, detail::kRunRecordFile);
+  const std::string path = join_path(directory, kRunRecordFile);
   if (!file_system.exists(path)) return std::nullopt;
-  return detail::parse_message_text<RunRecord>(read_file(file_system, path), path);
+  return parse_message_text<RunRecord>(read_file(file_system, path), path);
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -212,7 +212,7 @@ TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session, co
   }
   const bool by_kind = wanted.empty();
   if (by_kind && options_.with_saveables) {
-    for (const auto& item : session.graph().collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
+    for (const auto& item : session.graph().collection<detail::SessionStateSaveable>(graph_keys::kSaveableObjects))
       wanted.push_back(item.state_name);
   }
   std::ranges::sort(wanted);

@@ -48,10 +48,6 @@ void fill_truncated(std::span<T> values, Draw draw) noexcept {
   }
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 TRAINHOOK_DECL std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std::uint64_t stream,
                                                          std::uint64_t block) noexcept {
   r123::Philox4x32::ctr_type counter{};
@@ -72,6 +68,10 @@ TRAINHOOK_DECL std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part)
       philox_block(seed, ~std::uint64_t{0}, part);  // the last stream is set aside for this
   return words[0] | static_cast<std::uint64_t>(words[1]) << 32;
 }
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
 
 TRAINHOOK_DECL void PhiloxGenerator::discard(std::uint64_t words) noexcept {
   set_state({state_.seed, state_.stream, state_.position + words});
@@ -128,7 +128,7 @@ TRAINHOOK_DECL void PhiloxGenerator::fill_truncated_normal(std::span<double> val
 }
 
 TRAINHOOK_DECL void PhiloxGenerator::load_block() noexcept {
-  block_ = philox_block(state_.seed, state_.stream, state_.position / 4);
+  block_ = detail::philox_block(state_.seed, state_.stream, state_.position / 4);
 }
 
 TRAINHOOK_DECL float PhiloxGenerator::to_float(std::uint32_t word) noexcept {

@@ -14,13 +14,6 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string spec_to_string(const ElementSpec& spec) {
-  std::string text;
-  for (const OutputSpec& component : spec)
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", component.dtype, component.shape);
-  return fmt::format("({})", text);
-}
-
 TRAINHOOK_DECL ElementSpec spec_of(const Element& element) {
   ElementSpec spec;
   for (const Tensor& component : element) spec.push_back({component.dtype(), component.shape()});
@@ -30,6 +23,13 @@ TRAINHOOK_DECL ElementSpec spec_of(const Element& element) {
 }  // namespace trainhook
 
 namespace trainhook::detail {
+
+TRAINHOOK_DECL std::string spec_to_string(const ElementSpec& spec) {
+  std::string text;
+  for (const OutputSpec& component : spec)
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", component.dtype, component.shape);
+  return fmt::format("({})", text);
+}
 
 TRAINHOOK_DECL bool matches(const ElementSpec& spec, const Element& element) noexcept {
   return std::equal(

@@ -12,7 +12,7 @@
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/iterator.hpp>
 
-namespace trainhook {
+namespace trainhook::detail {
 
 TRAINHOOK_DECL std::string IteratorResource::state_name() const { return fmt::format("{}-state", op.name()); }
 
@@ -24,6 +24,10 @@ TRAINHOOK_DECL ExternalStatePolicy external_state_policy(const Graph& graph) {
   const auto policies = graph.collection<ExternalStatePolicy>(kExternalStatePolicies);
   return policies.empty() ? ExternalStatePolicy::Fail : policies.back();
 }
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
 
 TRAINHOOK_DECL GraphIterator::GraphIterator(Operation op, ElementSpec spec) : op_(op), spec_(std::move(spec)) {}
 
@@ -38,7 +42,7 @@ TRAINHOOK_DECL GraphIterator make_iterator(Graph& graph, const Dataset& dataset,
   const ElementSpec& spec = dataset.element_spec();
   if (spec.empty()) throw InvalidArgumentError("iterator {}: the dataset's elements have no components", name);
   const Operation op = detail::iterator(graph, spec, name);
-  graph.add_to_collection(graph_keys::kIterators, IteratorResource{op, dataset});
+  graph.add_to_collection(graph_keys::kIterators, detail::IteratorResource{op, dataset});
   return GraphIterator(op, spec);
 }
 

@@ -51,10 +51,6 @@ TRAINHOOK_DECL void VariableState::expect_value() const {
   }
 }
 
-TRAINHOOK_DECL void RunDeadline::fail() const {
-  throw DeadlineExceededError("the run took longer than its timeout of {} ms", timeout.count());
-}
-
 TRAINHOOK_DECL void KernelContext::move_input(std::size_t i, Tensor& target) const {
   if (Tensor* source = input_at(i).movable) {
     if (!target.is_unique()) target = Tensor();
@@ -96,6 +92,14 @@ TRAINHOOK_DECL void expect_resource(const Node& node, std::string_view type) {
                              node.inputs()[0].name());
 }
 
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void RunDeadline::fail() const {
+  throw DeadlineExceededError("the run took longer than its timeout of {} ms", timeout.count());
+}
+
 TRAINHOOK_DECL KernelTable::KernelTable(std::span<const KernelGroup> groups) {
   for (const KernelGroup& group : groups) {
     for (const KernelDef& def : group) defs_.emplace(def.type, &def);
@@ -120,4 +124,4 @@ TRAINHOOK_DECL const KernelDef& KernelTable::at(const Node& node) const {
       node.type(), node.name());
 }
 
-}  // namespace trainhook
+}  // namespace trainhook::detail

@@ -66,12 +66,13 @@ TRAINHOOK_DECL StopOnPredicateHook stop_if_no_decrease_hook(const Estimator& est
       detail::periods_of(options));
 }
 
-TRAINHOOK_DECL HookEntry make_stop_at_checkpoint_step_hook(const Estimator& estimator, std::int64_t last_step,
-                                                           Duration wait_after_file_check_secs) {
-  if (estimator.config().is_chief()) return StopAtStepHook({.last_step = last_step});
-  return StopAtCheckpointStepHook({.model_dir = estimator.model_dir(),
-                                   .last_step = last_step,
-                                   .wait_after_file_check_secs = wait_after_file_check_secs});
+TRAINHOOK_DECL std::shared_ptr<SessionRunHook> make_stop_at_checkpoint_step_hook(const Estimator& estimator,
+                                                                                 std::int64_t last_step,
+                                                                                 Duration wait_after_file_check_secs) {
+  if (estimator.config().is_chief()) return make_hook<StopAtStepHook>({.last_step = last_step});
+  return make_hook<StopAtCheckpointStepHook>({.model_dir = estimator.model_dir(),
+                                              .last_step = last_step,
+                                              .wait_after_file_check_secs = wait_after_file_check_secs});
 }
 
 }  // namespace trainhook

@@ -159,12 +159,12 @@ TRAINHOOK_DECL std::optional<std::string> Estimator::latest_checkpoint() const {
   return trainhook::latest_checkpoint(source_.file_system(), model_dir());
 }
 
-TRAINHOOK_DECL Estimator::operator CheckpointTarget() const {
+TRAINHOOK_DECL Estimator::operator detail::CheckpointTarget() const {
   const RunConfig& config = source_.config;
-  CheckpointTarget target{.checkpoint_dir = config.model_dir,
-                          .task_type = config.task_type,
-                          .task_id = config.task_id,
-                          .num_worker_replicas = config.num_worker_replicas};
+  detail::CheckpointTarget target{.checkpoint_dir = config.model_dir,
+                                  .task_type = config.task_type,
+                                  .task_id = config.task_id,
+                                  .num_worker_replicas = config.num_worker_replicas};
   const bool has_period = config.save_checkpoints_secs || config.save_checkpoints_steps;
   const Duration secs =
       config.save_checkpoints_secs.value_or(has_period ? Duration::zero() : std::chrono::seconds(600));

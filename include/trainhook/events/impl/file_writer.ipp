@@ -134,7 +134,7 @@ TRAINHOOK_DECL void FileWriter::add_scalar(std::string_view tag, double value, s
 
 TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor values, std::int64_t step) {
   if (tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value without one");
-  check_histogram_values(tag, values);
+  detail::check_histogram_values(tag, values);
   detail::PendingHistogram pending{impl_->clock.wall_seconds(), step, std::string(tag), std::move(values)};
   std::unique_lock lock(impl_->mutex);
   impl_->wait_for_room(lock);

@@ -43,6 +43,10 @@ TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Histogram
   }
 }
 
+TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Tensor& tensor) {
+  check_histogram_values(tag, histogram_source(tag, tensor));
+}
+
 TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const HistogramSource& values) {
   check_histogram_values(tag, values);
   Histogram histogram;
@@ -62,6 +66,8 @@ TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const HistogramSourc
   return histogram;
 }
 
+TRAINHOOK_DECL std::span<const double> histogram_bucket_limits() { return bucket_table().limits(); }
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -69,11 +75,5 @@ namespace trainhook {
 TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const Tensor& tensor) {
   return detail::histogram_of(tag, detail::histogram_source(tag, tensor));
 }
-
-TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Tensor& tensor) {
-  detail::check_histogram_values(tag, detail::histogram_source(tag, tensor));
-}
-
-TRAINHOOK_DECL std::span<const double> histogram_bucket_limits() { return detail::bucket_table().limits(); }
 
 }  // namespace trainhook

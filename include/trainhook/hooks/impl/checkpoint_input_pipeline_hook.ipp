@@ -58,8 +58,8 @@ class CheckpointInputPipelineHook::Alone {
   void restore(SessionRef session, std::int64_t step) {
     FileSystem& disk = services_->file_system();
     const std::vector<std::string> saved = detail::read_from_device([&] {
-      return checkpoint_candidates(disk, options_->checkpoint_dir, options_->checkpoint_basename,
-                                   options_->latest_filename);
+      return detail::checkpoint_candidates(disk, options_->checkpoint_dir, options_->checkpoint_basename,
+                                           options_->latest_filename);
     });
     for (const std::string& prefix : saved) {
       if (!detail::read_from_device([&] { return checkpoint_exists(disk, prefix); })) continue;
@@ -121,7 +121,7 @@ TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options 
 }
 
 TRAINHOOK_DECL CheckpointInputPipelineHook::Options CheckpointInputPipelineHook::options_for(
-    const CheckpointTarget& target, ExternalStatePolicy policy) {
+    const detail::CheckpointTarget& target, ExternalStatePolicy policy) {
   const std::string task =
       target.num_worker_replicas > 1 ? fmt::format("_{}_{}", target.task_type, target.task_id) : std::string();
   return {.checkpoint_dir = target.checkpoint_dir,
@@ -137,8 +137,8 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
   check_iterators(graph);
   files_ = std::make_shared<detail::InputCheckpoints>(services().file_system(), options_.checkpoint_basename,
                                                       options_.latest_filename);
-  graph.add_to_collection(kExternalStatePolicies, options_.external_state_policy);
-  graph.add_to_collection(kRestoreConditions, detail::InputCheckpoints::restore_condition(files_));
+  graph.add_to_collection(detail::kExternalStatePolicies, options_.external_state_policy);
+  graph.add_to_collection(detail::kRestoreConditions, detail::InputCheckpoints::restore_condition(files_));
 }
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef session,
@@ -190,13 +190,13 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::check_name(std::string_view opt
 }
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
-  const std::vector<IteratorResource> all = iterators(graph);
+  const std::vector<detail::IteratorResource> all = detail::iterators(graph);
   if (all.empty()) {
     throw InvalidArgumentError(
         "CheckpointInputPipelineHook: the graph has no iterator, so there is nothing to save; "
         "make one with make_iterator(), or leave the hook out");
   }
-  for (const IteratorResource& iterator : all) {
+  for (const detail::IteratorResource& iterator : all) {
     detail::check_external_state(iterator, options_.external_state_policy, "CheckpointInputPipelineHook");
   }
 }

@@ -41,7 +41,7 @@ TRAINHOOK_DECL SessionRunArgs GlobalStepWaiterHook::before_run(SessionRunContext
 TRAINHOOK_DECL bool GlobalStepWaiterHook::stops_within(Duration period) {
   if (coordinator_ != nullptr) return coordinator_->wait_for_stop(period);
   Clock& clock = services().clock();
-  return detail::wait_for_stop(std::stop_token(), clock, deadline_after(clock, period));
+  return detail::wait_for_stop(std::stop_token(), clock, detail::deadline_after(clock, period));
 }
 
 TRAINHOOK_DECL void GlobalStepWaiterHook::wait(SessionRunContext& context) {

@@ -8,7 +8,7 @@
 namespace trainhook {
 
 TRAINHOOK_DECL std::string join_path(std::string_view directory, std::string_view name) {
-  if (directory.empty() || is_absolute_path(name)) return std::string(name);
+  if (directory.empty() || detail::is_absolute_path(name)) return std::string(name);
   if (name.empty()) return std::string(directory);
   std::string path(directory);
   if (path.back() != '/') path += '/';

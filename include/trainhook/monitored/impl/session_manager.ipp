@@ -171,7 +171,7 @@ TRAINHOOK_DECL bool SessionManager::pause(Duration begin, std::optional<Duration
     if (waited >= *max_wait) return false;
     wait = (std::min)(wait, *max_wait - waited);
   }
-  detail::wait_for_stop(std::stop_token(), clock(), deadline_after(clock(), wait));
+  detail::wait_for_stop(std::stop_token(), clock(), detail::deadline_after(clock(), wait));
   return true;
 }
 
@@ -226,8 +226,8 @@ TRAINHOOK_DECL std::string SessionManager::about_the_writer(const Graph& graph, 
   std::string text;
   const double age = clock().wall_seconds() - file_system().modification_time(prefix + ".index");
   if (age >= 0) text = fmt::format(" It was written {} ago", duration_text(std::chrono::duration<double>(age)));
-  if (const auto writer = read_run_record(file_system(), parent_path(prefix))) {
-    if (const std::string other = writer->differences(run_record_of(graph)); !other.empty())
+  if (const auto writer = detail::read_run_record(file_system(), parent_path(prefix))) {
+    if (const std::string other = writer->differences(detail::run_record_of(graph)); !other.empty())
       text += fmt::format("{} by a run that differs: {}", text.empty() ? " It was written" : "", other);
   }
   return text.empty() ? text : text + ".";
@@ -244,7 +244,8 @@ TRAINHOOK_DECL std::vector<std::string> SessionManager::candidates_of(const Grap
 }
 
 TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not(const Graph& graph, const std::string& prefix) {
-  for (const RestoreCondition& condition : graph.collection<RestoreCondition>(kRestoreConditions)) {
+  for (const detail::RestoreCondition& condition :
+       graph.collection<detail::RestoreCondition>(detail::kRestoreConditions)) {
     if (std::optional<std::string> reason = condition.why_not(prefix)) return reason;
   }
   return std::nullopt;

@@ -107,7 +107,7 @@ TRAINHOOK_DECL void Coordinator::raise_requested_exception() const {
 TRAINHOOK_DECL bool Coordinator::wait_for_stop(std::optional<Duration> timeout) {
   std::unique_lock lock(state_->mutex);
   const auto stopped = [this] { return should_stop(); };
-  if (timeout) return clock_->wait_until(lock, state_->changed, deadline_after(*clock_, *timeout), stopped);
+  if (timeout) return clock_->wait_until(lock, state_->changed, detail::deadline_after(*clock_, *timeout), stopped);
   state_->changed.wait(lock, stopped);
   return true;
 }
@@ -145,7 +145,7 @@ TRAINHOOK_DECL void Coordinator::join(Duration grace_period, bool ignore_live_th
     std::unique_lock lock(state_->mutex);
     const auto all_done = [this] { return threads_->count_running() == 0; };
     state_->changed.wait(lock, [&] { return should_stop() || all_done(); });
-    clock_->wait_until(lock, state_->changed, deadline_after(*clock_, grace_period), all_done);
+    clock_->wait_until(lock, state_->changed, detail::deadline_after(*clock_, grace_period), all_done);
     alive = threads_->count_running();
     state_->joined = true;
   }

@@ -40,7 +40,8 @@ TRAINHOOK_DECL QueueRunner::QueueRunner(QueueRunnerOptions options) : options_(s
 
 TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator& coordinator,
                                                 const std::shared_ptr<void>& keep_alive) const {
-  for (const QueueRunnerDef& def : session.graph().collection<QueueRunnerDef>(graph_keys::kQueueRunners)) {
+  for (const detail::QueueRunnerDef& def :
+       session.graph().collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners)) {
     const auto fills = [&](const Operation& op) {
       const auto inputs = op.node().inputs();
       return std::ranges::find(def.enqueue_ops, op) != def.enqueue_ops.end() ||
@@ -84,7 +85,7 @@ TRAINHOOK_DECL void detail::add_queue_runner_def(Graph& graph, QueueRunnerDef ru
 }
 
 TRAINHOOK_DECL void detail::expect_queue_runners(const Graph& graph) {
-  for (const QueueRunnerDef& def : graph.collection<QueueRunnerDef>(graph_keys::kQueueRunners)) {
+  for (const detail::QueueRunnerDef& def : graph.collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners)) {
     if (!def.enqueue_ops.empty()) *def.started = true;
   }
 }
@@ -93,7 +94,8 @@ TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordin
                                         const std::shared_ptr<void>& keep_alive) {
   for (const auto& runner : session.graph().collection<std::shared_ptr<QueueRunner>>(graph_keys::kQueueRunners))
     runner->create_threads(session, coordinator, keep_alive);
-  for (const QueueRunnerDef& def : session.graph().collection<QueueRunnerDef>(graph_keys::kQueueRunners)) {
+  for (const detail::QueueRunnerDef& def :
+       session.graph().collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners)) {
     if (!def.enqueue_ops.empty()) detail::runner_of(def).create_threads(session, coordinator, keep_alive);
   }
 }

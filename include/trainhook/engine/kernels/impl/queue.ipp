@@ -32,6 +32,8 @@
 namespace trainhook::kernels {
 namespace detail {
 
+using namespace trainhook::detail;
+
 /// The live queue of a FIFOQueueV2 node. All calls are thread-safe. Those that wait are in two lines, and the first of
 /// a line is served first; one condition variable tells all of every change.
 class FIFOQueueState final : public NodeState {
