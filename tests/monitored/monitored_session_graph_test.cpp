@@ -3,6 +3,7 @@
 /// MonitoredSession over graphs with variables: initialization, restoring, recovery, step functions.
 #include <trainhook/monitored/monitored_session.hpp>
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <exception>

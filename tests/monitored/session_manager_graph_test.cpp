@@ -4,9 +4,12 @@
 /// is not.
 #include <trainhook/monitored/session_manager.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>

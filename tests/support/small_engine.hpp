@@ -3,6 +3,7 @@
 /// SmallEngine: a GraphSession with just the kernels that tests of sessions need, none of which brings Eigen.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

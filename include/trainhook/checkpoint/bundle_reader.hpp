@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <trainhook/checkpoint/bundle_shards.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>

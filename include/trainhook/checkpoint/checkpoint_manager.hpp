@@ -10,12 +10,13 @@
 #include <vector>
 
 #include <trainhook/checkpoint/saver.hpp>
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
+
+class Clock;
+class FileSystem;
 
 struct CheckpointManagerOptions {
   std::optional<double> keep_checkpoint_every_n_hours{};  ///< exempts one per this many hours

@@ -10,11 +10,12 @@
 #include <optional>
 #include <string>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
+class Clock;
 class FileSystem;
 
 struct WaitForCheckpointOptions {

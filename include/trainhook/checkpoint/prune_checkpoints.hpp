@@ -8,11 +8,12 @@
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/directory_lock.hpp>
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
+
+class Clock;
+class FileSystem;
 
 struct PruneOptions {
   int max_to_keep = 5;   ///< how many of the newest to keep; at least 1

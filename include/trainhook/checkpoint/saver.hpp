@@ -3,37 +3,36 @@
 /// Saver: saves the state of a session in checkpoints and restores it.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/object_graph_keys.hpp>
-#include <trainhook/checkpoint/retention.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
-class BundleWriter;
+enum class BundleFiles;
+class BundleReader;
+class Clock;
+class FileSystem;
+class Graph;
+class ObjectGraphKeys;
 
 namespace detail {
 
 class OtherParts;
+class Retention;
 
 /// Asks a saver to store one piece of a session's `Input` state in the model's checkpoint: an item of the collection
 /// `saveable_objects`.
@@ -85,6 +84,9 @@ class Saver {
  public:
   /// @throws InvalidArgumentError for a negative `max_to_keep`, a period that is not positive, or shards of no bytes.
   TRAINHOOK_DECL explicit Saver(SaverOptions options = {});
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+  TRAINHOOK_DECL ~Saver();
 
   [[nodiscard]] const SaverOptions& options() const noexcept { return options_; }
 
@@ -136,6 +138,8 @@ class Saver {
                                                const std::string& latest_filename = kLatestFilename);
 
  private:
+  struct State;
+
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> saveables(const Graph& graph) const;
 
@@ -167,11 +171,7 @@ class Saver {
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 
   SaverOptions options_;
-  std::atomic<FileSystem*> lent_file_system_ = nullptr;
-  std::atomic<Clock*> lent_clock_ = nullptr;
-  std::atomic<double> started_ = 0;             // the first period of keep_checkpoint_every_n_hours starts here
-  mutable std::mutex mutex_;                    // several hooks with background threads may share a saver
-  std::optional<detail::Retention> retention_;  // for the last checkpoint's state file
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace trainhook

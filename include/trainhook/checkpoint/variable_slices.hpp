@@ -9,18 +9,18 @@
 #include <string>
 #include <string_view>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/core/saveable.hpp>
-#include <trainhook/core/shape.hpp>
-#include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/variable.hpp>
 
 namespace trainhook {
 
+class BundleReader;
 class BundleWriter;
+class Graph;
+struct SaveSliceInfo;
+class Shape;
+struct StateSpec;
+class Tensor;
+class TensorSlice;
 
 namespace detail {
 

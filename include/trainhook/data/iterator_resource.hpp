@@ -13,11 +13,12 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/iterator_state.hpp>
-#include <trainhook/graph/graph.hpp>
+#include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook {
+
+class Graph;
 
 namespace detail {
 
@@ -62,7 +63,7 @@ class GraphIterator {
                                  detail::spec_to_string(spec_), N);
     const std::vector<Output> outputs = get_next();
     std::array<Output, N> result;
-    std::copy(outputs.begin(), outputs.end(), result.begin());
+    for (std::size_t i = 0; i < N; ++i) result[i] = outputs[i];
     return result;
   }
 

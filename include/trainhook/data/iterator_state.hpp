@@ -14,7 +14,6 @@
 #include <trainhook/core/random.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/external_state_policy.hpp>
 
 namespace trainhook::detail {
 

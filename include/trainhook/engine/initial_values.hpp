@@ -3,7 +3,6 @@
 /// InitialValues: what an initializer computes if its value depends on other variables.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>

@@ -14,7 +14,7 @@
 #include <trainhook/engine/initial_values.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/session/run_args.hpp>
+#include <trainhook/session/fetch.hpp>
 
 namespace trainhook::detail {
 

@@ -45,7 +45,7 @@ struct ModelInput {
       throw InvalidArgumentError("model function: the input of mode '{}' has {} components, not {}", name_of(mode),
                                  components.size(), N);
     std::array<Output, N> result;
-    std::copy(components.begin(), components.end(), result.begin());
+    for (std::size_t i = 0; i < N; ++i) result[i] = components[i];
     return result;
   }
 };

@@ -7,10 +7,11 @@
 #include <optional>
 #include <string>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 
 namespace trainhook {
 
+class Clock;
 class FileSystem;
 
 /// Source: TensorFlow's `RunConfig`. A period of 0 turns the feature off.

@@ -7,12 +7,15 @@
 #include <string>
 #include <string_view>
 
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/record_writer.hpp>
 
-namespace trainhook::detail {
+namespace trainhook {
+
+class Clock;
+
+namespace detail {
 
 /// `events.out.tfevents.<seconds, ten digits>.<host>.<pid>.<number><suffix>`
 TRAINHOOK_DECL std::string event_file_name(double wall_seconds, std::string_view host, std::string_view suffix);
@@ -59,7 +62,8 @@ class EventFile {
   bool name_is_durable_ = false;
 };
 
-}  // namespace trainhook::detail
+}  // namespace detail
+}  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/events/impl/event_file.ipp>

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <vector>
 
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/linkage.hpp>

@@ -4,13 +4,12 @@
 /// them like those of `summary.hpp`, which are smaller. For texts there is only `summary.hpp`.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/events/histogram.hpp>
+#include <trainhook/events/histogram_source.hpp>
 #include <trainhook/events/summary.hpp>
 
 namespace trainhook {

@@ -12,11 +12,11 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook {
+
+class Graph;
 
 /// The region of a partitioned variable: `var_shape` elements from `var_offset` on. Checkpoints store the whole
 /// variable as `full_name`. Source: `tf.Variable.SaveSliceInfo`.

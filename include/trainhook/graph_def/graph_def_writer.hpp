@@ -9,12 +9,12 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/node.hpp>
-#include <trainhook/graph_def/node_def.hpp>
-#include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
+
+class FileSystem;
+class Graph;
+struct NodeDef;
 
 struct GraphDefOptions {
   bool add_shapes = false;  ///< adds the attribute `_output_shapes`, with which TensorBoard labels edges

@@ -3,9 +3,7 @@
 /// UnknownNodes: nodes of op types that this library lacks, with what other nodes tell about their outputs.
 #pragma once
 
-#include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>

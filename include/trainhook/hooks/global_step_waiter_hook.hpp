@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>

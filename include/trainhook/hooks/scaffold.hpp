@@ -12,7 +12,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/session/run_args.hpp>
+#include <trainhook/session/feed.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {

@@ -3,19 +3,20 @@
 /// SecondOrStepTimer: tells when something periodic is due, by steps or by time.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
+
+class Clock;
 
 /// Tells when something is due: every N steps or every T seconds. `should_trigger_for_step` changes nothing;
 /// `update_last_triggered_step` records a trigger. The caller passes monotonic time, so a period in steps never reads a

@@ -3,7 +3,6 @@
 /// StepCounterHook: logs steps per second.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>

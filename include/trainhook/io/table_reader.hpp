@@ -10,7 +10,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/table_format.hpp>
 
 namespace trainhook::detail {

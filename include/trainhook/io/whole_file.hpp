@@ -3,24 +3,16 @@
 /// Reads a whole file into a string, and replaces a whole file atomically.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/io/file_system.hpp>
-
-#if defined(__APPLE__)
-#include <sys/random.h>
-#endif
-
-#include <trainhook/core/error.hpp>
-#include <trainhook/io/path.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook {
+
+class FileSystem;
+
 namespace detail {
 
 /// A random number that makes temporary names unique. It never influences results.

@@ -16,7 +16,8 @@
 #include <vector>
 
 #include <trainhook/events/summary.hpp>
-#include <trainhook/session/run_args.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/session/feed.hpp>
 
 namespace trainhook::detail {
 

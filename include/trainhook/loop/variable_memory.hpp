@@ -19,8 +19,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/loop/memory_layout.hpp>
 
 namespace trainhook {

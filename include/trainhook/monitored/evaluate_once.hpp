@@ -7,16 +7,17 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/session/fetch_refs.hpp>
+#include <trainhook/graph/node.hpp>
 #include <trainhook/monitored/session_creator.hpp>
-#include <trainhook/session/run_args.hpp>
+#include <trainhook/session/feed.hpp>
+#include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
+class Clock;
 class FileSystem;
 class Scaffold;
 

@@ -10,13 +10,14 @@
 #include <memory>
 #include <optional>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/events/event_errors.hpp>
 #include <trainhook/session/clean_stop.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
+class Clock;
 class Collective;
 class FileSystem;
 

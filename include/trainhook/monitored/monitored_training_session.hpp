@@ -10,7 +10,7 @@
 #include <string>
 
 #include <trainhook/checkpoint/directory_lock.hpp>
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/events/event_errors.hpp>
 #include <trainhook/loop/loop_session.hpp>
@@ -20,6 +20,7 @@
 
 namespace trainhook {
 
+class Clock;
 class LocalMaster;
 class Scaffold;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/run_args.hpp>
@@ -18,6 +18,7 @@
 
 namespace trainhook {
 
+class Clock;
 class FileSystem;
 class Saver;
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/events/event_errors.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
@@ -15,6 +15,7 @@
 
 namespace trainhook {
 
+class Clock;
 class Scaffold;
 
 struct SingularMonitoredSessionOptions {

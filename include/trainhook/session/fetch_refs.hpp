@@ -6,9 +6,8 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <map>
-#include <memory>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +22,13 @@ namespace trainhook {
 
 namespace detail {
 
-/// A range of values that convert to `T`. A string is a name, not a range.
+/// A range of values that convert to `T`. A string is a name, not a range. Without <ranges>, which is expensive.
 template <class List, class T>
-concept RangeOf = std::ranges::input_range<const List&> && !std::convertible_to<const List&, std::string_view> &&
-                  std::convertible_to<std::ranges::range_reference_t<const List&>, T>;
+concept RangeOf = !std::convertible_to<const List&, std::string_view> && requires(const List& list) {
+  { std::begin(list) } -> std::input_iterator;
+  { *std::begin(list) } -> std::convertible_to<T>;
+  std::end(list);
+};
 
 }  // namespace detail
 
@@ -80,11 +82,10 @@ class FetchRefs {
   TRAINHOOK_DECL FetchRefs(const std::map<std::string, Item>& tagged);
   /// A range of values that convert to an Item, such as `std::vector<Output>`.
   template <detail::RangeOf<Item> Items>
-  FetchRefs(const Items& items) : FetchRefs(std::vector<Item>(std::ranges::begin(items), std::ranges::end(items))) {}
+  FetchRefs(const Items& items) : FetchRefs(std::vector<Item>(std::begin(items), std::end(items))) {}
   /// A range of pairs of a tag and an item, such as `std::map<std::string, Output>`.
   template <detail::RangeOf<TaggedItem> Tagged>
-  FetchRefs(const Tagged& tagged)
-      : FetchRefs(std::map<std::string, Item>(std::ranges::begin(tagged), std::ranges::end(tagged))) {}
+  FetchRefs(const Tagged& tagged) : FetchRefs(std::map<std::string, Item>(std::begin(tagged), std::end(tagged))) {}
 
   [[nodiscard]] std::span<const Entry> entries() const noexcept { return entries_; }
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }

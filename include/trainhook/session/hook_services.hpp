@@ -3,7 +3,6 @@
 /// HookServices: the disk, clock, event writers and metrics that the hooks of a session share.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -14,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
+class Clock;
 class FileSystem;
 class FileWriterCache;
 
@@ -152,7 +151,9 @@ class HookServices {
 
   /// For a saver hook, after each run and before it saves: the next step at which it may save because of the step
   /// alone. After the run the session's owner takes the smallest step of all hooks.
-  void expect_save(std::int64_t step) noexcept { expected_save_ = (std::min)(expected_save_, step); }
+  void expect_save(std::int64_t step) noexcept {
+    if (step < expected_save_) expected_save_ = step;
+  }
   [[nodiscard]] std::int64_t take_expected_save() noexcept { return std::exchange(expected_save_, kNoStep); }
   static constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::lowest();
   static constexpr std::int64_t kNoStep = (std::numeric_limits<std::int64_t>::max)();

@@ -3,7 +3,6 @@
 /// LooperThread: a thread that calls a function repeatedly until a stop is requested.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/queue_runner_def.hpp>
 #include <trainhook/session/clean_stop.hpp>
@@ -17,6 +16,7 @@
 namespace trainhook {
 
 class Coordinator;
+class Graph;
 
 struct QueueRunnerOptions {
   std::vector<Operation> enqueue_ops{};  ///< one thread per entry; an operation may occur several times

@@ -3,7 +3,6 @@
 /// The arguments and results of a run: fetches, feeds, options, values.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -37,16 +36,7 @@ struct RunOptions {
   std::vector<std::string> debug_tensor_watch_opts{};
 
   /// Merges in the options of another hook for the same run: the larger number, the union of flags and lists.
-  void merge(const RunOptions& other) {
-    trace_level = (std::max)(trace_level, other.trace_level);
-    timeout = (std::max)(timeout, other.timeout);
-    inter_op_thread_pool = (std::max)(inter_op_thread_pool, other.inter_op_thread_pool);
-    output_partition_graphs |= other.output_partition_graphs;
-    report_tensor_allocations_upon_oom |= other.report_tensor_allocations_upon_oom;
-    reset_disk_byte_usage |= other.reset_disk_byte_usage;
-    debug_tensor_watch_opts.insert(debug_tensor_watch_opts.end(), other.debug_tensor_watch_opts.begin(),
-                                   other.debug_tensor_watch_opts.end());
-  }
+  TRAINHOOK_DECL void merge(const RunOptions& other);
 };
 
 /// When one node of a run was executed; microseconds since the Unix epoch.

@@ -15,7 +15,7 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/monitored/recoverable_session.hpp>
+#include <trainhook/monitored/monitored_session_options.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>

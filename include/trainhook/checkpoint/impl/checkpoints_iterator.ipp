@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/clock.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 

@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <set>
-#include <string_view>
 
 #include <fmt/core.h>
 

@@ -19,6 +19,7 @@
 #include <trainhook/checkpoint/directory_hold.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/retention.hpp>
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>

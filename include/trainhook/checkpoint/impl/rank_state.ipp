@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>

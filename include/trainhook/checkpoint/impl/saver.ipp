@@ -6,29 +6,46 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
-#include <string_view>
+#include <mutex>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
+#include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/checkpoint/other_parts.hpp>
+#include <trainhook/checkpoint/retention.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
+#include <trainhook/checkpoint/variable_slices.hpp>
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook {
 
-TRAINHOOK_DECL Saver::Saver(SaverOptions options) : options_(std::move(options)) {
+struct Saver::State {
+  std::atomic<FileSystem*> lent_file_system = nullptr;
+  std::atomic<Clock*> lent_clock = nullptr;
+  std::atomic<double> started = 0;             // the first period of keep_checkpoint_every_n_hours starts here
+  std::mutex mutex;                            // several hooks with background threads may share a saver
+  std::optional<detail::Retention> retention;  // for the last checkpoint's state file
+};
+
+TRAINHOOK_DECL Saver::Saver(SaverOptions options) : options_(std::move(options)), state_(std::make_unique<State>()) {
   if (options_.max_to_keep < 0)
     throw InvalidArgumentError("Saver: max_to_keep is {}; 0 keeps all, more keeps that many", options_.max_to_keep);
   if (!(options_.keep_checkpoint_every_n_hours > 0)) {
@@ -36,14 +53,16 @@ TRAINHOOK_DECL Saver::Saver(SaverOptions options) : options_(std::move(options))
                                options_.keep_checkpoint_every_n_hours);
   }
   if (options_.shard_bytes == 0) throw InvalidArgumentError("Saver: shard_bytes is 0; it must be above 0");
-  started_ = clock().wall_seconds();
+  state_->started = clock().wall_seconds();
 }
+
+TRAINHOOK_DECL Saver::~Saver() = default;
 
 TRAINHOOK_DECL void Saver::use(FileSystem& file_system, Clock& clock) {
   const Clock* const before = &this->clock();
-  lent_file_system_ = &file_system;
-  lent_clock_ = &clock;
-  if (&this->clock() != before) started_ = this->clock().wall_seconds();
+  state_->lent_file_system = &file_system;
+  state_->lent_clock = &clock;
+  if (&this->clock() != before) state_->started = this->clock().wall_seconds();
 }
 
 TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) const {
@@ -101,7 +120,7 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
                                          FunctionRef<void(const AddTensor&)> add_entries) {
   check(request);
   const std::string prefix = prefix_of(request);
-  std::unique_lock lock(mutex_, std::defer_lock);
+  std::unique_lock lock(state_->mutex, std::defer_lock);
   const auto begin = [&] {
     lock.lock();
     if (request.write_state) retention(request.save_path, request.latest_filename).begin(prefix);
@@ -128,15 +147,15 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
     if (request.before_commit) request.before_commit();
     writer.finish();
   } catch (...) {
-    if (request.write_state && lock.owns_lock() && retention_) retention_->abandon(prefix);
+    if (request.write_state && lock.owns_lock() && state_->retention) state_->retention->abandon(prefix);
     throw;
   }
-  if (request.write_state) retention_->add(prefix, clock().wall_seconds());
+  if (request.write_state) state_->retention->add(prefix, clock().wall_seconds());
   return prefix;
 }
 
 TRAINHOOK_DECL void Saver::tidy(const std::string& save_path, const std::string& latest_filename) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(state_->mutex);
   retention(save_path, latest_filename).tidy(clock().wall_seconds());
 }
 
@@ -171,25 +190,25 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
 }
 
 TRAINHOOK_DECL std::vector<std::string> Saver::last_checkpoints() const {
-  const std::scoped_lock lock(mutex_);
-  return retention_ ? retention_->prefixes() : std::vector<std::string>();
+  const std::scoped_lock lock(state_->mutex);
+  return state_->retention ? state_->retention->prefixes() : std::vector<std::string>();
 }
 
 TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::string>& prefixes,
                                                     const std::string& latest_filename) {
   if (prefixes.empty()) return;
   const std::string save_path(detail::without_step(prefixes.back()));
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(state_->mutex);
   retention(save_path, latest_filename).replace(prefixes);
 }
 
 TRAINHOOK_DECL FileSystem& Saver::file_system() const {
-  FileSystem* const chosen = options_.file_system != nullptr ? options_.file_system : lent_file_system_.load();
+  FileSystem* const chosen = options_.file_system != nullptr ? options_.file_system : state_->lent_file_system.load();
   return detail::given_or_posix(chosen);
 }
 
 TRAINHOOK_DECL Clock& Saver::clock() const {
-  Clock* const chosen = options_.clock != nullptr ? options_.clock : lent_clock_.load();
+  Clock* const chosen = options_.clock != nullptr ? options_.clock : state_->lent_clock.load();
   return detail::given_or_system(chosen);
 }
 
@@ -309,15 +328,16 @@ TRAINHOOK_DECL std::string Saver::prefix_of(const SaveRequest& request) const {
 }
 
 TRAINHOOK_DECL detail::Retention& Saver::retention(const std::string& save_path, const std::string& latest_filename) {
-  if (!retention_ || retention_->state_file() != join_path(parent_path(save_path), latest_filename) ||
-      &retention_->file_system() != &file_system()) {
-    retention_.emplace(file_system(), save_path, latest_filename,
-                       detail::RetentionPolicy{.max_to_keep = options_.max_to_keep,
-                                               .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
-                                               .save_relative_paths = options_.save_relative_paths},
-                       started_.load());
+  if (!state_->retention || state_->retention->state_file() != join_path(parent_path(save_path), latest_filename) ||
+      &state_->retention->file_system() != &file_system()) {
+    state_->retention.emplace(
+        file_system(), save_path, latest_filename,
+        detail::RetentionPolicy{.max_to_keep = options_.max_to_keep,
+                                .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
+                                .save_relative_paths = options_.save_relative_paths},
+        state_->started.load());
   }
-  return *retention_;
+  return *state_->retention;
 }
 
 }  // namespace trainhook

@@ -10,9 +10,16 @@
 #include <span>
 #include <vector>
 
+#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
 
 namespace trainhook::detail {
 

@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/iterator.hpp>
 

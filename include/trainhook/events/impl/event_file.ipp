@@ -14,6 +14,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/io/path.hpp>

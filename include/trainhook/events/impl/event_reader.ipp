@@ -5,8 +5,6 @@
 
 #include <trainhook/events/event_reader.hpp>
 
-#include <utility>
-
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>

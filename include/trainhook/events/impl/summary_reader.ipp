@@ -11,7 +11,6 @@
 #include <limits>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/events/summary_message.hpp>

@@ -5,6 +5,7 @@
 
 #include <trainhook/graph/initializers.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>

@@ -10,7 +10,6 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include <fmt/core.h>

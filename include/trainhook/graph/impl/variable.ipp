@@ -11,6 +11,8 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
 
 namespace trainhook {
 

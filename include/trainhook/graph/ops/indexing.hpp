@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>

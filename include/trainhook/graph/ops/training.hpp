@@ -3,7 +3,6 @@
 /// Ops with which optimizers update variables.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>

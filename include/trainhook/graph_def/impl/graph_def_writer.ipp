@@ -5,7 +5,11 @@
 
 #include <trainhook/graph_def/graph_def_writer.hpp>
 
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/graph_def_messages.hpp>
+#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/message_text.hpp>

@@ -5,7 +5,6 @@
 
 #include <trainhook/hooks/early_stopping_hook.hpp>
 
-#include <cmath>
 #include <utility>
 
 #include <fmt/core.h>

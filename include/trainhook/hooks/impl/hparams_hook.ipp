@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer.hpp>

@@ -12,6 +12,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/hooks/learning_rate_variable.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>

@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>

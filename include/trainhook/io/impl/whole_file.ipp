@@ -5,11 +5,18 @@
 
 #include <trainhook/io/whole_file.hpp>
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <memory>
 #include <span>
 
+#if defined(__APPLE__)
+#include <sys/random.h>
+#endif
+
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 

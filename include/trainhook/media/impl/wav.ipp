@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <string_view>
 
 #include <trainhook/core/error.hpp>
 

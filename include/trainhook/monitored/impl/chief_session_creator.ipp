@@ -8,6 +8,7 @@
 #include <exception>
 
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/log.hpp>

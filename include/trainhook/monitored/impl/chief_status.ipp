@@ -6,7 +6,6 @@
 #include <trainhook/monitored/chief_status.hpp>
 
 #include <string>
-#include <utility>
 
 #include <fmt/core.h>
 

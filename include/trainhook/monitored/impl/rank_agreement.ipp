@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/file_writer.hpp>

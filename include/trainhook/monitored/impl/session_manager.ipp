@@ -19,12 +19,15 @@
 #include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>

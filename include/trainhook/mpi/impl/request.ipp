@@ -26,7 +26,7 @@ TRAINHOOK_DECL void wait_until(FunctionRef<bool()> is_done, const char* what, in
     if (is_done()) return;
   }
   Clock& clock = system_clock();
-  const Duration deadline = deadline_after(clock, max_wait);
+  const Duration deadline = trainhook::detail::deadline_after(clock, max_wait);
   while (!is_done()) {
     if (clock.monotonic_now() >= deadline) {
       throw DeadlineExceededError("rank {} has waited {:.3g} s in {} for other ranks", rank,

@@ -71,7 +71,7 @@ TRAINHOOK_DECL Dataset shard_globally(const Dataset& batches, const Communicator
   ElementSpec spec = batches.element_spec();
   for (OutputSpec& component : spec) {
     if (!component.shape.has_rank()) continue;
-    if (component.shape.rank() == 0) throw detail::no_batch(detail::spec_to_string(batches.element_spec()));
+    if (component.shape.rank() == 0) throw detail::no_batch(trainhook::detail::spec_to_string(batches.element_spec()));
     std::vector<std::int64_t> dims(component.shape.dims().begin(), component.shape.dims().end());
     dims.front() = kUnknownDim;  // it depends on the rank, and the saved position must not
     component.shape = PartialShape(std::span<const std::int64_t>(dims));

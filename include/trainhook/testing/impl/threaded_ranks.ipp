@@ -111,7 +111,7 @@ TRAINHOOK_DECL ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t num
     return call.arrived == size_ || ended_by_ >= 0 || !mismatch_.empty() || missing() != gone_.end();
   };
   const bool in_time =
-      is_over() || clock_->wait_until(lock, changed_, detail::deadline_after(*clock_, max_wait), is_over);
+      is_over() || clock_->wait_until(lock, changed_, trainhook::detail::deadline_after(*clock_, max_wait), is_over);
   if (call.arrived < size_) {
     expect_alive();
     if (!in_time)

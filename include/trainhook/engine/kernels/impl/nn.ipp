@@ -5,7 +5,6 @@
 
 #include <trainhook/engine/kernels/nn.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>

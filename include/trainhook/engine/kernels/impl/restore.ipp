@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/tensor_slice.hpp>

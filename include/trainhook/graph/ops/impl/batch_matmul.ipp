@@ -10,8 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
