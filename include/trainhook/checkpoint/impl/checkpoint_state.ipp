@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -231,23 +233,26 @@ TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_s
   if (!state.model_checkpoint_path.empty()) listed.push_back(state.model_checkpoint_path);
   for (std::string& prefix : listed) prefix = own_or_listed(file_system, directory, prefix);
   std::ranges::reverse(listed);
-  const auto stem = [](const std::string& prefix) { return base_name(without_step(prefix)); };
+  const auto stem = [](const std::string& prefix) { return std::string(base_name(without_step(prefix))); };
+  std::set<std::string> paths;  // of the candidates
   std::vector<std::string> candidates;
   const auto is_newer = [](const std::string& a, const std::string& b) {
     return step_of_checkpoint(a).value_or(-1) > step_of_checkpoint(b).value_or(-1);
   };
   const auto add = [&](const std::string& prefix) {
-    const auto same = [&](const std::string& other) { return plain_path(other) == plain_path(prefix); };
-    if (std::ranges::any_of(candidates, same)) return;
+    if (!paths.insert(plain_path(prefix)).second) return;
     const bool has_latest = !candidates.empty() && !state.model_checkpoint_path.empty();  // which stays the first
     candidates.insert(std::upper_bound(candidates.begin() + (has_latest ? 1 : 0), candidates.end(), prefix, is_newer),
                       prefix);
   };
-  for (const std::string& prefix : listed) add(prefix);
+  std::set<std::string> stems;
+  for (const std::string& prefix : listed) {
+    add(prefix);
+    stems.insert(stem(prefix));
+  }
   std::vector<std::string> on_disk = checkpoints_on_disk(file_system, directory, basename);
   for (auto prefix = on_disk.rbegin(); prefix != on_disk.rend(); ++prefix) {
-    const auto same_stem = [&](const std::string& other) { return stem(other) == stem(*prefix); };
-    if (basename || listed.empty() || std::ranges::any_of(listed, same_stem)) add(*prefix);
+    if (basename || listed.empty() || stems.contains(stem(*prefix))) add(*prefix);
   }
   return candidates;
 }
