@@ -3,6 +3,7 @@
 /// How a definition completes and checks a node: defaults, dtypes that follow from inputs, and errors.
 #include <trainhook/graph/op_def.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -61,6 +62,21 @@ TEST_F(OpDefs, DtypesAndCountsFollowFromTheInputs) {
   EXPECT_FALSE(node.outputs()[0].shape.has_rank()) << "no rule says it";
 }
 
+TEST_F(OpDefs, NumbersListsAndStringsHaveLimits) {
+  const OpDef def{.type = "Mine", .signature = "N*T -> T", .attrs = "N:int>1 sizes:ints>0 way:string{UP,DOWN}=UP"};
+  const Output x = in(DType::Float);
+  const std::vector<std::int64_t> sizes{7};
+  add(def, {x, x}, {{"sizes", sizes}});
+  add(def, {x, x}, {{"sizes", sizes}, {"way", std::string("DOWN")}});
+  expect_error({"N is 1, but must be above 1"}, [&] { add(def, {x}, {{"sizes", sizes}}); });
+  expect_error({"the length of sizes is 0, but must be above 0"}, [&] {
+    add(def, {x, x}, {{"sizes", std::vector<std::int64_t>()}});
+  });
+  expect_error({"way is 'down', not one of UP,DOWN"}, [&] {
+    add(def, {x, x}, {{"sizes", sizes}, {"way", std::string("down")}});
+  });
+}
+
 TEST_F(OpDefs, ErrorsNameTheNodeAndTheInput) {
   const OpDef def{.type = "Mine",
                   .signature = "T T -> T",
@@ -84,7 +100,8 @@ TEST_F(OpDefs, ErrorsNameTheNodeAndTheInput) {
 }
 
 TEST_F(OpDefs, ShapesThatAreGivenAddToWhatIsKnown) {
-  const OpDef def{.type = "Mine", .signature = "-> float32", .shape = detail::shape_rules::vector};
+  const auto vector = [](const NodeSpec&, std::size_t) { return PartialShape{kUnknownDim}; };
+  const OpDef def{.type = "Mine", .signature = "-> float32", .shape = vector};
   const auto with = [&](const PartialShape& shape) {
     return graph.add(def, {.name = "n", .outputs = {{DType::Invalid, shape}}}).output().shape();
   };

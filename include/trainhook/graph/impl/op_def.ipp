@@ -6,7 +6,6 @@
 #include <trainhook/graph/op_def.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -15,109 +14,15 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/op_signature.hpp>
 
 namespace trainhook::detail {
-
-/// Takes the words off a text one after the other.
-class Words {
- public:
-  explicit Words(std::string_view text, char separator = ' ') : text_(text), separator_(separator) {}
-
-  [[nodiscard]] bool has_next() const noexcept { return !text_.empty(); }
-  [[nodiscard]] std::string_view next() {
-    const std::size_t end = text_.find(separator_);
-    const std::string_view word = text_.substr(0, end);
-    text_ = end == std::string_view::npos ? std::string_view() : text_.substr(end + 1);
-    return word;
-  }
-
- private:
-  std::string_view text_;
-  char separator_;
-};
-
-constexpr bool is_complex(DType dtype) noexcept { return dtype == DType::Complex64 || dtype == DType::Complex128; }
-
-/// A set of dtypes that attributes may be limited to. Each has the floating ones.
-struct DTypeClass {
-  [[nodiscard]] constexpr bool contains(DType dtype) const {
-    if (is_floating(dtype)) return true;
-    if (is_integer(dtype)) return has_integers;
-    return is_complex(dtype) ? has_complex : has_others;
-  }
-
-  std::string_view name{};
-  std::string_view description{};
-  bool has_integers = false;
-  bool has_complex = false;
-  bool has_others = false;
-};
-
-inline constexpr std::array kDTypeClasses{
-    DTypeClass{
-        .name = "type", .description = "any dtype", .has_integers = true, .has_complex = true, .has_others = true},
-    DTypeClass{.name = "number", .description = "a numeric dtype", .has_integers = true, .has_complex = true},
-    DTypeClass{.name = "real", .description = "a numeric dtype that has an order", .has_integers = true},
-    DTypeClass{.name = "floating", .description = "a floating dtype; cast() it"},
-    DTypeClass{.name = "inexact", .description = "a floating dtype; cast() it", .has_complex = true},
-};
-
-/// The dtypes that `kind` allows, as OpDef::attrs writes them.
-class AllowedDTypes {
- public:
-  explicit AllowedDTypes(std::string_view kind) : kind_(kind) {
-    if (kind_.starts_with('{')) kind_ = kind_.substr(1, kind_.size() - 2);
-  }
-
-  [[nodiscard]] bool contains(DType dtype) const {
-    for (Words words(kind_, ','); words.has_next();) {
-      const std::string_view word = words.next();
-      const auto found = std::ranges::find(kDTypeClasses, word, &DTypeClass::name);
-      if (found == kDTypeClasses.end() ? dtype_name(dtype) == word : found->contains(dtype)) return true;
-    }
-    return false;
-  }
-
-  [[nodiscard]] std::string description() const {
-    std::string text;
-    for (Words words(kind_, ','); words.has_next();) {
-      const std::string_view word = words.next();
-      const auto found = std::ranges::find(kDTypeClasses, word, &DTypeClass::name);
-      if (!text.empty()) text += words.has_next() ? ", " : " or ";
-      text += found == kDTypeClasses.end() ? word : found->description;
-    }
-    return text;
-  }
-
- private:
-  std::string_view kind_;
-};
-
-/// One entry of OpDef::attrs.
-struct AttrDef {
-  explicit AttrDef(std::string_view word) {
-    const std::size_t colon = word.find(':');
-    const std::size_t equals = word.find('=');
-    name = word.substr(0, colon);
-    kind = word.substr(colon + 1, equals == std::string_view::npos ? equals : equals - colon - 1);
-    if (equals != std::string_view::npos) value = word.substr(equals + 1);
-  }
-
-  std::string_view name{};
-  std::string_view kind{};
-  std::optional<std::string_view> value{};  ///< the default
-};
 
 template <class T>
 T number_of(std::string_view text) {
   T number{};
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-TRAINHOOK_DECL std::optional<DType> dtype_called(std::string_view name) {
-  const auto found = std::ranges::find(kDTypes, name, &DTypeInfo::name);
-  return found == kDTypes.end() ? std::nullopt : std::optional(found->dtype);
 }
 
 /// The numbers of a list such as `[1,2]`.
@@ -162,6 +67,15 @@ TRAINHOOK_DECL bool is_of_kind(const AttrValue& value, std::string_view kind) {
   return std::holds_alternative<DType>(value);
 }
 
+/// A number, or how many values a list has; nothing for other values.
+TRAINHOOK_DECL std::optional<std::int64_t> size_of(const AttrValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
+  if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) return std::ssize(*ints);
+  if (const auto* types = std::get_if<std::vector<DType>>(&value)) return std::ssize(*types);
+  if (const auto* shapes = std::get_if<std::vector<PartialShape>>(&value)) return std::ssize(*shapes);
+  return std::nullopt;
+}
+
 /// The name without the mark of a whole name.
 TRAINHOOK_DECL std::string_view bare_name(const NodeSpec& node) {
   const std::string_view name = node.name;
@@ -171,11 +85,6 @@ TRAINHOOK_DECL std::string_view bare_name(const NodeSpec& node) {
 TRAINHOOK_DECL std::string label(const NodeSpec& node) {
   const std::string_view name = bare_name(node);
   return name.empty() || name == node.type ? node.type : fmt::format("node '{}' ({})", name, node.type);
-}
-
-/// Whether a word of a signature is the name of an attribute.
-TRAINHOOK_DECL bool names_attr(std::string_view word) {
-  return word != "any" && word != "resource" && !dtype_called(word);
 }
 
 TRAINHOOK_DECL void infer_attrs(NodeSpec& node, const OpDef& def) {
@@ -224,6 +133,7 @@ class NodeChecker {
         outputs.push_back({dtype == kAnyDType ? DType::Invalid : dtype, PartialShape()});
     }
     for (std::size_t i = 0; i < outputs.size() && def_.shape != nullptr; ++i) outputs[i].shape = def_.shape(node_, i);
+    if (outputs.empty() && def_.shape != nullptr) static_cast<void>(def_.shape(node_, 0));  // it checks the inputs
     for (std::size_t i = 0; i < outputs.size() && i < node_.outputs.size(); ++i)
       refine(outputs[i].shape, node_.outputs[i].shape);
     node_.outputs = std::move(outputs);
@@ -252,8 +162,22 @@ class NodeChecker {
         node_.attrs.emplace(attr.name, default_of(attr));
       } else if (found == node_.attrs.end() || !is_of_kind(found->second, attr.kind)) {
         throw InvalidArgumentError("{} has no attribute {} of the kind that its op type wants", name(), attr.name);
+      } else {
+        check_value(attr, found->second);
       }
     }
+  }
+
+  void check_value(const AttrDef& attr, const AttrValue& value) const {
+    if (const auto size = size_of(value); attr.above && size && *size <= *attr.above) {
+      throw InvalidArgumentError("{}: {}{} is {}, but must be above {}", label(node_),
+                                 attr.kind == "int" ? "" : "the length of ", attr.name, *size, *attr.above);
+    }
+    const auto* text = std::get_if<std::string>(&value);
+    bool is_allowed = attr.strings.empty() || text == nullptr;
+    for (Words words(attr.strings, ','); words.has_next() && !is_allowed;) is_allowed = words.next() == *text;
+    if (!is_allowed)
+      throw InvalidArgumentError("{}: {} is '{}', not one of {}", label(node_), attr.name, *text, attr.strings);
   }
 
   /// The dtypes that a word of the signature means.
