@@ -47,6 +47,9 @@ TRAINHOOK_DECL std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::in
 
 TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b);
 
+/// What is known of either of two shapes that are compatible.
+TRAINHOOK_DECL PartialShape merge(const PartialShape& a, const PartialShape& b);
+
 /// Combines what is known of two shapes that must be equal. @throws InvalidArgumentError if they differ.
 TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, const Output& b);
 

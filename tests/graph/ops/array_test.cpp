@@ -71,6 +71,7 @@ TEST_F(ArrayOps, ConcatAddsUpAlongTheAxis) {
   expect_error({"differ in dtype"}, [&] { concat({in({2}), in({2}, DType::Double)}, 0); });
   expect_error({"axis 2"}, [&] { concat({in({2, 3})}, 2); });
   expect_error({"at least one"}, [&] { concat({}, 0); });
+  EXPECT_EQ(concat({in({2, 3})}, 1).node().type(), "Identity");
 }
 
 TEST_F(ArrayOps, StackExpandDimsAndSqueezeChangeTheRank) {

@@ -54,7 +54,9 @@ TEST_F(StridedSliceOps, NothingIsTooLargeForABound) {
 }
 
 TEST_F(StridedSliceOps, ErrorsNameTheTensorAndTheEntry) {
-  expect_error({"[4,5]", "1, 2 and 1 elements"}, [&] { strided_slice(in({4, 5}), {1}, {1, 2}, {1}); });
+  expect_error({"begin:0' int32[1]", "end:0' int32[2]", "differ"}, [&] {
+    strided_slice(in({4, 5}), {1}, {1, 2}, {1});
+  });
   expect_error({"strides[1] is 0"}, [&] { strided_slice(in({4, 5}), {1, 1}, {2, 2}, {1, 0}); });
   expect_error({"index 4", "dimension 0", "of 4"}, [&] { strided_slice(in({4}), {4}, {5}, {1}, {.shrink_axis = 1}); });
   expect_error({"strides[0] is -1", "positive"}, [&] { strided_slice(in({4}), {1}, {2}, {-1}, {.shrink_axis = 1}); });

@@ -82,7 +82,6 @@ TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a
   return shape_of(dims);
 }
 
-/// What is known of either of two shapes that are compatible.
 TRAINHOOK_DECL PartialShape merge(const PartialShape& a, const PartialShape& b) {
   if (!a.has_rank()) return b;
   if (!b.has_rank()) return a;

@@ -19,7 +19,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Joins `values` along `axis`. Source: `tf.concat`.
+/// Joins `values` along `axis`; a single one is given back as it is. Source: `tf.concat`.
 TRAINHOOK_DECL Output concat(const std::vector<Output>& values, std::int64_t axis, std::string_view name = "concat");
 
 /// Joins `values`, all of the same shape, along a new dimension `axis`. Source: `tf.stack`.

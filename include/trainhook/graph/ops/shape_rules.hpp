@@ -21,11 +21,11 @@ using Dims = std::vector<std::int64_t>;
 /// shape of a tensor.
 TRAINHOOK_DECL PartialShape shape_in(const Output& dims);
 
-/// Returns the single integer that a constant holds, or kUnknownDim.
-TRAINHOOK_DECL std::int64_t constant_or_unknown(const Output& x);
-
 /// Returns a shape of unknown dimensions whose rank is the extent of the vector shape `dims`.
 TRAINHOOK_DECL PartialShape unknown_of_extent(const PartialShape& dims);
+
+/// Returns which dimension of a tensor of this rank holds the channels, by the attribute `data_format`.
+TRAINHOOK_DECL std::size_t channel_axis(const NodeSpec& node, std::size_t rank);
 
 /// @throws InvalidArgumentError if dimension `axis` of `x` cannot be 1.
 TRAINHOOK_DECL void require_one(const NodeSpec& node, const Output& x, std::size_t axis);
@@ -37,9 +37,6 @@ namespace shape_rules {
 
 /// No dimensions.
 inline PartialShape scalar(const NodeSpec&, std::size_t) { return Shape{}; }
-
-/// One dimension of unknown extent.
-inline PartialShape vector(const NodeSpec&, std::size_t) { return PartialShape{kUnknownDim}; }
 
 /// The shape of input `Index`.
 template <std::size_t Index>

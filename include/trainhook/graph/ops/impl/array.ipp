@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -53,22 +55,33 @@ TRAINHOOK_DECL PartialShape range_shape(const NodeSpec& node, std::size_t) {
   return PartialShape{integers_in_range(first->front(), last->front(), step->front())};
 }
 
+/// The product of the dimensions that are known; nothing if it does not fit.
+TRAINHOOK_DECL std::optional<std::int64_t> product_of_known(std::span<const std::int64_t> dims) {
+  std::int64_t product = 1;
+  for (const std::int64_t dim : dims) {
+    if (dim != kUnknownDim && __builtin_mul_overflow(product, dim, &product)) return std::nullopt;
+  }
+  return product;
+}
+
 TRAINHOOK_DECL PartialShape reshape_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   PartialShape to = shape_rules::dims_in<1>(node, 0);
   const auto constant = constant_integers(node.inputs[1]);
-  if (!constant || !x.shape().is_fully_known()) return to;
+  if (!constant || !x.shape().has_rank()) return to;
   Dims dims = dims_of(to);
   const auto open = std::ranges::find(dims, kUnknownDim);
-  if (std::ranges::count(dims, kUnknownDim) > 1) return to;
-  std::int64_t product = 1;
-  for (const std::int64_t dim : dims) {
-    if (dim != kUnknownDim && __builtin_mul_overflow(product, dim, &product)) return to;
-  }
-  const std::int64_t count = x.shape().known().num_elements();
-  const bool fits = open == dims.end() ? count == product : product != 0 && count % product == 0;
+  const auto open_before = std::ranges::count(x.shape().dims(), kUnknownDim);
+  if (std::ranges::count(dims, kUnknownDim) + open_before > 1) return to;
+  const auto count = product_of_known(x.shape().dims());
+  const auto product = product_of_known(dims);
+  if (!count || !product) return to;
+  const bool is_fixed = open == dims.end() && open_before == 0;
+  const std::int64_t whole = open_before == 0 ? *count : *product;
+  const std::int64_t part = open_before == 0 ? *product : *count;
+  const bool fits = is_fixed ? whole == part : (part == 0 ? open_before > 0 : whole % part == 0);
   if (!fits) throw InvalidArgumentError("{}: {} cannot become {}", label(node), x, to);
-  if (open != dims.end()) *open = count / product;
+  if (open != dims.end()) *open = whole / part;
   return shape_of(dims);
 }
 
@@ -76,7 +89,9 @@ TRAINHOOK_DECL PartialShape transpose_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& shape = node.inputs[0].shape();
   const auto perm = constant_integers(node.inputs[1]);
   require_rank(label(node), node.inputs[1], 1);
-  if (!perm) return shape.has_rank() ? unknown_of_rank(shape.rank()) : PartialShape();
+  const PartialShape some = unknown_of_extent(node.inputs[1].shape());
+  if (some.has_rank()) require_rank(label(node), node.inputs[0], some.rank());
+  if (!perm) return shape.has_rank() ? unknown_of_rank(shape.rank()) : some;
   require_rank(label(node), node.inputs[0], perm->size());
   Dims sorted = *perm;
   std::sort(sorted.begin(), sorted.end());
@@ -91,12 +106,14 @@ TRAINHOOK_DECL PartialShape transpose_shape(const NodeSpec& node, std::size_t) {
 
 TRAINHOOK_DECL PartialShape permutation_shape(const NodeSpec& node, std::size_t) {
   require_rank(label(node), node.inputs[0], 1);
-  return node.inputs[0].shape();
+  return node.inputs[0].shape().has_rank() ? node.inputs[0].shape() : PartialShape{kUnknownDim};
 }
 
 TRAINHOOK_DECL PartialShape expand_dims_shape(const NodeSpec& node, std::size_t) {
   const auto axis = constant_integers(node.inputs[1]);
-  return axis && axis->size() == 1 ? with_dim(node, axis->front(), 1) : PartialShape();
+  if (axis && axis->size() != 1)
+    throw InvalidArgumentError("{}: {} must be a single axis", label(node), node.inputs[1]);
+  return axis ? with_dim(node, axis->front(), 1) : PartialShape();
 }
 
 TRAINHOOK_DECL PartialShape squeeze_shape(const NodeSpec& node, std::size_t) {
@@ -161,12 +178,13 @@ inline constexpr OpDef kExpandDimsOp{"ExpandDims", "T Tdim -> T", "Tdim:{int32,i
 inline constexpr OpDef kInvertPermutationOp{"InvertPermutation", "T -> T", "T:{int32,int64}=int32", permutation_shape};
 inline constexpr OpDef kOneHotOp{"OneHot", "TI int32 T T -> T", "TI:{uint8,int32,int64}=int64 axis:int=-1",
                                  one_hot_shape, no_gradient};
-inline constexpr OpDef kRangeOp{"Range", "Tidx Tidx Tidx -> Tidx", "Tidx:number=int32", range_shape, no_gradient};
+inline constexpr OpDef kRangeOp{"Range", "Tidx Tidx Tidx -> Tidx",
+                                "Tidx:{int8,int16,int32,int64,uint16,uint32,floating}=int32", range_shape, no_gradient};
 inline constexpr OpDef kRankOp{"Rank", "T -> int32", "", shape_rules::scalar, no_gradient};
 inline constexpr OpDef kReshapeOp{"Reshape", "T Tshape -> T", "Tshape:{int32,int64}=int32", reshape_shape,
                                   reshape_grad};
 inline constexpr OpDef kShapeOp{"Shape", "T -> out_type", "out_type:{int32,int64}=int32", vector_of_rank, no_gradient};
-inline constexpr OpDef kShapeNOp{"ShapeN", "N*T -> N*out_type", "out_type:{int32,int64}=int32", vector_of_rank,
+inline constexpr OpDef kShapeNOp{"ShapeN", "N*T -> N*out_type", "N:int>0 out_type:{int32,int64}=int32", vector_of_rank,
                                  no_gradient};
 inline constexpr OpDef kSizeOp{"Size", "T -> out_type", "out_type:{int32,int64}=int32", shape_rules::scalar,
                                no_gradient};

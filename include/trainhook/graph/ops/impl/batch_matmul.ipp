@@ -100,8 +100,10 @@ TRAINHOOK_DECL Grads batch_matmul_grad(const GradientContext& context) {
   return result;
 }
 
-inline constexpr OpDef kBatchMatMulV2Op{"BatchMatMulV2", "T T -> T", "T:number adj_x:bool=false adj_y:bool=false",
-                                        batch_matmul_shape, batch_matmul_grad};
+inline constexpr OpDef kBatchMatMulV2Op{
+    "BatchMatMulV2", "T T -> T",
+    "T:{int16,int32,int64,uint8,uint16,uint32,uint64,inexact} adj_x:bool=false adj_y:bool=false", batch_matmul_shape,
+    batch_matmul_grad};
 
 inline constexpr std::array kBatchMatMulOps{&kBatchMatMulV2Op};
 

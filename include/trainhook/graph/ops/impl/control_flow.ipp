@@ -50,8 +50,8 @@ TRAINHOOK_DECL Grads print_grad(const GradientContext& context) {
   return result;
 }
 
-inline constexpr OpDef kAssertOp{"Assert", "bool T ->", "T:types summarize:int=3"};
-inline constexpr OpDef kMergeOp{"Merge", "N*T -> T int32", "", merge_shape};
+inline constexpr OpDef kAssertOp{"Assert", "bool T ->", "T:types>0 summarize:int=3"};
+inline constexpr OpDef kMergeOp{"Merge", "N*T -> T int32", "N:int>0", merge_shape};
 inline constexpr OpDef kPrintOp{"Print", "T U -> T", "U:types message:string= first_n:int=-1 summarize:int=3",
                                 shape_rules::like<0>, print_grad};
 inline constexpr OpDef kRefSwitchOp{"RefSwitch", "T bool -> T T", "", switch_shape};

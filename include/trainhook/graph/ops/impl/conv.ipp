@@ -41,30 +41,37 @@ TRAINHOOK_DECL std::int64_t windowed(const NodeSpec& node, std::int64_t extent, 
   return (extent - size) / stride + 1;
 }
 
-/// The attribute `explicit_paddings`, [0,0,top,bottom,left,right,0,0]; no zeros unless the padding is EXPLICIT.
+/// Which dimension is the height of the images; the width is the next one.
+TRAINHOOK_DECL std::size_t height_axis(const NodeSpec& node) { return channel_axis(node, 4) == 1 ? 2 : 1; }
+
+/// The attribute `explicit_paddings`, such as [0,0,top,bottom,left,right,0,0]; no zeros unless the padding is EXPLICIT.
 /// @throws InvalidArgumentError if it has another form.
 TRAINHOOK_DECL Borders explicit_borders(const NodeSpec& node) {
   const bool is_explicit = attr_of<std::string>(node, "padding") == "EXPLICIT";
   const auto& paddings = attr_of<Dims>(node, "explicit_paddings");
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  const std::size_t first = 2 * height_axis(node);
   bool fits = paddings.size() == (is_explicit ? 8 : 0);
   for (std::size_t i = 0; fits && i < paddings.size(); ++i)
-    fits = i >= 2 && i < 6 ? paddings[i] >= 0 && paddings[i] < kMost : paddings[i] == 0;
+    fits = i >= first && i < first + 4 ? paddings[i] >= 0 && paddings[i] < kMost : paddings[i] == 0;
   if (!fits) {
     throw InvalidArgumentError(
         "{}: explicit_paddings {} must be [0,0,top,bottom,left,right,0,0] for EXPLICIT, or empty", label(node),
         dims_to_string(paddings));
   }
-  return is_explicit ? Borders{paddings[2], paddings[3], paddings[4], paddings[5]} : Borders{};
+  if (!is_explicit) return {};
+  return {paddings[first], paddings[first + 1], paddings[first + 2], paddings[first + 3]};
 }
 
-/// Height and width in an attribute of the form [1,h,w,1]. @throws InvalidArgumentError if it has another form.
+/// Height and width in an attribute of the form [1,h,w,1], or [1,1,h,w]. @throws InvalidArgumentError if it has another
+/// form.
 TRAINHOOK_DECL WindowSize window_in(const NodeSpec& node, std::string_view key) {
   const auto& dims = attr_of<Dims>(node, key);
   if (dims.size() != 4) throw InvalidArgumentError("{}: {} has {} numbers, not 4", label(node), key, dims.size());
-  if (dims[1] < 1 || dims[2] < 1)
-    throw InvalidArgumentError("{}: {} [{},{}] must be positive", label(node), key, dims[1], dims[2]);
-  return {dims[1], dims[2]};
+  const WindowSize size{dims[height_axis(node)], dims[height_axis(node) + 1]};
+  if (size[0] < 1 || size[1] < 1)
+    throw InvalidArgumentError("{}: {} [{},{}] must be positive", label(node), key, size[0], size[1]);
+  return size;
 }
 
 /// Input 0 after windows of `size` have moved over it.
@@ -72,9 +79,14 @@ TRAINHOOK_DECL PartialShape windows(const NodeSpec& node, const WindowSize& size
                                     const Borders& borders = {}) {
   const PartialShape& x = node.inputs[0].shape();
   const WindowSize strides = window_in(node, "strides");
-  if (!x.has_rank()) return PartialShape{kUnknownDim, kUnknownDim, kUnknownDim, channels};
-  return PartialShape{x[0], windowed(node, x[1], size[0], strides[0], borders[0] + borders[1]),
-                      windowed(node, x[2], size[1], strides[1], borders[2] + borders[3]), channels};
+  const std::size_t height = height_axis(node);
+  Dims dims(4, kUnknownDim);
+  dims[channel_axis(node, 4)] = channels;
+  if (!x.has_rank()) return shape_of(dims);
+  dims[0] = x[0];
+  for (std::size_t i = 0; i < 2; ++i)
+    dims[height + i] = windowed(node, x[height + i], size[i], strides[i], borders[2 * i] + borders[2 * i + 1]);
+  return shape_of(dims);
 }
 
 /// How far the windows of input 1, a filter, reach.
@@ -95,9 +107,8 @@ PartialShape convolved_shape(const NodeSpec& node, const Channels& channels_of) 
   const Output& x = node.inputs[0];
   const Output& filter = node.inputs[1];
   for (const Output& input : node.inputs) require_rank(label(node), input, 4);
-  if (attr_of<std::string>(node, "data_format") != "NHWC") return unknown_of_rank(4);
   const PartialShape& kernel = filter.shape();
-  if (x.shape().has_rank() && kernel.has_rank() && !may_equal(x.shape()[3], kernel[2]))
+  if (x.shape().has_rank() && kernel.has_rank() && !may_equal(x.shape()[channel_axis(node, 4)], kernel[2]))
     throw InvalidArgumentError("{}: {} and filter {} differ in channels", label(node), x, filter);
   return windows(node, filter_reach(node), kernel.has_rank() ? channels_of(kernel) : kUnknownDim,
                  explicit_borders(node));
@@ -118,35 +129,61 @@ TRAINHOOK_DECL PartialShape depthwise_shape(const NodeSpec& node, std::size_t) {
 TRAINHOOK_DECL PartialShape pool_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& x = node.inputs[0].shape();
   require_rank(label(node), node.inputs[0], 4);
-  const WindowSize size = window_in(node, "ksize");
-  const std::string& padding = attr_of<std::string>(node, "padding");
-  if (attr_of<std::string>(node, "data_format") != "NHWC" || (padding != "SAME" && padding != "VALID"))
-    return unknown_of_rank(4);
-  return windows(node, size, x.has_rank() ? x[3] : kUnknownDim);
+  const Borders borders = node.attrs.contains("explicit_paddings") ? explicit_borders(node) : Borders{};
+  return windows(node, window_in(node, "ksize"), x.has_rank() ? x[channel_axis(node, 4)] : kUnknownDim, borders);
+}
+
+/// The four dimensions that input `Index` holds.
+template <std::size_t Index>
+PartialShape four_dims_in(const NodeSpec& node, std::size_t) {
+  const PartialShape shape = shape_rules::dims_in<Index>(node, 0);
+  if (!shape.has_rank()) return unknown_of_rank(4);
+  if (shape.rank() != 4)
+    throw InvalidArgumentError("{}: {} does not hold four dimensions", label(node), node.inputs[Index]);
+  return shape;
+}
+
+TRAINHOOK_DECL PartialShape conv2d_input_shape(const NodeSpec& node, std::size_t) {
+  const Output& filter = node.inputs[1];
+  const Output& grad = node.inputs[2];
+  for (const Output& input : {filter, grad}) require_rank(label(node), input, 4);
+  Dims dims = dims_of(four_dims_in<0>(node, 0));
+  if (!grad.shape().has_rank()) return shape_of(dims);
+  const bool fits = may_equal(dims[0], grad.shape()[0]) &&
+                    (!filter.shape().has_rank() || may_equal(grad.shape()[channel_axis(node, 4)], filter.shape()[3]));
+  if (!fits) throw InvalidArgumentError("{}: {} is not the gradient of filter {}", label(node), grad, filter);
+  if (dims[0] == kUnknownDim) dims[0] = grad.shape()[0];
+  return shape_of(dims);
+}
+
+TRAINHOOK_DECL PartialShape max_pool_grad_shape(const NodeSpec& node, std::size_t) {
+  require_rank(label(node), node.inputs[0], 4);
+  return node.inputs[0].shape().has_rank() ? node.inputs[0].shape() : unknown_of_rank(4);
 }
 
 inline constexpr std::string_view kConv2DAttrs =
-    "T:floating strides:ints padding:string data_format:string=NHWC dilations:ints=[1,1,1,1] explicit_paddings:ints=[] "
-    "use_cudnn_on_gpu:bool=true";
+    "T:floating strides:ints padding:string{SAME,VALID,EXPLICIT} data_format:string{NHWC,NCHW}=NHWC "
+    "dilations:ints=[1,1,1,1] explicit_paddings:ints=[] use_cudnn_on_gpu:bool=true";
 inline constexpr std::string_view kDepthwiseAttrs =
-    "T:floating strides:ints padding:string data_format:string=NHWC dilations:ints=[1,1,1,1] explicit_paddings:ints=[]";
+    "T:floating strides:ints padding:string{SAME,VALID,EXPLICIT} data_format:string{NHWC,NCHW}=NHWC "
+    "dilations:ints=[1,1,1,1] explicit_paddings:ints=[]";
 inline constexpr std::string_view kAvgPoolAttrs =
-    "T:floating ksize:ints strides:ints padding:string data_format:string=NHWC";
+    "T:floating ksize:ints>3 strides:ints>3 padding:string{SAME,VALID} data_format:string{NHWC,NCHW}=NHWC";
 inline constexpr std::string_view kMaxPoolAttrs =
-    "T:floating=float32 ksize:ints strides:ints padding:string data_format:string=NHWC explicit_paddings:ints=[]";
+    "T:floating=float32 ksize:ints>3 strides:ints>3 padding:string{SAME,VALID,EXPLICIT} "
+    "data_format:string{NHWC,NCHW}=NHWC explicit_paddings:ints=[]";
 
-inline constexpr OpDef kAvgPoolGradOp{"AvgPoolGrad", "int32 T -> T", kAvgPoolAttrs, shape_rules::dims_in<0>};
-inline constexpr OpDef kConv2DBackpropFilterOp{"Conv2DBackpropFilter", "T int32 T -> T", kConv2DAttrs,
-                                               shape_rules::dims_in<1>};
+inline constexpr OpDef kAvgPoolGradOp{"AvgPoolGrad", "int32 T -> T", kAvgPoolAttrs, four_dims_in<0>};
+inline constexpr OpDef kConv2DBackpropFilterOp{"Conv2DBackpropFilter", "T int32 T -> T", kConv2DAttrs, four_dims_in<1>};
 TRAINHOOK_DECL Grads conv2d_backprop_input_grad(const GradientContext& context);
 
-inline constexpr OpDef kConv2DBackpropInputOp{"Conv2DBackpropInput", "int32 T T -> T", kConv2DAttrs,
-                                              shape_rules::dims_in<0>, conv2d_backprop_input_grad};
+inline constexpr OpDef kConv2DBackpropInputOp{"Conv2DBackpropInput", "int32 T T -> T", kConv2DAttrs, conv2d_input_shape,
+                                              conv2d_backprop_input_grad};
 inline constexpr OpDef kDepthwiseBackpropFilterOp{"DepthwiseConv2dNativeBackpropFilter", "T int32 T -> T",
-                                                  kDepthwiseAttrs, shape_rules::dims_in<1>};
+                                                  kDepthwiseAttrs, four_dims_in<1>};
 inline constexpr OpDef kDepthwiseBackpropInputOp{"DepthwiseConv2dNativeBackpropInput", "int32 T T -> T",
-                                                 kDepthwiseAttrs, shape_rules::dims_in<0>};
-inline constexpr OpDef kMaxPoolGradOp{"MaxPoolGrad", "T T T -> T", kMaxPoolAttrs, shape_rules::like<0>};
+                                                 kDepthwiseAttrs, four_dims_in<0>};
+inline constexpr OpDef kMaxPoolGradOp{"MaxPoolGrad", "T T T -> T", kMaxPoolAttrs, max_pool_grad_shape};
 
 TRAINHOOK_DECL Output conv_grad_op(const GradientContext& context, const OpDef& def, std::vector<Output> inputs,
                                    const Output& like) {

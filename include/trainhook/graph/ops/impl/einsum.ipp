@@ -93,7 +93,7 @@ TRAINHOOK_DECL Grads einsum_grad(const GradientContext& c) {
   return result;
 }
 
-inline constexpr OpDef kEinsumOp{"Einsum", "N*T -> T", "equation:string", einsum_shape, einsum_grad};
+inline constexpr OpDef kEinsumOp{"Einsum", "N*T -> T", "N:int>0 equation:string", einsum_shape, einsum_grad};
 
 inline constexpr std::array kEinsumOps{&kEinsumOp};
 

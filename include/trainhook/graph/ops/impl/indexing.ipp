@@ -62,6 +62,12 @@ TRAINHOOK_DECL PartialShape scatter_nd_shape(const NodeSpec& node, std::size_t) 
   const PartialShape result = shape_rules::dims_in<2>(node, 0);
   require_rank_of_one_or_more(node, node.inputs[0]);
   require_rank_of_one_or_more(node, updates);
+  const auto has_elements = [](const PartialShape& shape) {
+    return shape.is_fully_known() && shape.known().num_elements() > 0;
+  };
+  const bool is_empty = result.is_fully_known() && !has_elements(result);
+  if (is_empty && (has_elements(indices) || has_elements(updates.shape())))
+    throw InvalidArgumentError("{}: {} has no place in a tensor of shape {}", label(node), updates, result);
   if (!indices.has_rank() || !updates.shape().has_rank()) return result;
   const std::size_t outer = indices.rank() - 1;
   const std::int64_t depth = depth_of(indices);

@@ -21,15 +21,17 @@ namespace trainhook::detail {
 /// One of the shapes in the attribute `output_shapes`.
 TRAINHOOK_DECL PartialShape iterator_component(const NodeSpec& node, std::size_t index) {
   const auto& shapes = attr_of<std::vector<PartialShape>>(node, "output_shapes");
-  if (index >= shapes.size()) throw InvalidArgumentError("{} has too few output_shapes", label(node));
+  const std::size_t count = attr_of<std::vector<DType>>(node, "output_types").size();
+  if (count != shapes.size())
+    throw InvalidArgumentError("{} has {} output_types and {} output_shapes", label(node), count, shapes.size());
   return shapes[index];
 }
 
 inline constexpr OpDef kIteratorGetNextOp{"IteratorGetNext", "resource -> output_types",
-                                          "output_types:types output_shapes:shapes", iterator_component};
-inline constexpr OpDef kIteratorV2Op{
-    "IteratorV2", "-> resource",
-    "output_types:types output_shapes:shapes container:string= shared_name:string=", shape_rules::scalar};
+                                          "output_types:types>0 output_shapes:shapes>0", iterator_component};
+inline constexpr OpDef kIteratorV2Op{"IteratorV2", "-> resource",
+                                     "output_types:types>0 output_shapes:shapes>0 container:string shared_name:string",
+                                     shape_rules::scalar};
 
 inline constexpr std::array kIteratorOps{&kIteratorGetNextOp, &kIteratorV2Op};
 
@@ -46,7 +48,9 @@ TRAINHOOK_DECL Attrs attrs_of(std::span<const OutputSpec> components) {
 }
 
 TRAINHOOK_DECL Operation iterator(Graph& graph, std::span<const OutputSpec> components, std::string_view name) {
-  return add_node(graph, kIteratorV2Op, {.name = std::string(name), .attrs = attrs_of(components)});
+  Attrs attrs = attrs_of(components);
+  for (const char* key : {"container", "shared_name"}) attrs.emplace(key, std::string());
+  return add_node(graph, kIteratorV2Op, {.name = std::string(name), .attrs = std::move(attrs)});
 }
 
 TRAINHOOK_DECL Operation iterator_get_next(Operation iterator, std::span<const OutputSpec> components) {

@@ -23,6 +23,7 @@
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/array.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
 #include <trainhook/graph/ops/slice.hpp>
 
@@ -33,7 +34,6 @@ TRAINHOOK_DECL PartialShape concat_shape(const NodeSpec& node, std::size_t) {
   const std::span<const Output> values(node.inputs.data(), node.inputs.size() - 1);
   const auto axis = constant_integers(node.inputs.back());
   require_rank(op, node.inputs.back(), 0);
-  if (values.empty()) throw InvalidArgumentError("{} has no values", op);
   const auto known = std::ranges::find_if(values, [](const Output& value) { return value.shape().has_rank(); });
   if (known == values.end()) return {};
   const Output& first = *known;
@@ -91,10 +91,18 @@ TRAINHOOK_DECL PartialShape gather_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& indices = node.inputs[1].shape();
   require_rank(label(node), node.inputs[2], 0);
   const auto axis = constant_integers(node.inputs[2]);
-  if (!params.shape().has_rank() || !axis) return {};
+  if (!params.shape().has_rank()) return {};
   Dims dims = dims_of(params.shape());
+  if (dims.empty()) throw InvalidArgumentError("{}: {} is a scalar and has no slices", label(node), params);
+  if (axis) static_cast<void>(normalized_axis(label(node), axis->front(), dims.size(), params));
+  const auto batch_dims = attr_of<std::int64_t>(node, "batch_dims");
+  if (!indices.has_rank()) return {};
+  const auto most = static_cast<std::int64_t>(std::min(indices.rank(), dims.size()));
+  if (batch_dims > most || batch_dims < -static_cast<std::int64_t>(indices.rank()))
+    throw InvalidArgumentError("{}: {} has no {} dimensions of batches", label(node), node.inputs[1], batch_dims);
+  if (batch_dims != 0) return {};
+  if (!axis) return unknown_of_rank(dims.size() - 1 + indices.rank());
   const std::size_t along = normalized_axis(label(node), axis->front(), dims.size(), params);
-  if (!indices.has_rank() || attr_of<std::int64_t>(node, "batch_dims") != 0) return {};
   const auto at = dims.begin() + static_cast<std::ptrdiff_t>(along);
   dims.insert(dims.erase(at), indices.dims().begin(), indices.dims().end());
   return shape_of(dims);
@@ -103,22 +111,52 @@ TRAINHOOK_DECL PartialShape gather_shape(const NodeSpec& node, std::size_t) {
 TRAINHOOK_DECL PartialShape segment_sum_shape(const NodeSpec& node, std::size_t) {
   const Output& data = node.inputs[0];
   const Output& ids = node.inputs[1];
-  const std::int64_t segments = constant_or_unknown(node.inputs[2]);
+  const auto count = constant_integers(node.inputs[2]);
   require_rank(label(node), node.inputs[2], 0);
+  if (count && count->front() < 0)
+    throw InvalidArgumentError("{}: the number of segments {} is negative", label(node), count->front());
   if (!data.shape().has_rank() || !ids.shape().has_rank()) return {};
   bool fits = ids.shape().rank() <= data.shape().rank();
   for (std::size_t i = 0; fits && i < ids.shape().rank(); ++i) fits = may_equal(ids.shape()[i], data.shape()[i]);
   if (!fits) throw InvalidArgumentError("{}: {} does not start with the dimensions of {}", label(node), data, ids);
-  Dims dims{segments};
+  Dims dims{count ? count->front() : kUnknownDim};
   dims.insert(dims.end(), data.shape().dims().begin() + static_cast<std::ptrdiff_t>(ids.shape().rank()),
               data.shape().dims().end());
+  return shape_of(dims);
+}
+
+/// The elements of all data, at the places that the indices before them name.
+TRAINHOOK_DECL PartialShape stitched_shape(const NodeSpec& node, std::size_t) {
+  const std::size_t count = node.inputs.size() / 2;
+  PartialShape element;
+  std::int64_t largest = -1;
+  bool is_known = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto places = constant_integers(node.inputs[i]);
+    is_known = is_known && places;
+    if (places && !places->empty()) largest = std::max(largest, std::ranges::max(*places));
+    const PartialShape& indices = node.inputs[i].shape();
+    const PartialShape& data = node.inputs[count + i].shape();
+    if (!indices.has_rank() || !data.has_rank()) continue;
+    bool fits = indices.rank() <= data.rank();
+    for (std::size_t d = 0; fits && d < indices.rank(); ++d) fits = may_equal(indices[d], data[d]);
+    const PartialShape rest(data.dims().subspan(fits ? indices.rank() : 0));
+    if (!fits || !rest.compatible_with(element)) {
+      throw InvalidArgumentError("{}: {} has no element for each of {} that is like the others", label(node),
+                                 node.inputs[count + i], node.inputs[i]);
+    }
+    element = merge(element, rest);
+  }
+  if (!element.has_rank()) return {};
+  Dims dims = dims_of(element);
+  dims.insert(dims.begin(), is_known ? largest + 1 : kUnknownDim);
   return shape_of(dims);
 }
 
 TRAINHOOK_DECL Grads unpack_grad(const GradientContext& context);
 
 inline constexpr OpDef kConcatOffsetOp{"ConcatOffset", "int32 N*shape_type -> N*shape_type",
-                                       "shape_type:{int32,int64}=int32", concat_offset_shape};
+                                       "N:int>1 shape_type:{int32,int64}=int32", concat_offset_shape};
 inline constexpr OpDef kUnpackOp{"Unpack", "T -> num*T", "axis:int=0", unpack_shape, unpack_grad};
 inline constexpr OpDef kUnsortedSegmentSumOp{"UnsortedSegmentSum", "T Tindices Tnumsegments -> T",
                                              "T:number Tindices:{int32,int64} Tnumsegments:{int32,int64}=int32",
@@ -202,13 +240,14 @@ TRAINHOOK_DECL Grads pack_grad(const GradientContext& context) {
   return result;
 }
 
-inline constexpr OpDef kConcatV2Op{"ConcatV2", "N*T Tidx -> T", "Tidx:{int32,int64}=int32", concat_shape, concat_grad};
-inline constexpr OpDef kDynamicStitchOp{"DynamicStitch", "N*int32 N*T -> T"};
-inline constexpr OpDef kParallelDynamicStitchOp{"ParallelDynamicStitch", "N*int32 N*T -> T"};
+inline constexpr OpDef kConcatV2Op{"ConcatV2", "N*T Tidx -> T", "N:int>1 Tidx:{int32,int64}=int32", concat_shape,
+                                   concat_grad};
+inline constexpr OpDef kDynamicStitchOp{"DynamicStitch", "N*int32 N*T -> T", "N:int>0", stitched_shape};
+inline constexpr OpDef kParallelDynamicStitchOp{"ParallelDynamicStitch", "N*int32 N*T -> T", "N:int>0", stitched_shape};
 inline constexpr OpDef kGatherV2Op{"GatherV2", "Tparams Tindices Taxis -> Tparams",
                                    "batch_dims:int=0 Tindices:{int32,int64} Taxis:{int32,int64}", gather_shape,
                                    gather_grad};
-inline constexpr OpDef kPackOp{"Pack", "N*T -> T", "axis:int=0", pack_shape, pack_grad};
+inline constexpr OpDef kPackOp{"Pack", "N*T -> T", "N:int>0 axis:int=0", pack_shape, pack_grad};
 
 /// The gradients of all parts stacked; zeros for parts that nothing depends on.
 TRAINHOOK_DECL Grads unpack_grad(const GradientContext& context) {
@@ -230,6 +269,12 @@ namespace trainhook {
 
 TRAINHOOK_DECL Output concat(const std::vector<Output>& values, std::int64_t axis, std::string_view name) {
   if (values.empty()) throw InvalidArgumentError("ConcatV2 needs at least one value");
+  if (values.size() == 1) {  // TensorFlow refuses a ConcatV2 of one value
+    const Output& x = values.front();
+    detail::graph_of("ConcatV2", x);
+    if (x.shape().has_rank()) static_cast<void>(detail::normalized_axis(name, axis, x.shape().rank(), x));
+    return identity(x, name);
+  }
   std::vector<Output> inputs = values;
   inputs.push_back(
       detail::constant_int(detail::graph_of("ConcatV2", values.front()), axis, fmt::format("{}/axis", name)));

@@ -23,7 +23,10 @@ namespace trainhook::detail {
 
 /// Equal and NotEqual may be told to accept shapes that do not broadcast.
 TRAINHOOK_DECL PartialShape equality_shape(const NodeSpec& node, std::size_t index) {
-  return attr_of<bool>(node, "incompatible_shape_error") ? shape_rules::broadcast(node, index) : PartialShape();
+  const PartialShape& x = node.inputs[0].shape();
+  const bool is_same = x.is_fully_known() && x == node.inputs[1].shape();
+  const bool is_broadcast = is_same || attr_of<bool>(node, "incompatible_shape_error");
+  return is_broadcast ? shape_rules::broadcast(node, index) : PartialShape();
 }
 
 /// The gradients of a broadcasting op from its partial ones; `left` and `right` are called only if they are needed.
@@ -140,16 +143,17 @@ TRAINHOOK_DECL Grads sqrt_grad_grad(const GradientContext& c) {
 
 inline constexpr std::string_view kEquality = "incompatible_shape_error:bool=true";
 
-inline constexpr OpDef kAbsOp{"Abs", "T -> T", "T:number", shape_rules::like<0>, abs_grad};
-inline constexpr OpDef kAddOp{"Add", "T T -> T", "T:{string,number}", shape_rules::broadcast, add_grad};
-inline constexpr OpDef kAddNOp{"AddN", "N*T -> T", "T:number", shape_rules::merged, add_n_grad};
+inline constexpr OpDef kAbsOp{"Abs", "T -> T", "T:{int8,int16,int32,int64,floating}", shape_rules::like<0>, abs_grad};
+inline constexpr OpDef kAddOp{"Add", "T T -> T", "T:{string,uint8,int8,int16,int32,int64,inexact}",
+                              shape_rules::broadcast, add_grad};
+inline constexpr OpDef kAddNOp{"AddN", "N*T -> T", "N:int>0 T:number", shape_rules::merged, add_n_grad};
 inline constexpr OpDef kAddV2Op{"AddV2", "T T -> T", "T:number", shape_rules::broadcast, add_grad};
 inline constexpr OpDef kCosOp{"Cos", "T -> T", "T:inexact", shape_rules::like<0>, cos_grad};
 inline constexpr OpDef kEqualOp{"Equal", "T T -> bool", kEquality, equality_shape, no_gradient};
 inline constexpr OpDef kExpOp{"Exp", "T -> T", "T:inexact", shape_rules::like<0>, exp_grad};
 inline constexpr OpDef kFloorOp{"Floor", "T -> T", "T:floating", shape_rules::like<0>, no_gradient};
 inline constexpr OpDef kFloorDivOp{"FloorDiv", "T T -> T", "T:number", shape_rules::broadcast, no_gradient};
-inline constexpr OpDef kFloorModOp{"FloorMod", "T T -> T", "T:number", shape_rules::broadcast, floormod_grad};
+inline constexpr OpDef kFloorModOp{"FloorMod", "T T -> T", "T:real", shape_rules::broadcast, floormod_grad};
 inline constexpr OpDef kGreaterOp{"Greater", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
 inline constexpr OpDef kGreaterEqualOp{"GreaterEqual", "T T -> bool", "T:real", shape_rules::broadcast, no_gradient};
 inline constexpr OpDef kIsFiniteOp{"IsFinite", "T -> bool", "T:floating", shape_rules::like<0>, no_gradient};
@@ -162,21 +166,24 @@ inline constexpr OpDef kLog1pOp{"Log1p", "T -> T", "T:inexact", shape_rules::lik
 inline constexpr OpDef kLogicalAndOp{"LogicalAnd", "bool bool -> bool", "", shape_rules::broadcast, no_gradient};
 inline constexpr OpDef kLogicalNotOp{"LogicalNot", "bool -> bool", "", shape_rules::like<0>, no_gradient};
 inline constexpr OpDef kLogicalOrOp{"LogicalOr", "bool bool -> bool", "", shape_rules::broadcast, no_gradient};
-inline constexpr OpDef kMaximumOp{"Maximum", "T T -> T", "T:number", shape_rules::broadcast, maximum_grad};
-inline constexpr OpDef kMinimumOp{"Minimum", "T T -> T", "T:number", shape_rules::broadcast, minimum_grad};
+inline constexpr OpDef kMaximumOp{"Maximum", "T T -> T", "T:real", shape_rules::broadcast, maximum_grad};
+inline constexpr OpDef kMinimumOp{"Minimum", "T T -> T", "T:real", shape_rules::broadcast, minimum_grad};
 inline constexpr OpDef kMulOp{"Mul", "T T -> T", "T:number", shape_rules::broadcast, multiply_grad};
-inline constexpr OpDef kNegOp{"Neg", "T -> T", "T:number", shape_rules::like<0>, negative_grad};
+inline constexpr OpDef kNegOp{"Neg", "T -> T", "T:{int8,int16,int32,int64,inexact}", shape_rules::like<0>,
+                              negative_grad};
 inline constexpr OpDef kNotEqualOp{"NotEqual", "T T -> bool", kEquality, equality_shape, no_gradient};
-inline constexpr OpDef kPowOp{"Pow", "T T -> T", "T:number", shape_rules::broadcast, pow_grad};
+inline constexpr OpDef kPowOp{"Pow", "T T -> T", "T:{int8,int16,int32,int64,inexact}", shape_rules::broadcast,
+                              pow_grad};
 inline constexpr OpDef kRealDivOp{"RealDiv", "T T -> T", "T:number", shape_rules::broadcast, divide_grad};
 inline constexpr OpDef kReciprocalOp{"Reciprocal", "T -> T", "T:inexact", shape_rules::like<0>, reciprocal_grad};
 inline constexpr OpDef kRsqrtOp{"Rsqrt", "T -> T", "T:inexact", shape_rules::like<0>, rsqrt_grad};
-inline constexpr OpDef kSignOp{"Sign", "T -> T", "T:number", shape_rules::like<0>, no_gradient};
+inline constexpr OpDef kSignOp{"Sign", "T -> T", "T:{int8,int16,int32,int64,inexact}", shape_rules::like<0>,
+                               no_gradient};
 inline constexpr OpDef kSinOp{"Sin", "T -> T", "T:inexact", shape_rules::like<0>, sin_grad};
 inline constexpr OpDef kSqrtOp{"Sqrt", "T -> T", "T:inexact", shape_rules::like<0>, sqrt_grad};
 inline constexpr OpDef kSquareOp{"Square", "T -> T", "T:number", shape_rules::like<0>, square_grad};
-inline constexpr OpDef kSquaredDifferenceOp{"SquaredDifference", "T T -> T", "T:number", shape_rules::broadcast,
-                                            squared_difference_grad};
+inline constexpr OpDef kSquaredDifferenceOp{"SquaredDifference", "T T -> T", "T:{int32,int64,inexact}",
+                                            shape_rules::broadcast, squared_difference_grad};
 inline constexpr OpDef kSubOp{"Sub", "T T -> T", "T:number", shape_rules::broadcast, subtract_grad};
 
 inline constexpr std::array kMathOps{&kAbsOp,        &kAddOp,

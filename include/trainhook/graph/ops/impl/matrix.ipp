@@ -55,6 +55,9 @@ TRAINHOOK_DECL std::optional<std::vector<std::size_t>> reduced_axes(std::string_
 
 TRAINHOOK_DECL PartialShape reduction_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
+  const PartialShape& indices = node.inputs[1].shape();
+  if (indices.has_rank() && indices.rank() > 1)
+    throw InvalidArgumentError("{}: {} must be one axis or a vector of them", label(node), node.inputs[1]);
   const auto axes = reduced_axes(label(node), x, node.inputs[1]);
   const bool keep_dims = attr_of<bool>(node, "keep_dims");
   if (!axes) return keep_dims && x.shape().has_rank() ? unknown_of_rank(x.shape().rank()) : PartialShape();
@@ -70,7 +73,7 @@ TRAINHOOK_DECL PartialShape arg_extreme_shape(const NodeSpec& node, std::size_t)
   const auto axes = reduced_axes(label(node), node.inputs[0], node.inputs[1]);
   if (axes) return reduced_shape(node.inputs[0].shape(), *axes, false);
   const PartialShape& shape = node.inputs[0].shape();
-  return shape.has_rank() && shape.rank() > 0 ? unknown_of_rank(shape.rank() - 1) : PartialShape();
+  return shape.has_rank() ? unknown_of_rank(shape.rank() - std::min<std::size_t>(1, shape.rank())) : PartialShape();
 }
 
 TRAINHOOK_DECL Output matmul_of(const Output& a, const Output& b, bool transpose_a, bool transpose_b) {
@@ -203,17 +206,20 @@ TRAINHOOK_DECL Grads cumprod_grad(const GradientContext& context) {
 
 inline constexpr std::string_view kLogical = "Tidx:{int32,int64}=int32 keep_dims:bool=false";
 inline constexpr std::string_view kNumeric = "T:number Tidx:{int32,int64}=int32 keep_dims:bool=false";
-inline constexpr std::string_view kArgExtreme = "T:number Tidx:{int32,int64}=int32 output_type:{int32,int64}=int64";
+inline constexpr std::string_view kOrdered = "T:real Tidx:{int32,int64}=int32 keep_dims:bool=false";
+inline constexpr std::string_view kArgExtreme = "T:real Tidx:{int32,int64}=int32 output_type:{int32,int64}=int64";
 
 inline constexpr OpDef kAllOp{"All", "bool Tidx -> bool", kLogical, reduction_shape, no_gradient};
 inline constexpr OpDef kAnyOp{"Any", "bool Tidx -> bool", kLogical, reduction_shape, no_gradient};
 inline constexpr OpDef kArgMaxOp{"ArgMax", "T Tidx -> output_type", kArgExtreme, arg_extreme_shape, no_gradient};
 inline constexpr OpDef kArgMinOp{"ArgMin", "T Tidx -> output_type", kArgExtreme, arg_extreme_shape, no_gradient};
-inline constexpr OpDef kMatMulOp{"MatMul", "T T -> T", "T:number transpose_a:bool=false transpose_b:bool=false",
-                                 matmul_shape, matmul_grad};
-inline constexpr OpDef kMaxOp{"Max", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad};
+inline constexpr OpDef kMatMulOp{
+    "MatMul", "T T -> T",
+    "T:{int32,int64,uint8,uint16,uint32,uint64,inexact} transpose_a:bool=false transpose_b:bool=false", matmul_shape,
+    matmul_grad};
+inline constexpr OpDef kMaxOp{"Max", "T Tidx -> T", kOrdered, reduction_shape, extreme_grad};
 inline constexpr OpDef kMeanOp{"Mean", "T Tidx -> T", kNumeric, reduction_shape, mean_grad};
-inline constexpr OpDef kMinOp{"Min", "T Tidx -> T", kNumeric, reduction_shape, extreme_grad};
+inline constexpr OpDef kMinOp{"Min", "T Tidx -> T", kOrdered, reduction_shape, extreme_grad};
 inline constexpr OpDef kProdOp{"Prod", "T Tidx -> T", kNumeric, reduction_shape, prod_grad};
 inline constexpr OpDef kSumOp{"Sum", "T Tidx -> T", kNumeric, reduction_shape, sum_grad};
 

@@ -41,8 +41,8 @@ TRAINHOOK_DECL PartialShape bias_add_shape(const NodeSpec& node, std::size_t) {
   require_rank(label(node), bias, 1);
   if (!value.shape().has_rank()) return {};
   const std::size_t rank = value.shape().rank();
-  const bool fits = rank >= 2 && (!bias.shape().has_rank() ||
-                                  may_equal(value.shape()[is_nhwc(node) ? rank - 1 : 1], bias.shape()[0]));
+  const bool fits = rank >= (is_nhwc(node) ? 2 : 3) &&
+                    (!bias.shape().has_rank() || may_equal(value.shape()[channel_axis(node, rank)], bias.shape()[0]));
   if (!fits) {
     throw InvalidArgumentError("{}: {} does not fit the {} dimension of {}", label(node), bias,
                                is_nhwc(node) ? "last" : "second", value);
@@ -52,8 +52,8 @@ TRAINHOOK_DECL PartialShape bias_add_shape(const NodeSpec& node, std::size_t) {
 
 TRAINHOOK_DECL PartialShape bias_add_grad_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& shape = node.inputs[0].shape();
-  require_rank_at_least(node, node.inputs[0], 2);
-  return PartialShape{shape.has_rank() ? shape[is_nhwc(node) ? shape.rank() - 1 : 1] : kUnknownDim};
+  require_rank_at_least(node, node.inputs[0], is_nhwc(node) ? 2 : 3);
+  return PartialShape{shape.has_rank() ? shape[channel_axis(node, shape.rank())] : kUnknownDim};
 }
 
 TRAINHOOK_DECL PartialShape softmax_shape(const NodeSpec& node, std::size_t) {
@@ -88,7 +88,7 @@ TRAINHOOK_DECL PartialShape sparse_cross_entropy_shape(const NodeSpec& node, std
 
 inline constexpr std::string_view kFloating = "T:floating";
 inline constexpr std::string_view kFloatUnlessTold = "T:floating=float32";
-inline constexpr std::string_view kBiasAddAttrs = "T:number data_format:string=NHWC";
+inline constexpr std::string_view kBiasAddAttrs = "T:number data_format:string{NHWC,NCHW}=NHWC";
 
 // The ops of gradients. Two of them have a gradient themselves.
 

@@ -23,7 +23,7 @@ namespace trainhook::detail {
 /// The channels that input 0 and the vectors from input `from` to before `to` agree on.
 TRAINHOOK_DECL std::int64_t channels_of(const NodeSpec& node, std::size_t from, std::size_t to) {
   const Output& x = node.inputs[0];
-  std::int64_t channels = x.shape().has_rank() ? x.shape()[x.shape().rank() - 1] : kUnknownDim;
+  std::int64_t channels = x.shape().has_rank() ? x.shape()[channel_axis(node, x.shape().rank())] : kUnknownDim;
   for (std::size_t i = from; i < to; ++i) {
     const Output& vector = node.inputs[i];
     require_rank(label(node), vector, 1);
@@ -36,14 +36,7 @@ TRAINHOOK_DECL std::int64_t channels_of(const NodeSpec& node, std::size_t from, 
 }
 
 TRAINHOOK_DECL void require_images(const NodeSpec& node, const Output& x) {
-  const std::string& format = attr_of<std::string>(node, "data_format");
-  if (format.size() != 4 && format.size() != 5)
-    throw InvalidArgumentError("{}: data_format '{}' is not one such as NHWC", label(node), format);
-  require_rank(label(node), x, format.size());
-}
-
-TRAINHOOK_DECL bool has_channels_last(const NodeSpec& node) {
-  return attr_of<std::string>(node, "data_format").ends_with('C');
+  require_rank(label(node), x, attr_of<std::string>(node, "data_format").size());
 }
 
 /// Input 0, images, with this many channels.
@@ -51,7 +44,7 @@ TRAINHOOK_DECL PartialShape with_channels(const NodeSpec& node, std::int64_t cha
   const PartialShape& shape = node.inputs[0].shape();
   Dims dims(attr_of<std::string>(node, "data_format").size(), kUnknownDim);
   if (shape.has_rank()) dims = dims_of(shape);
-  dims.back() = channels;
+  dims[channel_axis(node, dims.size())] = channels;
   return shape_of(dims);
 }
 
@@ -59,24 +52,22 @@ TRAINHOOK_DECL PartialShape batch_norm_shape(const NodeSpec& node, std::size_t i
   constexpr std::size_t kLast = 5;  // the third reserve space, whose shape depends on the device
   require_images(node, node.inputs[0]);
   if (index == kLast) return {};
-  if (!has_channels_last(node)) return index == 0 ? node.inputs[0].shape() : PartialShape{kUnknownDim};
-  const bool is_training = attr_of<bool>(node, "is_training");
-  const std::int64_t channels = channels_of(node, 1, is_training ? 3 : 5);
+  const bool reads_moments = !attr_of<bool>(node, "is_training") || attr_of<float>(node, "exponential_avg_factor") != 1;
+  const std::int64_t channels = channels_of(node, 1, reads_moments ? 5 : 3);
   return index == 0 ? with_channels(node, channels) : PartialShape{channels};
 }
 
 TRAINHOOK_DECL PartialShape batch_norm_grad_shape(const NodeSpec& node, std::size_t index) {
   for (std::size_t i = 0; i < 2; ++i) require_images(node, node.inputs[i]);
   if (index > 2) return PartialShape{0};
-  if (!has_channels_last(node)) return index == 0 ? node.inputs[0].shape() : PartialShape{kUnknownDim};
   const std::int64_t channels = channels_of(node, 2, 5);
   return index == 0 ? with_channels(node, channels) : PartialShape{channels};
 }
 
-inline constexpr OpDef kFusedBatchNormGradV3Op{
-    "FusedBatchNormGradV3", "T T float32 U U U -> T U U U U",
-    "T:{float16,bfloat16,float32} U:float32 epsilon:float=0.0001 data_format:string=NHWC is_training:bool=true",
-    batch_norm_grad_shape};
+inline constexpr OpDef kFusedBatchNormGradV3Op{"FusedBatchNormGradV3", "T T float32 U U U -> T U U U U",
+                                               "T:{float16,bfloat16,float32} U:float32 epsilon:float=0.0001 "
+                                               "data_format:string{NHWC,NCHW,NDHWC,NCDHW}=NHWC is_training:bool=true",
+                                               batch_norm_grad_shape};
 
 /// As in TensorFlow, only what follows from `y` has a gradient.
 TRAINHOOK_DECL Grads batch_norm_grad(const GradientContext& context) {
@@ -99,7 +90,7 @@ TRAINHOOK_DECL Grads batch_norm_grad(const GradientContext& context) {
 inline constexpr OpDef kFusedBatchNormV3Op{
     "FusedBatchNormV3", "T U U U U -> T U U U U U",
     "T:{float16,bfloat16,float32} U:{bfloat16,float32} epsilon:float=0.0001 exponential_avg_factor:float=1 "
-    "data_format:string=NHWC is_training:bool=true",
+    "data_format:string{NHWC,NCHW,NDHWC,NCDHW}=NHWC is_training:bool=true",
     batch_norm_shape, batch_norm_grad};
 
 TRAINHOOK_DECL PartialShape lrn_shape(const NodeSpec& node, std::size_t) {

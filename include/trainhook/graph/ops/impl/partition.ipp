@@ -37,7 +37,7 @@ TRAINHOOK_DECL PartialShape accidental_hits_shape(const NodeSpec& node, std::siz
   require_rank(label(node), classes, 2);
   require_rank(label(node), node.inputs[1], 1);
   const auto count = attr_of<std::int64_t>(node, "num_true");
-  if (classes.shape().has_rank() && !may_equal(classes.shape()[1], count))
+  if (classes.shape().has_rank() && classes.shape()[1] != kUnknownDim && classes.shape()[1] != count)
     throw InvalidArgumentError("{}: {} does not have {} classes in each row", label(node), classes, count);
   return PartialShape{kUnknownDim};
 }
@@ -45,8 +45,6 @@ TRAINHOOK_DECL PartialShape accidental_hits_shape(const NodeSpec& node, std::siz
 TRAINHOOK_DECL PartialShape dynamic_partition_shape(const NodeSpec& node, std::size_t) {
   const Output& data = node.inputs[0];
   const Output& parts = node.inputs[1];
-  if (attr_of<std::int64_t>(node, "num_partitions") < 1)
-    throw InvalidArgumentError("{}: num_partitions must be positive", label(node));
   if (!data.shape().has_rank() || !parts.shape().has_rank()) return {};
   bool fits = parts.shape().rank() <= data.shape().rank();
   for (std::size_t i = 0; fits && i < parts.shape().rank(); ++i) fits = may_equal(data.shape()[i], parts.shape()[i]);
@@ -110,9 +108,9 @@ inline constexpr OpDef kBroadcastArgsOp{"BroadcastArgs", "T T -> T", "T:{int32,i
 inline constexpr OpDef kComputeAccidentalHitsOp{"ComputeAccidentalHits", "int64 int64 -> int32 int64 float32",
                                                 "num_true:int seed:int=0 seed2:int=0", accidental_hits_shape,
                                                 no_gradient};
-inline constexpr OpDef kDynamicPartitionOp{"DynamicPartition", "T int32 -> num_partitions*T", "num_partitions:int",
+inline constexpr OpDef kDynamicPartitionOp{"DynamicPartition", "T int32 -> num_partitions*T", "num_partitions:int>0",
                                            dynamic_partition_shape, dynamic_partition_grad};
-inline constexpr OpDef kIdentityNOp{"IdentityN", "T -> T", "T:types", same_as_input, identity_n_grad};
+inline constexpr OpDef kIdentityNOp{"IdentityN", "T -> T", "T:types>0", same_as_input, identity_n_grad};
 inline constexpr OpDef kSparseToDenseOp{"SparseToDense", "Tindices Tindices T T -> T",
                                         "validate_indices:bool=true Tindices:{int32,int64}", shape_rules::dims_in<1>,
                                         sparse_to_dense_grad};

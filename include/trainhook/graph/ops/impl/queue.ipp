@@ -38,12 +38,12 @@ TRAINHOOK_DECL PartialShape queue_elements(const NodeSpec& node, std::size_t ind
   return queue_component(node, index, {count ? count->front() : kUnknownDim});
 }
 
-inline constexpr std::string_view kEnqueue = "Tcomponents:types timeout_ms:int=-1";
-inline constexpr std::string_view kDequeue = "component_types:types timeout_ms:int=-1";
+inline constexpr std::string_view kEnqueue = "Tcomponents:types>0 timeout_ms:int=-1";
+inline constexpr std::string_view kDequeue = "component_types:types>0 timeout_ms:int=-1";
 
 inline constexpr OpDef kFIFOQueueV2Op{
     "FIFOQueueV2", "-> resource",
-    "component_types:types shapes:shapes=[] capacity:int=-1 container:string= shared_name:string=",
+    "component_types:types>0 shapes:shapes=[] capacity:int=-1 container:string= shared_name:string=",
     shape_rules::scalar};
 inline constexpr OpDef kQueueCloseV2Op{"QueueCloseV2", "resource ->", "cancel_pending_enqueues:bool=false"};
 inline constexpr OpDef kQueueDequeueManyV2Op{"QueueDequeueManyV2", "resource int32 -> component_types", kDequeue,

@@ -38,11 +38,6 @@ TRAINHOOK_DECL PartialShape random_uniform_int_shape(const NodeSpec& node, std::
 TRAINHOOK_DECL PartialShape candidate_shape(const NodeSpec& node, std::size_t index) {
   const auto num_true = attr_of<std::int64_t>(node, "num_true");
   const auto num_sampled = attr_of<std::int64_t>(node, "num_sampled");
-  const auto range_max = attr_of<std::int64_t>(node, "range_max");
-  if (num_true < 1 || num_sampled < 1 || range_max < 1) {
-    throw InvalidArgumentError("{}: num_true is {}, num_sampled {}, range_max {}; each must be at least 1", label(node),
-                               num_true, num_sampled, range_max);
-  }
   const Output& classes = node.inputs[0];
   require_rank(label(node), classes, 2);
   const std::int64_t batch = classes.shape().has_rank() ? classes.shape()[0] : kUnknownDim;
@@ -54,7 +49,7 @@ inline constexpr std::string_view kIntegerRandom = "T:{int32,int64} Tout:{int32,
 
 inline constexpr OpDef kLogUniformCandidateSamplerOp{
     "LogUniformCandidateSampler", "int64 -> int64 float32 float32",
-    "num_true:int num_sampled:int unique:bool range_max:int seed:int=0 seed2:int=0", candidate_shape};
+    "num_true:int>0 num_sampled:int>0 unique:bool range_max:int>0 seed:int=0 seed2:int=0", candidate_shape};
 inline constexpr OpDef kRandomStandardNormalOp{"RandomStandardNormal", "T -> dtype", kFloatingRandom,
                                                shape_rules::dims_in<0>};
 inline constexpr OpDef kRandomUniformOp{"RandomUniform", "T -> dtype", kFloatingRandom, shape_rules::dims_in<0>};

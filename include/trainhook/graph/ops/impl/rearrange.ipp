@@ -5,6 +5,7 @@
 
 #include <trainhook/graph/ops/rearrange.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -60,10 +61,12 @@ TRAINHOOK_DECL PartialShape blocks_shape(const NodeSpec& node, bool to_batch) {
     throw InvalidArgumentError("{}: block_shape must have known size", label(node));
   const auto spatial = static_cast<std::size_t>(block.shape()[0]);
   require_pairs(node, node.inputs[2], block.shape()[0]);
+  const auto sizes = constant_integers(block);
+  if (sizes && std::ranges::any_of(*sizes, [](std::int64_t size) { return size < 1; }))
+    throw InvalidArgumentError("{}: block_shape {} must be positive", label(node), dims_to_string(*sizes));
   if (!x.shape().has_rank()) return {};
   if (x.shape().rank() <= spatial)
     throw InvalidArgumentError("{}: {} must be of rank {} or more", label(node), x, spatial + 1);
-  const auto sizes = constant_integers(block);
   const auto borders = constant_integers(node.inputs[2]);
   Dims dims = dims_of(x.shape());
   for (std::size_t i = 0; i < spatial; ++i) {
@@ -72,7 +75,6 @@ TRAINHOOK_DECL PartialShape blocks_shape(const NodeSpec& node, bool to_batch) {
       return InvalidArgumentError("{}: dimension {} of {} does not go with block_shape and the borders", label(node),
                                   i + 1, x);
     };
-    if (sizes && (*sizes)[i] < 1) throw misfit();
     if (borders && ((*borders)[2 * i] < 0 || (*borders)[2 * i + 1] < 0)) throw misfit();
     std::int64_t& batch = dims[0];
     if (!sizes) {
@@ -104,7 +106,7 @@ TRAINHOOK_DECL PartialShape depth_shape(const NodeSpec& node, bool to_space) {
   const Output& x = node.inputs[0];
   const auto size = attr_of<std::int64_t>(node, "block_size");
   constexpr std::int64_t kMost = 1 << 15;
-  if (size < 2 || size > kMost) throw InvalidArgumentError("{}: block_size is {}, not 2 or more", label(node), size);
+  if (size > kMost) throw InvalidArgumentError("{}: block_size {} is too large", label(node), size);
   require_rank(label(node), x, 4);
   if (attr_of<std::string>(node, "data_format") != "NHWC") return unknown_of_rank(4);
   if (!x.shape().has_rank()) return unknown_of_rank(4);
@@ -132,9 +134,6 @@ TRAINHOOK_DECL PartialShape space_to_depth_shape(const NodeSpec& node, std::size
 TRAINHOOK_DECL PartialShape mirrored_shape(const NodeSpec& node, bool adds) {
   const Output& x = node.inputs[0];
   const Output& paddings = node.inputs[1];
-  const std::string& mode = attr_of<std::string>(node, "mode");
-  if (mode != "REFLECT" && mode != "SYMMETRIC")
-    throw InvalidArgumentError("{}: mode {} is neither REFLECT nor SYMMETRIC", label(node), mode);
   require_pairs(node, paddings, x.shape().has_rank() ? static_cast<std::int64_t>(x.shape().rank()) : kUnknownDim);
   const auto amounts = constant_integers(paddings);
   if (!x.shape().has_rank() || !amounts) {  // TensorFlow does not look at the input of the gradient
@@ -220,8 +219,8 @@ TRAINHOOK_DECL Grads band_grad(const GradientContext& c) {
   return {c.add("MatrixBandPart", {c.grad(), c.input(1), c.input(2)}), Output(), Output()};
 }
 
-inline constexpr std::string_view kBlockAttrs = "block_size:int data_format:string=NHWC";
-inline constexpr std::string_view kMirrorAttrs = "Tpaddings:{int32,int64}=int32 mode:string";
+inline constexpr std::string_view kBlockAttrs = "block_size:int>1 data_format:string{NHWC,NCHW}=NHWC";
+inline constexpr std::string_view kMirrorAttrs = "Tpaddings:{int32,int64}=int32 mode:string{REFLECT,SYMMETRIC}";
 
 inline constexpr OpDef kBatchToSpaceNDOp{"BatchToSpaceND", "T Tblock_shape Tcrops -> T",
                                          "Tblock_shape:{int32,int64}=int32 Tcrops:{int32,int64}=int32",

@@ -62,12 +62,14 @@ TRAINHOOK_DECL Grads resize_nearest_neighbor_grad(const GradientContext& context
   return {add_op(kResizeNearestNeighborGradOp, {}, {context.grad(), size}, resize_attrs(context)), Output()};
 }
 
-inline constexpr OpDef kResizeBilinearOp{"ResizeBilinear", "T int32 -> float32",
-                                         "T:real align_corners:bool=false half_pixel_centers:bool=false", resized_shape,
-                                         resize_bilinear_grad};
-inline constexpr OpDef kResizeNearestNeighborOp{"ResizeNearestNeighbor", "T int32 -> T",
-                                                "T:real align_corners:bool=false half_pixel_centers:bool=false",
-                                                resized_shape, resize_nearest_neighbor_grad};
+inline constexpr OpDef kResizeBilinearOp{
+    "ResizeBilinear", "T int32 -> float32",
+    "T:{int8,int16,int32,int64,uint8,uint16,floating} align_corners:bool=false half_pixel_centers:bool=false",
+    resized_shape, resize_bilinear_grad};
+inline constexpr OpDef kResizeNearestNeighborOp{
+    "ResizeNearestNeighbor", "T int32 -> T",
+    "T:{int8,int16,int32,int64,uint8,uint16,floating} align_corners:bool=false half_pixel_centers:bool=false",
+    resized_shape, resize_nearest_neighbor_grad};
 
 inline constexpr std::array kResizeOps{&kResizeBilinearOp, &kResizeBilinearGradOp, &kResizeNearestNeighborOp,
                                        &kResizeNearestNeighborGradOp};

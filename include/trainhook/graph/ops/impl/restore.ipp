@@ -19,7 +19,13 @@
 
 namespace trainhook::detail {
 
-inline constexpr OpDef kRestoreV2Op{"RestoreV2", "string string string -> dtypes", "dtypes:types"};
+TRAINHOOK_DECL PartialShape restored_shape(const NodeSpec& node, std::size_t) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) require_rank(label(node), node.inputs[i], i == 0 ? 0 : 1);
+  static_cast<void>(merged_shape(label(node), node.inputs[1], node.inputs[2]));
+  return {};
+}
+
+inline constexpr OpDef kRestoreV2Op{"RestoreV2", "string string string -> dtypes", "dtypes:types>0", restored_shape};
 
 inline constexpr std::array kRestoreOps{&kRestoreV2Op};
 

@@ -5,6 +5,8 @@
 
 #include <trainhook/graph/ops/shape_rules.hpp>
 
+#include <string>
+
 #include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {
@@ -21,9 +23,8 @@ TRAINHOOK_DECL PartialShape unknown_of_extent(const PartialShape& dims) {
   return is_known ? unknown_of_rank(static_cast<std::size_t>(dims[0])) : PartialShape();
 }
 
-TRAINHOOK_DECL std::int64_t constant_or_unknown(const Output& x) {
-  const auto values = constant_integers(x);
-  return values && values->size() == 1 ? values->front() : kUnknownDim;
+TRAINHOOK_DECL std::size_t channel_axis(const NodeSpec& node, std::size_t rank) {
+  return attr_of<std::string>(node, "data_format").starts_with("NC") ? 1 : rank - 1;
 }
 
 TRAINHOOK_DECL void require_one(const NodeSpec& node, const Output& x, std::size_t axis) {

@@ -49,6 +49,11 @@ TRAINHOOK_DECL PartialShape slice_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
+TRAINHOOK_DECL PartialShape broadcast_axes_shape(const NodeSpec& node, std::size_t) {
+  for (const Output& dims : node.inputs) require_rank(label(node), dims, 1);
+  return PartialShape{kUnknownDim};
+}
+
 /// Input 0 with each dimension changed by `change(extent, its row of the constant in input 1)`, which may say that it
 /// overflows.
 template <class Change>
@@ -90,13 +95,16 @@ TRAINHOOK_DECL PartialShape broadcast_to_shape(const NodeSpec& node, std::size_t
   const PartialShape& from = node.inputs[0].shape();
   const PartialShape to = shape_rules::dims_in<1>(node, 0);
   if (!from.has_rank() || !to.has_rank()) return to;
+  Dims dims = dims_of(to);
   bool fits = from.rank() <= to.rank();
   for (std::size_t back = 1; fits && back <= from.rank(); ++back) {
     const std::int64_t dim = from[from.rank() - back];
-    fits = dim == 1 || may_equal(dim, to[to.rank() - back]);
+    std::int64_t& wide = dims[dims.size() - back];
+    fits = dim == 1 || may_equal(dim, wide);
+    if (dim != 1 && wide == kUnknownDim) wide = dim;
   }
   if (!fits) throw InvalidArgumentError("{}: {} cannot be broadcast to {}", label(node), node.inputs[0], to);
-  return to;
+  return shape_of(dims);
 }
 
 /// Select takes a condition like the values, a scalar, or one for each row.
@@ -104,8 +112,8 @@ TRAINHOOK_DECL PartialShape select_shape(const NodeSpec& node, std::size_t) {
   const PartialShape values = merged_shape(label(node), node.inputs[1], node.inputs[2]);
   const PartialShape& condition = node.inputs[0].shape();
   if (!condition.has_rank() || condition.rank() == 0 || !values.has_rank()) return values;
-  const bool fits = condition.compatible_with(values) ||
-                    (condition.rank() == 1 && values.rank() > 0 && may_equal(condition[0], values[0]));
+  if (condition.compatible_with(values)) return merge(values, condition);
+  const bool fits = condition.rank() == 1 && values.rank() > 0 && may_equal(condition[0], values[0]);
   if (!fits)
     throw InvalidArgumentError("{}: {} does not choose between {}s", label(node), node.inputs[0], node.inputs[1]);
   return values;
@@ -127,7 +135,7 @@ TRAINHOOK_DECL PartialShape select_v2_shape(const NodeSpec& node, std::size_t) {
 }
 
 inline constexpr OpDef kBroadcastGradientArgsOp{"BroadcastGradientArgs", "T T -> T T", "T:{int32,int64}=int32",
-                                                shape_rules::vector};
+                                                broadcast_axes_shape};
 
 /// The axes of the broadcast shape of `x` and `other` over which a gradient is summed to fit `x`; nothing if only
 /// running can tell.

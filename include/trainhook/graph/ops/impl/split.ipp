@@ -58,9 +58,6 @@ TRAINHOOK_DECL std::int64_t size_left(const NodeSpec& node, std::size_t axis) {
   const Output& x = node.inputs[0];
   const auto sizes = constant_integers(node.inputs[1]);
   if (!sizes) return kUnknownDim;
-  const auto count = attr_of<std::int64_t>(node, "num_split");
-  if (static_cast<std::int64_t>(sizes->size()) != count)
-    throw InvalidArgumentError("{}: {} sizes are given for {} parts", label(node), sizes->size(), count);
   std::int64_t sum = 0;
   for (const std::int64_t size : *sizes) {
     if (size < -1 || (size > 0 && __builtin_add_overflow(sum, size, &sum)))
@@ -80,6 +77,10 @@ TRAINHOOK_DECL PartialShape split_v_shape(const NodeSpec& node, std::size_t inde
   require_rank(label(node), node.inputs[1], 1);
   if (x.shape().has_rank() && x.shape().rank() == 0)
     throw InvalidArgumentError("{}: {} is a scalar and cannot be split", label(node), x);
+  const PartialShape& sizes = node.inputs[1].shape();
+  const auto parts = attr_of<std::int64_t>(node, "num_split");
+  if (sizes.has_rank() && sizes[0] != kUnknownDim && sizes[0] != parts)
+    throw InvalidArgumentError("{}: {} does not hold the sizes of {} parts", label(node), node.inputs[1], parts);
   const std::optional<std::size_t> axis = split_axis(node, x, node.inputs[2]);
   if (!axis) return x.shape().has_rank() ? unknown_of_rank(x.shape().rank()) : PartialShape();
   std::int64_t size = constant_integer(node.inputs[1], index).value_or(kUnknownDim);
@@ -127,8 +128,8 @@ TRAINHOOK_DECL Grads reverse_grad(const GradientContext& context) {
 
 inline constexpr OpDef kReverseV2Op{"ReverseV2", "T Tidx -> T", "Tidx:{int32,int64}=int32", reverse_shape,
                                     reverse_grad};
-inline constexpr OpDef kSplitOp{"Split", "int32 T -> num_split*T", "num_split:int", split_shape, split_grad};
-inline constexpr OpDef kSplitVOp{"SplitV", "T Tlen int32 -> num_split*T", "num_split:int Tlen:{int32,int64}=int64",
+inline constexpr OpDef kSplitOp{"Split", "int32 T -> num_split*T", "num_split:int>0", split_shape, split_grad};
+inline constexpr OpDef kSplitVOp{"SplitV", "T Tlen int32 -> num_split*T", "num_split:int>0 Tlen:{int32,int64}=int64",
                                  split_v_shape, split_v_grad};
 
 inline constexpr std::array kSplitOps{&kReverseV2Op, &kSplitOp, &kSplitVOp};

@@ -18,13 +18,13 @@
 
 namespace trainhook::detail {
 
-/// The shape of the variable, input 0, which that of the value must fit.
+/// What is known of the shape of the variable, input 0, and of the value, which must fit it.
 TRAINHOOK_DECL PartialShape updated_shape(const NodeSpec& node, std::size_t) {
   const Output& variable = node.inputs[0];
   const Output& value = node.inputs[1];
   if (!variable.shape().compatible_with(value.shape()))
     throw InvalidArgumentError("{}: {} does not fit the variable {}", label(node), value, variable);
-  return variable.shape();
+  return merge(variable.shape(), value.shape());
 }
 
 TRAINHOOK_DECL PartialShape assign_shape(const NodeSpec& node, std::size_t index) {

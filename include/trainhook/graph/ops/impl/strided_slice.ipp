@@ -100,6 +100,7 @@ TRAINHOOK_DECL PartialShape strided_slice_shape(const NodeSpec& node, std::size_
   const StridedSliceMasks masks{mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
                                 mask("shrink_axis_mask")};
   for (std::size_t i = 1; i < 4; ++i) require_rank(label(node), node.inputs[i], 1);
+  static_cast<void>(merged_shapes(label(node), std::span(node.inputs).subspan(1)));
   const PartialShape& from = node.inputs[0].shape();
   const auto begin = constant_integers(node.inputs[1]);
   const auto end = constant_integers(node.inputs[2]);

@@ -24,10 +24,10 @@ namespace trainhook::summary::detail {
 
 inline constexpr OpDef kHistogramSummaryOp{"HistogramSummary", "string T -> string", "T:real=float32",
                                            shape_rules::scalar};
-inline constexpr OpDef kImageSummaryOp{"ImageSummary", "string T -> string",
-                                       "T:{uint8,floating}=float32 max_images:int=3 bad_color:tensor=[255,0,0,255]",
-                                       shape_rules::scalar};
-inline constexpr OpDef kMergeSummaryOp{"MergeSummary", "N*string -> string", "", shape_rules::scalar};
+inline constexpr OpDef kImageSummaryOp{
+    "ImageSummary", "string T -> string",
+    "T:{uint8,float16,float32,float64}=float32 max_images:int>0=3 bad_color:tensor=[255,0,0,255]", shape_rules::scalar};
+inline constexpr OpDef kMergeSummaryOp{"MergeSummary", "N*string -> string", "N:int>0", shape_rules::scalar};
 inline constexpr OpDef kScalarSummaryOp{"ScalarSummary", "string T -> string", "T:real", shape_rules::scalar};
 inline constexpr OpDef kTensorSummaryV2Op{"TensorSummaryV2", "string T string -> string", "", shape_rules::scalar};
 

@@ -20,15 +20,15 @@ namespace trainhook::detail {
 /// All other inputs are scalars.
 template <std::size_t Slots, std::size_t Gradient>
 PartialShape applied(const NodeSpec& node, std::size_t) {
-  const Output& variable = node.inputs[0];
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+  std::vector<Output> alike;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (i <= Slots || i == Gradient) {
-      static_cast<void>(merged_shape(label(node), variable, node.inputs[i]));
+      alike.push_back(node.inputs[i]);
     } else {
       require_rank(label(node), node.inputs[i], 0);
     }
   }
-  return variable.shape();
+  return merged_shapes(label(node), alike);
 }
 
 /// As `applied`, but the gradient is of the rows that the vector behind it, input `Gradient + 1`, names.
@@ -37,23 +37,20 @@ PartialShape applied_to_rows(const NodeSpec& node, std::size_t) {
   const Output& variable = node.inputs[0];
   const Output& gradient = node.inputs[Gradient];
   const Output& indices = node.inputs[Gradient + 1];
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-    if (i <= Slots) {
-      static_cast<void>(merged_shape(label(node), variable, node.inputs[i]));
-    } else if (i != Gradient) {
-      require_rank(label(node), node.inputs[i], i == Gradient + 1 ? 1 : 0);
-    }
+  for (std::size_t i = Slots + 1; i < node.inputs.size(); ++i) {
+    if (i != Gradient) require_rank(label(node), node.inputs[i], i == Gradient + 1 ? 1 : 0);
   }
-  const PartialShape& whole = variable.shape();
+  const PartialShape whole = merged_shapes(label(node), std::span(node.inputs).first(Slots + 1));
   const PartialShape& rows = gradient.shape();
-  bool fits = !rows.has_rank() || (rows.rank() > 0 && (!whole.has_rank() || whole.rank() == rows.rank()));
-  if (fits && rows.has_rank() && indices.shape().has_rank()) fits = may_equal(rows[0], indices.shape()[0]);
-  for (std::size_t i = 1; fits && rows.has_rank() && whole.has_rank() && i < rows.rank(); ++i)
-    fits = may_equal(rows[i], whole[i]);
+  if (!rows.has_rank()) return whole;
+  Dims dims = dims_of(rows);
+  bool fits = !dims.empty() && (!indices.shape().has_rank() || may_equal(dims[0], indices.shape()[0]));
+  if (fits) dims[0] = kUnknownDim;
+  fits = fits && whole.compatible_with(shape_of(dims));
   if (!fits)
     throw InvalidArgumentError("{}: {} is not a gradient of the rows {} of {}", label(node), gradient, indices,
                                variable);
-  return whole;
+  return merge(whole, shape_of(dims));
 }
 
 inline constexpr OpDef kApplyAdadeltaOp{"ApplyAdadelta", "T T T T T T T -> T", "T:number use_locking:bool=false",
