@@ -173,6 +173,17 @@ TEST(ImportGraphDefShapes, AreTheSameForBuilderAndImport) {
   EXPECT_GT(refused, 300U);
 }
 
+TEST(ImportGraphDefShapes, AGeneratedCaseOfEachOpFits) {
+  std::map<std::string, int> fit;
+  for (const ShapeCase& of : shape_cases::generated_shape_cases()) fit[of.op] += imported(of).error.empty() ? 1 : 0;
+  for (const detail::OpFamily family : detail::op_families()) {
+    for (const OpDef* def : family) {
+      if (def->type.starts_with("TrainhookAllReduce")) continue;  // TensorFlow has no such ops
+      EXPECT_GT(fit[std::string(def->type)], 0) << def->type;
+    }
+  }
+}
+
 TEST(ImportGraphDefShapes, ImportAddsTheAttributesThatTheBuilderWrites) {
   for (const ShapeCase& of : shape_cases::all_shape_cases()) {
     Graph graph;

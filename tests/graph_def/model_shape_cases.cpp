@@ -194,10 +194,7 @@ void add_branches(Cases& cases) {
       cases.push_back({"Switch", {x, predicate}});
     for (const In& y : {in({3, 4}), in({3, 5}), in({4}), any(), in({3, 4}, DType::Double)})
       cases.push_back({"Merge", {x, y}});
-    cases.push_back({"Assert", {in(Dims{}, DType::Bool), x}, {{"T", std::vector<DType>{DType::Float}}}});
-    cases.push_back({"Print", {x, in({2})}, {{"U", std::vector<DType>{DType::Float}}}});
   }
-  cases.push_back({"RefSwitch", {variable({2, 3}), in(Dims{}, DType::Bool)}});
 }
 
 void add_updates(Cases& cases) {

@@ -53,6 +53,18 @@ inline In variable(const th::Shape& shape, th::DType dtype = th::DType::Float) {
   return {"VariableV2", {{"dtype", dtype}, {"shape", th::PartialShape(shape)}}};
 }
 
+/// Unknown if the input is no tensor.
+inline th::PartialShape shape_of(const In& input) {
+  if (input.type == "Const") return std::get<th::Tensor>(input.attrs.at("value")).shape();
+  const auto shape = input.attrs.find("shape");
+  return shape == input.attrs.end() ? th::PartialShape() : std::get<th::PartialShape>(shape->second);
+}
+
+/// An input of the same shape.
+inline In with_dtype(const In& input, th::DType dtype) {
+  return {input.type == "Const" ? "Placeholder" : input.type, {{"dtype", dtype}, {"shape", shape_of(input)}}};
+}
+
 /// A node, and the call that builds it; without one, the op has no builder.
 struct ShapeCase {
   std::string op{};
@@ -121,6 +133,9 @@ void add_model_shapes(std::vector<ShapeCase>& cases);
 
 /// Adds the ops that the models of tutorials use.
 void add_tutorial_shapes(std::vector<ShapeCase>& cases);
+
+/// Cases made from the definition of each op that TensorFlow has too.
+std::vector<ShapeCase> generated_shape_cases();
 
 /// All cases, several for each op type.
 std::vector<ShapeCase> all_shape_cases();

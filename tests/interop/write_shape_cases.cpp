@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Writes a GraphDef for each case of shape_cases.hpp, and which static shapes it has here or that it is refused.
+/// Writes a line for each case of shape_cases.hpp: its GraphDef, and its static shapes here or that it is refused.
 #include <cstddef>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 
@@ -15,6 +16,16 @@
 
 namespace th = trainhook;
 
+namespace {
+
+void append_hexadecimal(std::string& text, char byte) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto value = static_cast<unsigned char>(byte);
+  text += {kDigits[value / 16], kDigits[value % 16]};
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   try {
     if (argc != 2) throw th::InvalidArgumentError("usage: write_shape_cases <directory>");
@@ -22,16 +33,17 @@ int main(int argc, char** argv) {
     disk.make_directories(argv[1]);
     std::string list;
     std::size_t number = 0;
+    std::size_t refused = 0;
     for (const shape_cases::ShapeCase& of : shape_cases::all_shape_cases()) {
       const shape_cases::Result result =
           shape_cases::result_of([&](th::Graph& graph) { return shape_cases::import(graph, of); });
-      const std::string file = fmt::format("{}.{}.pb", number++, of.op);
-      th::write_file_atomically(disk, th::join_path(argv[1], file),
-                                shape_cases::bytes_of(shape_cases::graph_def_of(of)));
-      list += fmt::format("{}\t{}\t{}\t{}\n", file, of.op, result.shapes, result.error);
+      list += fmt::format("{}\t{}\t{}\t{}\t", number++, of.op, result.shapes, result.error);
+      for (const char byte : shape_cases::bytes_of(shape_cases::graph_def_of(of))) append_hexadecimal(list, byte);
+      list += '\n';
+      if (!result.error.empty()) ++refused;
     }
     th::write_file_atomically(disk, th::join_path(argv[1], "cases.tsv"), list);
-    fmt::print("{} cases\n", number);
+    fmt::print("{} cases, of which {} are refused\n", number, refused);
   } catch (const std::exception& error) {
     fmt::print(stderr, "write_shape_cases: {}\n", error.what());
     return 1;
