@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/op_builder.hpp>
