@@ -12,6 +12,7 @@
 #include <temporary_folder.hpp>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>

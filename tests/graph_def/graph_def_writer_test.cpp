@@ -13,6 +13,7 @@
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook {

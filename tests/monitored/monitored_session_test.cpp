@@ -22,6 +22,7 @@
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
 #include <trainhook/session/coordinator.hpp>

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/coding.hpp>
+#include <trainhook/io/crc32c.hpp>
 
 namespace trainhook::detail {
 
