@@ -16,6 +16,7 @@
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/learning_rate_schedules.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/media/fashion_mnist.hpp>
 #include <trainhook/trainhook.hpp>
 
