@@ -86,7 +86,6 @@ class Saver {
   TRAINHOOK_DECL explicit Saver(SaverOptions options = {});
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
-  TRAINHOOK_DECL ~Saver();
 
   [[nodiscard]] const SaverOptions& options() const noexcept { return options_; }
 
@@ -171,7 +170,7 @@ class Saver {
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 
   SaverOptions options_;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  // a shared pointer asks for no destructor here
 };
 
 }  // namespace trainhook

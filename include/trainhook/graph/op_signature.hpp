@@ -92,7 +92,7 @@ class AllowedDTypes {
 /// One entry of OpDef::attrs.
 struct AttrDef {
   AttrDef(std::string_view attr_name, std::string_view attr_kind) : name(attr_name), kind(attr_kind) {}
-  explicit AttrDef(std::string_view word) {
+  [[gnu::always_inline]] explicit AttrDef(std::string_view word) {
     const std::size_t colon = word.find(':');
     const std::size_t equals = word.find('=');
     name = word.substr(0, colon);

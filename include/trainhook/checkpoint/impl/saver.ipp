@@ -28,6 +28,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
@@ -45,7 +46,8 @@ struct Saver::State {
   std::optional<detail::Retention> retention;  // for the last checkpoint's state file
 };
 
-TRAINHOOK_DECL Saver::Saver(SaverOptions options) : options_(std::move(options)), state_(std::make_unique<State>()) {
+TRAINHOOK_DECL Saver::Saver(SaverOptions options)
+    : options_(std::move(options)), state_(detail::make_shared_object<State>()) {
   if (options_.max_to_keep < 0)
     throw InvalidArgumentError("Saver: max_to_keep is {}; 0 keeps all, more keeps that many", options_.max_to_keep);
   if (!(options_.keep_checkpoint_every_n_hours > 0)) {
@@ -55,8 +57,6 @@ TRAINHOOK_DECL Saver::Saver(SaverOptions options) : options_(std::move(options))
   if (options_.shard_bytes == 0) throw InvalidArgumentError("Saver: shard_bytes is 0; it must be above 0");
   state_->started = clock().wall_seconds();
 }
-
-TRAINHOOK_DECL Saver::~Saver() = default;
 
 TRAINHOOK_DECL void Saver::use(FileSystem& file_system, Clock& clock) {
   const Clock* const before = &this->clock();
