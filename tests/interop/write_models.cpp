@@ -22,6 +22,7 @@
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/learning_rate_schedules.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/trainhook.hpp>

@@ -18,6 +18,7 @@
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 #include "op_cases.hpp"
