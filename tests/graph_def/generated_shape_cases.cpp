@@ -77,7 +77,7 @@ bool takes_variables(std::string_view type) {
 class OpCases {
  public:
   explicit OpCases(const th::OpDef& def) : def_(def) {
-    for (Words words(def.attrs); words.has_next();) attrs_.emplace_back(words.next());
+    for (Words words(def.attrs); words.has_next();) attrs_.push_back(th::detail::attr_def_of(words.next()));
     for (Words words(def.signature); words.has_next();) read_attrs(words.next());
     for (const AttrDef& attr : attrs_) {
       const th::AttrValue value = values_of(attr).front();
@@ -123,7 +123,8 @@ class OpCases {
   void read_attrs(std::string_view word) {
     const std::size_t star = word.find('*');
     const auto add = [this](std::string_view name, std::string_view kind) {
-      if (std::ranges::find(attrs_, name, &AttrDef::name) == attrs_.end()) attrs_.emplace_back(name, kind);
+      if (std::ranges::find(attrs_, name, &AttrDef::name) == attrs_.end())
+        attrs_.push_back({.name = name, .kind = kind});
     };
     if (star != std::string_view::npos) add(word.substr(0, star), "int");
     if (word != "->" && th::detail::names_attr(word.substr(star + 1))) add(word.substr(star + 1), "type");
@@ -165,8 +166,8 @@ class OpCases {
 
   /// What an op of queues or iterators may be given.
   std::vector<In> resources() const {
-    const th::AttrValue types = values_of(AttrDef("list", "types")).front();
-    const th::AttrValue shapes = values_of(AttrDef("list", "shapes")).front();
+    const th::AttrValue types = values_of(AttrDef{.name = "list", .kind = "types"}).front();
+    const th::AttrValue shapes = values_of(AttrDef{.name = "list", .kind = "shapes"}).front();
     const th::AttrValue name = std::string();
     const In queue{"FIFOQueueV2", {{"component_types", types}, {"shapes", shapes}}};
     const In iterator{"IteratorV2",

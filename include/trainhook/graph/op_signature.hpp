@@ -91,28 +91,28 @@ class AllowedDTypes {
 
 /// One entry of OpDef::attrs.
 struct AttrDef {
-  AttrDef(std::string_view attr_name, std::string_view attr_kind) : name(attr_name), kind(attr_kind) {}
-  [[gnu::always_inline]] explicit AttrDef(std::string_view word) {
-    const std::size_t colon = word.find(':');
-    const std::size_t equals = word.find('=');
-    name = word.substr(0, colon);
-    kind = word.substr(colon + 1, equals == std::string_view::npos ? equals : equals - colon - 1);
-    if (equals != std::string_view::npos) value = word.substr(equals + 1);
-    if (kind.starts_with("string{")) {
-      strings = kind.substr(kind.find('{') + 1, kind.size() - kind.find('{') - 2);
-      kind = "string";
-    } else if (const std::size_t more = kind.find('>'); more != std::string_view::npos) {
-      above = kind.back() - '0';
-      kind = kind.substr(0, more);
-    }
-  }
-
   std::string_view name{};
   std::string_view kind{};
   std::optional<std::string_view> value{};  ///< the default
   std::string_view strings{};               ///< those allowed, separated by commas; any if empty
   std::optional<int> above{};               ///< a number below all, or a size below that of all lists, that are allowed
 };
+
+inline AttrDef attr_def_of(std::string_view word) {
+  const std::size_t colon = word.find(':');
+  const std::size_t equals = word.find('=');
+  AttrDef attr{.name = word.substr(0, colon),
+               .kind = word.substr(colon + 1, equals == std::string_view::npos ? equals : equals - colon - 1)};
+  if (equals != std::string_view::npos) attr.value = word.substr(equals + 1);
+  if (attr.kind.starts_with("string{")) {
+    attr.strings = attr.kind.substr(attr.kind.find('{') + 1, attr.kind.size() - attr.kind.find('{') - 2);
+    attr.kind = "string";
+  } else if (const std::size_t more = attr.kind.find('>'); more != std::string_view::npos) {
+    attr.above = attr.kind.back() - '0';
+    attr.kind = attr.kind.substr(0, more);
+  }
+  return attr;
+}
 
 inline std::optional<DType> dtype_called(std::string_view name) {
   const auto found = std::ranges::find(kDTypes, name, &DTypeInfo::name);

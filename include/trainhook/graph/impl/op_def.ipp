@@ -157,7 +157,7 @@ class NodeChecker {
 
   void check_attrs() {
     for (Words words(def_.attrs); words.has_next();) {
-      const AttrDef attr(words.next());
+      const AttrDef attr = attr_def_of(words.next());
       const auto found = node_.attrs.find(attr.name);
       if (found == node_.attrs.end() && attr.value) {
         node_.attrs.emplace(attr.name, default_of(attr));
@@ -226,7 +226,7 @@ class NodeChecker {
   /// Checks that the dtype attributes hold dtypes that the op type allows.
   void check_dtypes() const {
     for (Words words(def_.attrs); words.has_next();) {
-      const AttrDef attr(words.next());
+      const AttrDef attr = attr_def_of(words.next());
       const auto* dtype = std::get_if<DType>(&node_.attrs.find(attr.name)->second);
       if (dtype == nullptr) continue;
       const AllowedDTypes allowed(attr.kind);
