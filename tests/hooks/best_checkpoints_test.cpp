@@ -121,7 +121,7 @@ TEST(BestCheckpoints, ARemovalThatFailsIsLoggedAndTriedAgainAtTheNextSave) {
   };
   train_one(3);
   train_one(2);
-  EXPECT_EQ(log.count("W BestCheckpointHook: best/model.ckpt-1 could not be removed and is tried again"), 1U);
+  EXPECT_EQ(log.count("W the old checkpoint best/model.ckpt-1 could not be removed and is tried again"), 1U);
   const std::vector<std::string> both{"best/model.ckpt-1", "best/model.ckpt-2"};
   EXPECT_EQ(checkpoints_on_disk(outside.disk, "best"), both);
   EXPECT_EQ(get_checkpoint_state(outside.disk, "best")->all_model_checkpoint_paths, both)

@@ -259,23 +259,11 @@ TRAINHOOK_DECL void Retention::write_state() {
 TRAINHOOK_DECL void Retention::sweep() noexcept {
   if (doomed_.empty() && records_.empty()) return;
   std::erase_if(doomed_, [&](const Kept& doomed) {
-    try {
-      std::ranges::move(remove_checkpoint_files(*file_system_, doomed.prefix), std::back_inserter(records_));
-      log_info("Removed {}: max_to_keep is {}.", doomed.prefix, policy_.max_to_keep);
-      return true;
-    } catch (...) {
-      log_warning("the old checkpoint {} could not be removed and is tried again at the next save: {}", doomed.prefix,
-                  describe(std::current_exception()));
-      return false;
-    }
+    if (!begin_removal(*file_system_, doomed.prefix, records_)) return false;
+    log_info("Removed {}: max_to_keep is {}.", doomed.prefix, policy_.max_to_keep);
+    return true;
   });
-  try {
-    write_state();  // syncs the directory, as the last step of a removal needs
-    for (; !records_.empty(); records_.pop_back()) remove_if_there(*file_system_, records_.back());
-  } catch (...) {
-    log_warning("until the next save, {} lists checkpoints that were removed, or the last file of one is left: {}",
-                state_file(), describe(std::current_exception()));
-  }
+  end_removals(*file_system_, state_file(), records_, [this] { write_state(); });
 }
 
 }  // namespace trainhook::detail

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <exception>
-#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -171,26 +169,12 @@ TRAINHOOK_DECL void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
   list();  // what goes is listed until it is gone, so that a process that comes after a kill knows whose it is
   FileSystem& file_system = services_->file_system();
   std::erase_if(surplus_, [&](const BestCheckpoint& one) {
-    try {
-      std::ranges::move(remove_checkpoint_files(file_system, one.prefix), std::back_inserter(records_));
-      log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", one.prefix,
-               options_.metric, one.value, options_.keep);
-      return true;
-    } catch (...) {
-      log_warning("BestCheckpointHook: {} could not be removed and is tried again at the next save: {}", one.prefix,
-                  describe(std::current_exception()));
-      return false;
-    }
+    if (!begin_removal(file_system, one.prefix, records_)) return false;
+    log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", one.prefix,
+             options_.metric, one.value, options_.keep);
+    return true;
   });
-  try {
-    list();
-    for (; !records_.empty(); records_.pop_back()) remove_if_there(file_system, records_.back());
-  } catch (...) {
-    log_warning(
-        "BestCheckpointHook: until the next save, {} lists checkpoints that were removed, or the last file of one "
-        "is left: {}",
-        claim_->directory, describe(std::current_exception()));
-  }
+  end_removals(file_system, join_path(claim_->directory, kLatestFilename), records_, [this] { list(); });
 }
 
 TRAINHOOK_DECL void BestCheckpoints::list() const {
