@@ -31,10 +31,8 @@ TEST(DType, HasTensorFlowsNumbers) {
 
 TEST(DType, HasTensorFlowsNames) {
   EXPECT_EQ(dtype_name(DType::Float), "float32");
-  EXPECT_EQ(dtype_proto_name(DType::Float), "DT_FLOAT");
   EXPECT_EQ(dtype_name(DType::Half), "float16");
   EXPECT_EQ(dtype_name(DType::Invalid), "invalid");
-  EXPECT_EQ(dtype_proto_name(DType::Invalid), "DT_INVALID");
 }
 
 template <class T>
@@ -47,15 +45,6 @@ TYPED_TEST_SUITE(DTypeOf, Elements);
 TYPED_TEST(DTypeOf, SizeInFilesIsTheSizeInMemory) { EXPECT_EQ(dtype_size(dtype_of<TypeParam>), sizeof(TypeParam)); }
 
 TEST(DType, StringsHaveNoFixedSize) { EXPECT_EQ(dtype_size(DType::String), 0u); }
-
-TEST(DType, FromNumberTakesWhatItCanHoldAndRefusesTheRest) {
-  EXPECT_EQ(dtype_from_number(1), DType::Float);
-  EXPECT_EQ(dtype_from_number(23), DType::UInt64);
-  EXPECT_THROW((void)dtype_from_number(0), UnimplementedError);
-  EXPECT_THROW((void)dtype_from_number(11), UnimplementedError);   // qint8
-  EXPECT_THROW((void)dtype_from_number(101), UnimplementedError);  // a reference to float32
-  EXPECT_THROW((void)dtype_from_number(257), UnimplementedError);  // 1 in its lowest byte
-}
 
 TEST(DType, KnowsFloatingFromInteger) {
   EXPECT_TRUE(is_floating(DType::BFloat16));

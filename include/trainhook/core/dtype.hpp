@@ -158,16 +158,6 @@ inline constexpr DType dtype_of = detail::kDTypeOf<T>;
   return info == nullptr ? "invalid" : info->name;
 }
 
-/// The name in text protos, for example `DT_FLOAT`.
-[[nodiscard]] constexpr std::string_view dtype_proto_name(DType dtype) noexcept {
-  const detail::DTypeInfo* info = detail::find_dtype(dtype);
-  return info == nullptr ? "DT_INVALID" : info->proto;
-}
-
-/// Converts a number read from a file to the dtype.
-/// @throws UnimplementedError for a number that this library does not store.
-[[nodiscard]] TRAINHOOK_DECL DType dtype_from_number(std::uint64_t number);
-
 [[nodiscard]] constexpr bool is_floating(DType dtype) noexcept {
   return dtype == DType::Float || dtype == DType::Double || dtype == DType::Half || dtype == DType::BFloat16;
 }

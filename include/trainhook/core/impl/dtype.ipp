@@ -8,8 +8,6 @@
 #include <bit>
 #include <cmath>
 
-#include <trainhook/core/error.hpp>
-
 namespace trainhook {
 
 TRAINHOOK_DECL float to_float(Half value) noexcept {
@@ -23,11 +21,6 @@ TRAINHOOK_DECL float to_float(Half value) noexcept {
 
 TRAINHOOK_DECL float to_float(BFloat16 value) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
-}
-
-TRAINHOOK_DECL DType dtype_from_number(std::uint64_t number) {
-  if (number < 256 && detail::find_dtype(static_cast<DType>(number)) != nullptr) return static_cast<DType>(number);
-  throw UnimplementedError("dtype number {} is not one that this library can hold", number);
 }
 
 }  // namespace trainhook

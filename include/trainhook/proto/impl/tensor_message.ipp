@@ -12,8 +12,8 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL std::string_view data_type_name(std::uint64_t number) {
-  const auto known = std::ranges::find(kDTypes, static_cast<DType>(number), &DTypeInfo::dtype);
-  return number < 256 && known != kDTypes.end() ? known->proto : std::string_view();
+  const DTypeInfo* const known = number < 256 ? find_dtype(static_cast<DType>(number)) : nullptr;
+  return known != nullptr ? known->proto : std::string_view();
 }
 
 TRAINHOOK_DECL std::optional<std::uint64_t> data_type_of_name(std::string_view name) {
