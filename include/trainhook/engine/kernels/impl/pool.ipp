@@ -19,19 +19,27 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// N vectors V of some size, one after another in memory, which are kept in registers: loops over a window cost less
-/// for several.
+/// N vectors of `Size` elements, one after another in memory, which are kept in registers: loops over a window cost
+/// less for several.
 template <class V, std::size_t Size, std::size_t N>
 struct Lanes {
+  using Vector = V;
   V at[N]{};
 
+  /// Calls `code` with the constants 0 to N - 1.
+  template <class Code>
+  [[gnu::always_inline]] static void each(Code&& code) {
+    unrolled<N>(code);
+  }
   template <class T>
-  [[gnu::always_inline]] void load_from(const T* from) {
-    unrolled<N>([&](auto i) { at[i] = load<V>(from + i * Size); });
+  [[gnu::always_inline]] static Lanes loaded(const T* from) {
+    Lanes lanes;
+    each([&](auto i) { lanes.at[i] = load<V>(from + i * Size); });
+    return lanes;
   }
   template <class T>
   [[gnu::always_inline]] void store_to(T* to) const {
-    unrolled<N>([&](auto i) { store(at[i], to + i * Size); });
+    each([&](auto i) { store(at[i], to + i * Size); });
   }
 };
 
@@ -58,9 +66,8 @@ struct Pooling {
     return holds(height) && holds(width);
   }
 
-  /// Calls `code(Lanes<V, Size, N>(), at, window)` for each window and each few of its channels: with how many vectors,
-  /// or single Ts, they are, where they are in the result, and what calls back for each pixel of the window with where
-  /// they are in the images.
+  /// Calls `code(zero, at, window)` for each window and each few of its channels: with the lanes to compute in, where
+  /// they are in the result, and what calls back for each pixel of the window with where they are in the images.
   template <class T, class Code>
   void for_each_window(Code&& code) const {
     using Vector = typename VectorOf<T, kVectorSize<T>>::type;
@@ -103,16 +110,14 @@ template <class T>
 void max_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
   T* result = context.output<T>(0, pool.result()).data();
-  pool.for_each_window<T>(
-      [&]<class V, std::size_t Size, std::size_t N>(Lanes<V, Size, N> largest, std::int64_t at, auto&& window) {
-        unrolled<N>([&](auto i) { largest.at[i] += std::numeric_limits<T>::lowest(); });
-        window([&](std::int64_t pixel) {
-          Lanes<V, Size, N> values;
-          values.load_from(image + pixel);
-          unrolled<N>([&](auto i) { largest.at[i] = largest.at[i] < values.at[i] ? values.at[i] : largest.at[i]; });
-        });
-        largest.store_to(result + at);
-      });
+  pool.for_each_window<T>([&](auto largest, std::int64_t at, auto&& window) {
+    largest.each([&](auto i) { largest.at[i] += std::numeric_limits<T>::lowest(); });
+    window([&](std::int64_t pixel) {
+      const auto values = largest.loaded(image + pixel);
+      largest.each([&](auto i) { largest.at[i] = largest.at[i] < values.at[i] ? values.at[i] : largest.at[i]; });
+    });
+    largest.store_to(result + at);
+  });
 }
 
 /// The gradient goes to the first of the largest pixels of each window. As in TensorFlow, the first pixel gets it if it
@@ -128,50 +133,44 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
   const std::span<T> result = context.output<T>(0, context.shape(0));
   const bool adds = !pool.is_partition();
   if (adds) std::ranges::fill(result, T{0});
-  pool.for_each_window<T>(
-      [&]<class V, std::size_t Size, std::size_t N>(Lanes<V, Size, N> top, std::int64_t at, auto&& window) {
-        const V zero{};
-        const V lowest = zero + std::numeric_limits<T>::lowest();
-        top.load_from(largest + at);
-        Lanes<V, Size, N> rest;  // what no pixel got so far
-        rest.load_from(gradient + at);
-        bool is_first = true;
-        window([&](std::int64_t pixel) {
-          __builtin_prefetch(image + pixel + 8 * pool.channels);  // processors do not foresee how windows move
-          Lanes<V, Size, N> values;
-          Lanes<V, Size, N> sums;
-          values.load_from(image + pixel);
-          if (adds) sums.load_from(result.data() + pixel);
-          unrolled<N>([&](auto i) {
-            const V value = values.at[i];
-            const V most = top.at[i];
-            auto is_largest = value == most;
-            if (is_first) is_largest = is_largest | (value != value) | ((value < lowest) & (most == lowest));
-            sums.at[i] += is_largest ? rest.at[i] : zero;
-            rest.at[i] = is_largest ? zero : rest.at[i];
-          });
-          sums.store_to(result.data() + pixel);
-          is_first = false;
-        });
+  pool.for_each_window<T>([&](auto zeros, std::int64_t at, auto&& window) {
+    const typename decltype(zeros)::Vector zero{};
+    const auto lowest = zero + std::numeric_limits<T>::lowest();
+    const auto top = zeros.loaded(largest + at);
+    auto rest = zeros.loaded(gradient + at);  // what no pixel got so far
+    bool is_first = true;
+    window([&](std::int64_t pixel) {
+      __builtin_prefetch(image + pixel + 8 * pool.channels);  // processors do not foresee how windows move
+      const auto values = zeros.loaded(image + pixel);
+      auto sums = adds ? zeros.loaded(result.data() + pixel) : zeros;
+      zeros.each([&](auto i) {
+        const auto value = values.at[i];
+        const auto most = top.at[i];
+        auto is_largest = value == most;
+        if (is_first) is_largest = is_largest | (value != value) | ((value < lowest) & (most == lowest));
+        sums.at[i] += is_largest ? rest.at[i] : zero;
+        rest.at[i] = is_largest ? zero : rest.at[i];
       });
+      sums.store_to(result.data() + pixel);
+      is_first = false;
+    });
+  });
 }
 
 template <class T>
 void avg_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
   T* result = context.output<T>(0, pool.result()).data();
-  pool.for_each_window<T>(
-      [&]<class V, std::size_t Size, std::size_t N>(Lanes<V, Size, N> sum, std::int64_t at, auto&& window) {
-        T pixels = 0;
-        window([&](std::int64_t pixel) {
-          Lanes<V, Size, N> values;
-          values.load_from(image + pixel);
-          unrolled<N>([&](auto i) { sum.at[i] += values.at[i]; });
-          ++pixels;
-        });
-        unrolled<N>([&](auto i) { sum.at[i] /= pixels; });
-        sum.store_to(result + at);
-      });
+  pool.for_each_window<T>([&](auto sum, std::int64_t at, auto&& window) {
+    T pixels = 0;
+    window([&](std::int64_t pixel) {
+      const auto values = sum.loaded(image + pixel);
+      sum.each([&](auto i) { sum.at[i] += values.at[i]; });
+      ++pixels;
+    });
+    sum.each([&](auto i) { sum.at[i] /= pixels; });
+    sum.store_to(result + at);
+  });
 }
 
 template <class T>
@@ -181,19 +180,17 @@ void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& ima
   const std::span<T> result = context.output<T>(0, image);
   const bool adds = !pool.is_partition();
   if (adds) std::ranges::fill(result, T{0});
-  pool.for_each_window<T>(
-      [&]<class V, std::size_t Size, std::size_t N>(Lanes<V, Size, N> share, std::int64_t at, auto&& window) {
-        T pixels = 0;
-        window([&](std::int64_t) { ++pixels; });
-        share.load_from(gradient + at);
-        unrolled<N>([&](auto i) { share.at[i] /= pixels; });
-        window([&](std::int64_t pixel) {
-          Lanes<V, Size, N> sums;
-          if (adds) sums.load_from(result.data() + pixel);
-          unrolled<N>([&](auto i) { sums.at[i] += share.at[i]; });
-          sums.store_to(result.data() + pixel);
-        });
-      });
+  pool.for_each_window<T>([&](auto zeros, std::int64_t at, auto&& window) {
+    T pixels = 0;
+    window([&](std::int64_t) { ++pixels; });
+    auto share = zeros.loaded(gradient + at);
+    share.each([&](auto i) { share.at[i] /= pixels; });
+    window([&](std::int64_t pixel) {
+      auto sums = adds ? zeros.loaded(result.data() + pixel) : zeros;
+      sums.each([&](auto i) { sums.at[i] += share.at[i]; });
+      sums.store_to(result.data() + pixel);
+    });
+  });
 }
 
 /// The kernel that calls `code.operator()<T>(context, what makes a Pooling of an image's shape)`.
