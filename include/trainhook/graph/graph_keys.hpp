@@ -24,7 +24,6 @@ inline constexpr std::string_view kReadyForLocalInitOp = "ready_for_local_init_o
 inline constexpr std::string_view kSavers = "savers";                                    // std::shared_ptr<Saver>
 inline constexpr std::string_view kSaveableObjects = "saveable_objects";                 // std::shared_ptr<Saveable>
 inline constexpr std::string_view kIterators = "iterators";                              // detail::IteratorResource
-inline constexpr std::string_view kQueueRunners =
-    "queue_runners";  // detail::QueueRunnerDef, std::shared_ptr<QueueRunner>
+inline constexpr std::string_view kQueueRunners = "queue_runners";  // detail::QueueRunnerDef, shared QueueRunners
 
 }  // namespace trainhook::graph_keys

@@ -98,6 +98,7 @@ struct AttrDef {
   std::optional<int> above{};               ///< a number below all, or a size below that of all lists, that are allowed
 };
 
+/// Reads an entry such as `axis:int=0`.
 inline AttrDef attr_def_of(std::string_view word) {
   const std::size_t colon = word.find(':');
   const std::size_t equals = word.find('=');
@@ -114,6 +115,7 @@ inline AttrDef attr_def_of(std::string_view word) {
   return attr;
 }
 
+/// The dtype of that name, as `dtype_name` gives it.
 inline std::optional<DType> dtype_called(std::string_view name) {
   const auto found = std::ranges::find(kDTypes, name, &DTypeInfo::name);
   return found == kDTypes.end() ? std::nullopt : std::optional(found->dtype);
