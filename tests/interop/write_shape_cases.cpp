@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <exception>
 #include <string>
-#include <string_view>
 
 #include <fmt/core.h>
 
@@ -15,16 +14,6 @@
 #include "../graph_def/shape_cases.hpp"
 
 namespace th = trainhook;
-
-namespace {
-
-void append_hexadecimal(std::string& text, char byte) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const auto value = static_cast<unsigned char>(byte);
-  text += {kDigits[value / 16], kDigits[value % 16]};
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   try {
@@ -38,7 +27,8 @@ int main(int argc, char** argv) {
       const shape_cases::Result result =
           shape_cases::result_of([&](th::Graph& graph) { return shape_cases::import(graph, of); });
       list += fmt::format("{}\t{}\t{}\t{}\t", number++, of.op, result.shapes, result.error);
-      for (const char byte : shape_cases::bytes_of(shape_cases::graph_def_of(of))) append_hexadecimal(list, byte);
+      for (const char byte : shape_cases::bytes_of(shape_cases::graph_def_of(of)))
+        list += fmt::format("{:02x}", static_cast<unsigned char>(byte));
       list += '\n';
       if (!result.error.empty()) ++refused;
     }
