@@ -14,7 +14,7 @@ namespace {
 TEST(DataTypeNames, AreThoseOfTensorFlow) {
   EXPECT_EQ(data_type_name(1), "DT_FLOAT");
   EXPECT_EQ(data_type_name(23), "DT_UINT64");
-  for (const std::uint64_t other : {0, 11, 101, 257}) EXPECT_EQ(data_type_name(other), "") << "printed as a number";
+  for (const std::uint64_t other : {0U, 11U, 101U, 257U}) EXPECT_EQ(data_type_name(other), "") << "printed as a number";
   EXPECT_EQ(data_type_of_name("DT_BFLOAT16"), std::uint64_t{14});
   EXPECT_EQ(data_type_of_name("DT_INVALID"), std::uint64_t{0});
   EXPECT_EQ(data_type_of_name("DT_BANANA"), std::nullopt);
