@@ -319,13 +319,14 @@ def reads_after_writes(v):
     with after(first):
         late_use, cached, copied = early * 1.0, v * 2.0, tf.identity(v)
         again = v.read_value()
-    with after(late_use, cached, copied, again):
+    copy_use = copied * 1.0
+    with after(late_use, cached, copy_use, again):
         second = tf1.assign(v, v * 10.0)
     with after(second):
         third = tf1.scatter_update(v, [0], [7.0])
     with after(third):
-        last = tf.reduce_sum(v * [1.0, 3.0])
-    return [late_use, cached, copied * 1.0, last]
+        late_copy_use, last = copied * 1.0, tf.reduce_sum(v * [1.0, 3.0])
+    return [late_use, cached, copy_use, late_copy_use, last]
 
 
 def averages_after_training(v):
