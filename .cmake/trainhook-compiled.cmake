@@ -1,85 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-# trainhook_compiled_library(<name> INCLUDE <folder> SOURCES <folders and .ipp files below include/trainhook> LINK <targets>
-#   [DEFINITIONS <definitions>]): the static library trainhook::<name>, made from the library's own .ipp files, one source
-# file for each of SOURCES, or more for a folder of many bodies; a plus sign joins what goes into the same file. Used by the
+# trainhook_compiled_library(<name> OF <target> INCLUDE <folder> SOURCES <list>... [FAST_SOURCES <list>...] [LINK <target>...] [DEFINITIONS <definition>...]):
+# the static library trainhook::<name>, made from the library's own lists of bodies, include/trainhook/<list>.hpp, one source file for each; nothing if
+# there is no header-only target trainhook::<target>. FAST_SOURCES are compiled with -O3, which kernels gain from, the others with -O2. Used by the
 # build and, from the installed package, by every project that finds it.
 function(trainhook_compiled_library name)
-  if(TARGET trainhook::${name})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF;INCLUDE" "SOURCES;FAST_SOURCES;LINK;DEFINITIONS")
+  if(TARGET trainhook::${name} OR NOT TARGET trainhook::${arg_OF})
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "INCLUDE" "SOURCES;LINK;DEFINITIONS")
-  set(sources)
-  foreach(source IN LISTS arg_SOURCES)
-    string(REPLACE "+" ";" joined "${source}")
-    set(bodies)
-    foreach(one IN LISTS joined)
-      if(NOT one MATCHES "[.]ipp$")
-        string(APPEND one /impl/*.ipp)
-      endif()
-      file(GLOB found RELATIVE ${arg_INCLUDE} CONFIGURE_DEPENDS ${arg_INCLUDE}/trainhook/${one})
-      if(NOT found)
-        message(FATAL_ERROR "trainhook: there is no ${one} in ${arg_INCLUDE}/trainhook; install trainhook again")
-      endif()
-      list(APPEND bodies ${found})
-    endforeach()
-    list(GET joined 0 file)
-    string(REGEX REPLACE "/impl/|[.]ipp$" "_" file "${file}")
-    string(MAKE_C_IDENTIFIER "${file}" file)
-    list(LENGTH bodies count)
-    math(EXPR files "${count} / 29 + 1")  # so that the compiler needs no more than 0.8 GB
-    math(EXPR length "${count} / ${files} + 1")
-    foreach(part RANGE 1 ${files})
-      list(SUBLIST bodies 0 ${length} some)
-      list(REMOVE_ITEM bodies ${some})
-      list(TRANSFORM some REPLACE "(.+)" "#include <\\1>\n")
-      list(JOIN some "" lines)
-      string(REGEX REPLACE "_1$" "" name_of_part "${file}_${part}")
-      set(path ${CMAKE_CURRENT_BINARY_DIR}/trainhook_${name}/${name_of_part}.cpp)
-      file(CONFIGURE OUTPUT ${path} CONTENT "${lines}" @ONLY)
-      list(APPEND sources ${path})
-    endforeach()
-  endforeach()
-
-  add_library(trainhook_${name} STATIC EXCLUDE_FROM_ALL ${sources})
+  add_library(trainhook_${name} STATIC EXCLUDE_FROM_ALL)
   add_library(trainhook::${name} ALIAS trainhook_${name})
-  target_link_libraries(trainhook_${name} PUBLIC ${arg_LINK})
+  foreach(list IN LISTS arg_SOURCES arg_FAST_SOURCES)
+    if(NOT EXISTS ${arg_INCLUDE}/trainhook/${list}.hpp)
+      message(FATAL_ERROR "trainhook: there is no ${list}.hpp in ${arg_INCLUDE}/trainhook; install trainhook again")
+    endif()
+    string(REPLACE "/impl/src" "" source "${list}")
+    string(MAKE_C_IDENTIFIER "${source}" source)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/trainhook_${name}/${source}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include <trainhook/${list}.hpp>\n" @ONLY)
+    # In every kind of build: in one for debugging, the user's own files are not optimised; the library is, or training would crawl.
+    set(optimisation -O2)
+    if(list IN_LIST arg_FAST_SOURCES)
+      set(optimisation -O3)
+    endif()
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${TRAINHOOK_COMPILE_OPTIONS}")
+    target_sources(trainhook_${name} PRIVATE ${source})
+  endforeach()
+  target_link_libraries(trainhook_${name} PUBLIC ${arg_LINK} trainhook::${arg_OF})
   target_compile_definitions(trainhook_${name} PUBLIC TRAINHOOK_SEPARATE_COMPILATION PRIVATE ${arg_DEFINITIONS})
   set_target_properties(trainhook_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  # In a build for debugging, the user's own files are not optimised; the library is, or training would crawl.
-  target_compile_options(trainhook_${name} PRIVATE
-    $<$<OR:$<CONFIG:Debug>,$<CONFIG:>>:-O2> ${TRAINHOOK_COMPILE_OPTIONS})
 endfunction()
 
-# trainhook_compiled_libraries(<include folder>): all of them, as far as the header-only targets that they are made from exist.
+# trainhook_compiled_libraries(<include folder>): all of them, as far as their header-only targets exist.
 function(trainhook_compiled_libraries include)
-  trainhook_compiled_library(compiled INCLUDE ${include} LINK trainhook::trainhook
-    SOURCES core proto io events graph graph/ops graph_def session data loop checkpoint hooks monitored estimator testing)
-  if(TARGET trainhook::media)
-    trainhook_compiled_library(media_compiled INCLUDE ${include} SOURCES media LINK trainhook::compiled trainhook::media)
-  endif()
-  if(TARGET trainhook::mpi)
-    trainhook_compiled_library(mpi_compiled INCLUDE ${include} SOURCES mpi LINK trainhook::compiled trainhook::mpi)
-  endif()
-  if(TARGET trainhook::engine)
-    # Kernels that take long to compile have a source file of their own, the others share some: parsing takes half of their
-    # time. The library sees Eigen under a name of its own: its inline functions must not merge with those of a user's file
-    # that is built for another processor.
-    file(GLOB kernels CONFIGURE_DEPENDS RELATIVE ${include}/trainhook ${include}/trainhook/engine/kernels/impl/*.ipp)
-    set(own ${kernels})
-    list(FILTER own INCLUDE REGEX "/(array|math|matmul|nn|partition|reduction|selection|sparse_training|training)[.]ipp$")
-    list(REMOVE_ITEM kernels ${own})
-    foreach(place RANGE 4)
-      set(shared${place})
-    endforeach()
-    set(place 0)
-    foreach(kernel IN LISTS kernels)
-      list(APPEND shared${place} ${kernel})
-      math(EXPR place "(${place} + 1) % 5")
-    endforeach()
-    foreach(place RANGE 4)
-      list(JOIN shared${place} + shared${place})
-    endforeach()
-    trainhook_compiled_library(engine_compiled INCLUDE ${include} SOURCES engine ${own} ${shared0} ${shared1} ${shared2} ${shared3} ${shared4}
-      LINK trainhook::compiled trainhook::media_compiled trainhook::engine DEFINITIONS Eigen=trainhook_eigen)
-  endif()
+  trainhook_compiled_library(compiled OF trainhook INCLUDE ${include} SOURCES
+    core/impl/src proto/impl/src io/impl/src events/impl/src graph/impl/src graph/ops/impl/src_1 graph/ops/impl/src_2 graph_def/impl/src session/impl/src
+    data/impl/src loop/impl/src checkpoint/impl/src_1 checkpoint/impl/src_2 hooks/impl/src_1 hooks/impl/src_2 monitored/impl/src)
+  trainhook_compiled_library(estimator_compiled OF estimator INCLUDE ${include} SOURCES estimator/impl/src LINK trainhook::compiled)
+  trainhook_compiled_library(testing_compiled OF testing INCLUDE ${include} SOURCES testing/impl/src LINK trainhook::compiled)
+  trainhook_compiled_library(media_compiled OF media INCLUDE ${include} SOURCES media/impl/src LINK trainhook::compiled)
+  trainhook_compiled_library(mpi_compiled OF mpi INCLUDE ${include} SOURCES mpi/impl/src LINK trainhook::compiled)
+  # It sees Eigen under a name of its own: its inline functions must not merge with those of a user's file that is built for another processor.
+  trainhook_compiled_library(engine_compiled OF engine INCLUDE ${include} SOURCES engine/impl/src_1
+    FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3 engine/kernels/impl/src_4
+      engine/kernels/impl/src_5 engine/kernels/impl/src_6 engine/kernels/impl/src_7 engine/kernels/impl/src_8 engine/kernels/impl/src_9
+    LINK trainhook::compiled trainhook::media_compiled DEFINITIONS Eigen=trainhook_eigen)
 endfunction()

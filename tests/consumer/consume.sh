@@ -13,7 +13,7 @@ fail() {
 }
 
 # -O0: what is compiled here is run once.
-given=(-DCONSUME="$way" -DTRAINHOOK_COMPILE_OPTIONS=-O0)
+given=(-DCONSUME="$way" -DTRAINHOOK_COMPILE_OPTIONS=-O0 -DCMAKE_CXX_COMPILER_LAUNCHER="$("$root/.ci/launcher" "$folder")")
 if [ "$way" = find_package ]; then
   cmake --install "$build" --prefix "$folder/installed" >"$folder/installed.txt"
   given+=(-DCMAKE_PREFIX_PATH="$folder/installed")
@@ -29,7 +29,7 @@ configure build || { cat "$folder/configured.txt"; exit 1; }
 if [ "$way" = find_package ]; then
   # The programs of both folders, and one file of the engine.
   cmake --build "$folder/build"
-  compiled_file=$(cd "$folder/build" && ninja -t targets all | sed -n 's/^\(.*engine_kernels_data_\.cpp\.o\):.*/\1/p')
+  compiled_file=$(cd "$folder/build" && ninja -t targets all | sed -n 's/^\(.*engine_kernels_6\.cpp\.o\):.*/\1/p')
   cmake --build "$folder/build" --target "$compiled_file"
   for program in one/header_only one/header_only_modules one/compiled two/counter two/static_counter; do
     "$folder/build/$program" || fail "$program failed"
@@ -38,7 +38,7 @@ if [ "$way" = find_package ]; then
   if grep -r trainhook:: "$folder/users" --include='*.cmake'; then fail "the user's export names a target of ours that others do not have"; fi
 
   if configure nonsense -DCOMPONENT=nonsense; then fail "a component called nonsense was found"; fi
-  tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -F "no component 'nonsense'. The components are: engine, media, mpi." >/dev/null ||
+  tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -F "no component 'nonsense'. The components are: engine, estimator, media, mpi, testing." >/dev/null ||
     fail "nobody said which components there are: $(cat "$folder/configured.txt")"
 elif [ "$way" = FetchContent ]; then
   cmake --build "$folder/build" --target header_only
@@ -60,4 +60,4 @@ flags() { sed -n 's/^ *"command": //p' "$folder/build/compile_commands.json" | g
 [ "$(flags 'static_count\.dir')" = "-DTRAINHOOK_SEPARATE_COMPILATION " ] || fail "flags of a static library: $(flags static_count)"
 
 # Tests, examples and benchmarks of ours are not part of somebody else's project.
-if find "$folder/build" -name '*_test*' -o -name quickstart | grep .; then fail "the consumer built programs of ours"; fi
+if find "$folder/build" \( -name '*_test' -o -name '*_test.*' -o -name quickstart \) | grep .; then fail "the consumer built programs of ours"; fi

@@ -13,20 +13,24 @@ fail() {
   exit 1
 }
 
-# Each impl/src.hpp lists every .ipp file of its folders once: an optional module's its own, the core library's all others.
+# Each body is in one list, impl/src.hpp of its folder or one of the parts that it includes; trainhook/impl/src.hpp includes the lists of the core
+# library's folders; and each list of bodies is a source file of a compiled library.
 test_lists() {
-  local list module files listed
-  cd "$root/include"
-  for list in trainhook/impl/src.hpp trainhook/*/impl/src.hpp; do
-    module=${list%/impl/src.hpp}
-    listed=$(sed -n 's/^#include <\(trainhook\/.*\.ipp\)>$/\1/p' "$list" | sort)
-    files=$(find "$module" -name '*.ipp' | sort)
-    if [ "$module" = trainhook ]; then
-      for module in trainhook/*/impl/src.hpp; do files=$(grep -v "^${module%/impl/src.hpp}/" <<<"$files"); done
-    fi
-    [ -n "$listed" ] || fail "$list lists nothing"
-    diff <(echo "$files") <(echo "$listed") || fail "$list differs (< there is such a file, > it is listed)"
+  local lists list ending roots
+  included() { sed -nE 's|^#include <trainhook/(.*)>$|\1|p' "$@" | grep -E "$ending" | sort; }
+  cd "$root/include/trainhook"
+  mapfile -t lists < <(find . -name 'src*.hpp' -path '*/impl/*' | sed 's#^[.]/##' | sort)
+  ending='[.]ipp$'
+  diff <(find . -name '*.ipp' | sed 's#^[.]/##' | sort) <(included "${lists[@]}") || fail "the lists differ (< there is such a body, > it is listed)"
+  for list in "${lists[@]}"; do
+    if included "$list" | grep -v "^${list%/*}/[^/]*$"; then fail "$list has these bodies of another folder"; fi
   done
+  roots=$(printf '%s/src.hpp\n' impl {engine,estimator,media,mpi,testing}/impl)
+  ending='/src.*[.]hpp$'
+  diff <(printf '%s\n' "${lists[@]}" | grep -vxF "$roots") <(included "${lists[@]}") ||
+    fail "lists differ (< there is such a list, > it is included by another)"
+  diff <(grep -lE '[.]ipp>$' "${lists[@]}" | sort) <(grep -oE '[a-z_/]+/impl/src(_[0-9]+)?' "$root/.cmake/trainhook-compiled.cmake" | sed 's/$/.hpp/' | sort) ||
+    fail ".cmake/trainhook-compiled.cmake differs (< there is such a list, > it is a source file)"
 }
 
 # Each op's object is in the table of its family, where imported graphs find it; builders do without the table.
@@ -69,9 +73,11 @@ test_names_of_eigen() {
   if grep '\bEigen::' "$work/symbols" | head -n 5 | grep .; then fail "these symbols of $1 have Eigen's own names"; fi
 }
 
-# same_bits <program> <program>: both modes print the same, and write the same checkpoints and graphs. (State files hold times.)
+# same_bits <number of checkpoints> <program> <program>: both modes print the same, and write the same checkpoints and graphs. (State files hold
+# times.)
 test_same_bits() {
-  local compared=0 file mode
+  local compared=0 checkpoints=$1 file mode
+  shift
   for mode in 1 2; do
     mkdir "$work/$mode"
     (cd "$work/$mode" && "$1" >printed) || fail "$1 failed"
@@ -83,43 +89,41 @@ test_same_bits() {
     cmp "$file" "../2/$file" || fail "$file depends on the mode"
     compared=$((compared + 1))
   done
-  [ "$(find . -name 'model.ckpt-25.data-*' | wc -l)" = 2 ] || fail "these are not the expected checkpoints: $(ls -- *)"
+  [ "$(find . -name 'model.ckpt-*.index' | wc -l)" = "$checkpoints" ] || fail "these are not the expected checkpoints: $(ls -- *)"
   echo "$name: $compared files are the same"
 }
 
-# without_cmake <folder of Eigen>: two files and a plain command. With clang: g++, which compiles the same files in the libraries, takes minutes
-# and 4 GB for all in one.
-test_without_cmake() {
-  { printf '#include <trainhook/%s>\n' impl/src.hpp media/impl/src.hpp engine/impl/src.hpp; cat "$here/train_graph.cpp"; } >"$work/main.cpp"
-  cd "$work"
-  clang++-14 -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -isystem "$1" -o program main.cpp "$here/train_loop.cpp" \
-    -lfmt -lpng -lz -pthread || fail "the program cannot be compiled"
-  ./program >printed || fail "the program failed"
-  grep -q '^loop: loss ' printed && grep -q '^graph: loss ' printed || fail "the program printed: $(cat printed)"
-}
-
-# two_files <folder of Eigen>: with clang, too, two header-only files make one program.
-test_two_files() {
-  local file pids=""
-  for file in train_graph train_loop; do
-    clang++-14 -std=c++20 -I"$root/include" -isystem "$1" -c "$here/$file.cpp" -o "$work/$file.o" &
-    pids+=" $!"
+# forgotten <library>: a program that lacks the target of an optional module does not link, and the linker's message names the module.
+test_forgotten() {
+  local module
+  printf '#include <trainhook/testing/manual_clock.hpp>\nint main() { trainhook::testing::ManualClock().auto_advance(true); }\n' >"$work/testing.cpp"
+  printf '#include <trainhook/estimator/estimator.hpp>\nint main() { (void)trainhook::Estimator({}, {}, {}).latest_checkpoint(); }\n' >"$work/Estimator.cpp"
+  for module in testing Estimator; do
+    "$compiler" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -c "$work/$module.cpp" -o "$work/$module.o"
+    if "$compiler" -o "$work/program" "$work/$module.o" "$1" -lfmt -pthread 2>"$work/said"; then fail "a program links without the library of $module"; fi
+    grep -q "undefined reference to .trainhook::$module::" "$work/said" || fail "the linker does not name $module: $(cat "$work/said")"
   done
-  for file in $pids; do wait "$file" || fail "a file cannot be compiled"; done
-  cd "$work"
-  clang++-14 -o program train_graph.o train_loop.o -lfmt -lpng -lz -pthread || fail "the files do not make a program"
-  ./program >printed || fail "the program failed"
-  grep -q '^loop: loss ' printed && grep -q '^graph: loss ' printed || fail "the program printed: $(cat printed)"
 }
 
-# What a user's file gets in header-only mode does not grow unnoticed: functions of the README's your_loop, g++ -O2.
+# functions <object>: what a user's file gets in header-only mode, optimised, does not grow unnoticed.
 test_functions() {
   local most=1476 count
-  awk -v folder="$work" -f "$root/tests/readme/extract.awk" "$root/README.md" >/dev/null
-  g++ -std=c++20 -O2 -I"$root/include" -c "$work/your_loop.cpp" -o "$work/your_loop.o"
-  count=$(nm --defined-only "$work/your_loop.o" | grep -c ' [TtWw] ')
+  count=$(nm --defined-only "$1" | grep -c ' [TtWw] ')
   echo "$name: $count, at most $most"
   [ "$count" -le "$most" ] || fail "your_loop.cpp has $count functions"
+}
+
+# one_program <object>...: header-only files make one program, whatever each of them uses.
+test_one_program() {
+  local object objects=() count=0
+  for object in "$@"; do
+    count=$((count + 1))
+    objcopy --redefine-sym main="main_$count" "$object" "$work/$count.o"
+    objects+=("$work/$count.o")
+  done
+  echo 'int main_1(); int main() { return main_1(); }' | sed 's/int main_1/extern "C" &/' >"$work/main.cpp"
+  "$compiler" -o "$work/program" "$work/main.cpp" "${objects[@]}" -lfmt -lpng -lz -pthread || fail "the files do not make a program"
+  (cd "$work" && ./program) || fail "the program failed"
 }
 
 declare -F "test_$name" >/dev/null || fail "there is no such test"

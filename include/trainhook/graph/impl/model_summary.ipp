@@ -29,7 +29,7 @@ struct SummaryRow {
 /// A number with a space between each three digits.
 TRAINHOOK_DECL std::string with_gaps(std::int64_t number) {
   std::string digits = fmt::format("{}", number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, " ");
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ' ');
   return digits;
 }
 

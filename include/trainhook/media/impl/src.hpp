@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All bodies of media/. Include it in exactly one file of a program that compiles them itself.
+/// All bodies of media/, for the one file of a program that compiles them itself.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All bodies of mpi/, for the one file of a program that compiles them.
+/// All bodies of mpi/, for the one file of a program that compiles them itself.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bytes of a bundle.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/checkpoint/impl/background_writer.ipp>
+#include <trainhook/checkpoint/impl/bundle_cleanup.ipp>
+#include <trainhook/checkpoint/impl/bundle_protocol.ipp>
+#include <trainhook/checkpoint/impl/bundle_reader.ipp>
+#include <trainhook/checkpoint/impl/bundle_shards.ipp>
+#include <trainhook/checkpoint/impl/bundle_writer.ipp>
+#include <trainhook/checkpoint/impl/device_read.ipp>
+#include <trainhook/checkpoint/impl/load_checkpoint.ipp>
+#include <trainhook/checkpoint/impl/non_finite.ipp>
+#include <trainhook/checkpoint/impl/object_graph_keys.ipp>
+#include <trainhook/checkpoint/impl/sharded_save.ipp>
+#include <trainhook/checkpoint/impl/slice_key.ipp>
+#include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
+#include <trainhook/checkpoint/impl/tensor_slice.ipp>
+#include <trainhook/checkpoint/impl/variable_slices.ipp>

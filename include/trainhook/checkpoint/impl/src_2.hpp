@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// A directory of checkpoints, and what of a session goes into one.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_files.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_state.ipp>
+#include <trainhook/checkpoint/impl/checkpoints_iterator.ipp>
+#include <trainhook/checkpoint/impl/directory_hold.ipp>
+#include <trainhook/checkpoint/impl/init_from_checkpoint.ipp>
+#include <trainhook/checkpoint/impl/input_checkpoints.ipp>
+#include <trainhook/checkpoint/impl/iterator_saveable.ipp>
+#include <trainhook/checkpoint/impl/lock_lease.ipp>
+#include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
+#include <trainhook/checkpoint/impl/rank_state.ipp>
+#include <trainhook/checkpoint/impl/retention.ipp>
+#include <trainhook/checkpoint/impl/run_record.ipp>
+#include <trainhook/checkpoint/impl/saver.ipp>

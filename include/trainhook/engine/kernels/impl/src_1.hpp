@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Arrays, and the movement of their elements.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/engine/kernels/impl/array.ipp>
+#include <trainhook/engine/kernels/impl/movement.ipp>
+#include <trainhook/engine/kernels/impl/rearrange.ipp>
+#include <trainhook/engine/kernels/impl/strided_slice.ipp>

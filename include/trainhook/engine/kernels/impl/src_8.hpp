@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The updates of optimizers.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/engine/kernels/impl/sparse_training.ipp>
+#include <trainhook/engine/kernels/impl/training.ipp>

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// All bodies of graph_def/.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/graph_def/impl/graph_def_messages.ipp>
+#include <trainhook/graph_def/impl/graph_def_reader.ipp>
+#include <trainhook/graph_def/impl/graph_def_writer.ipp>
+#include <trainhook/graph_def/impl/import_graph_def.ipp>
+#include <trainhook/graph_def/impl/import_meta_graph.ipp>
+#include <trainhook/graph_def/impl/meta_graph_def.ipp>
+#include <trainhook/graph_def/impl/meta_graph_def_reader.ipp>
+#include <trainhook/graph_def/impl/node_def.ipp>
+#include <trainhook/graph_def/impl/queue_runners.ipp>
+#include <trainhook/graph_def/impl/resource_variables.ipp>
+#include <trainhook/graph_def/impl/saver_nodes.ipp>
+#include <trainhook/graph_def/impl/tensor_proto.ipp>
+#include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
+#include <trainhook/graph_def/impl/unknown_nodes.ipp>
+#include <trainhook/graph_def/impl/utf8.ipp>

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// All bodies of loop/.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/loop/impl/bound_state.ipp>
+#include <trainhook/loop/impl/loop_iterator.ipp>
+#include <trainhook/loop/impl/loop_session.ipp>
+#include <trainhook/loop/impl/memory_layout.ipp>
+#include <trainhook/loop/impl/state_binding.ipp>
+#include <trainhook/loop/impl/variable_binding.ipp>
+#include <trainhook/loop/impl/variable_memory.ipp>

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// All bodies of proto/.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/proto/impl/message_text.ipp>
+#include <trainhook/proto/impl/tensor_message.ipp>
+#include <trainhook/proto/impl/tensor_shape_proto.ipp>
+#include <trainhook/proto/impl/text_proto_parser.ipp>
+#include <trainhook/proto/impl/text_proto_printer.ipp>
+#include <trainhook/proto/impl/wire.ipp>
