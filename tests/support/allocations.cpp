@@ -6,9 +6,26 @@
 #include <cstdlib>
 #include <new>
 
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define TRAINHOOK_SANITIZER_ALLOCATES
+#endif
+#endif
+
 namespace {
 
 thread_local std::size_t calls = 0;
+
+}  // namespace
+
+std::size_t trainhook::support::allocations_of_this_thread() noexcept { return calls; }
+
+#ifdef TRAINHOOK_SANITIZER_ALLOCATES
+// The thread sanitizer of clang has its own operator new and calls this for each allocation.
+extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++calls; }
+#else
+
+namespace {
 
 void* allocate(std::size_t size, std::size_t alignment) noexcept {
   ++calls;
@@ -19,8 +36,6 @@ void* allocate(std::size_t size, std::size_t alignment) noexcept {
 }
 
 }  // namespace
-
-std::size_t trainhook::support::allocations_of_this_thread() noexcept { return calls; }
 
 void* operator new(std::size_t size) {
   if (void* memory = allocate(size, 1)) return memory;
@@ -38,3 +53,4 @@ void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+#endif
