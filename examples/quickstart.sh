@@ -4,7 +4,7 @@
 # is compiled.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$root/build/release
+build=$root/build/gcc
 
 "$root/.ci/packages" examples
 "$root/.ci/packages" data || echo "quickstart: the data set (Debian package dataset-fashion-mnist) cannot be had" >&2
@@ -13,7 +13,7 @@ build=$root/build/release
 if [ ! -e "$build/examples/quickstart" ]; then
   echo "quickstart: compiling the library and examples/quickstart.cpp, once; one to four minutes on two cores" >&2
 fi
-if ! "$root/.ci/release" quickstart >&2; then
+if ! { "$root/.ci/configure" gcc -DTRAINHOOK_BUILD_EXAMPLES=ON && cmake --build "$build" --target quickstart; } >&2; then
   echo "quickstart: the build in $build failed; remove that folder to start afresh" >&2
   exit 1
 fi

@@ -5,7 +5,7 @@
 # id that has no case, whose case failed or did not run, that is listed twice, or that a case names although it is not listed.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-report=${1:-$root/build/tests}/ctest-output.txt
+report=${1:-$root/build/gcc}/ctest-output.txt
 [ -f "$report" ] || { echo "cases: $report is not there; it is written by .ci/ctest" >&2; exit 1; }
 
 awk '

@@ -5,12 +5,13 @@
 # Programs that are killed at each of their calls are for tests/kill/run.sh, several processes for tests/mpi/run.sh.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$root/build/tests
+build=$root/build/gcc  # where the quickstart has compiled the libraries
 start=$SECONDS
 
 "$root/.ci/packages" tests examples data
 
-"$root/.ci/configure_tests" --fresh
+"$root/.ci/configure" gcc -DTRAINHOOK_BUILD_TESTS=ON -DTRAINHOOK_BUILD_EXAMPLES=ON -DTRAINHOOK_ARCHITECTURE_TESTS=ON -DTRAINHOOK_MODE_TESTS=OFF \
+  -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
 cmake --build "$build"
 tested=$SECONDS
 

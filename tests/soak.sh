@@ -8,7 +8,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 minutes=${1:-0}
 case $minutes in *[!0-9]*) echo "soak.sh: '$minutes' is not a number of minutes" >&2; exit 2 ;; esac
 "$root/.ci/packages" examples
-"$root/.ci/release" soak
+"$root/.ci/configure" gcc -DTRAINHOOK_BUILD_INTEROP=ON
+cmake --build "$root/build/gcc" --target soak
 work=$(mktemp -d "${TRAINHOOK_SOAK_DIR:-/tmp}/trainhook-soak.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -16,7 +17,7 @@ every=1
 [ "$minutes" != 0 ] || every=7
 seed=1 status=0
 end=$((SECONDS + 60 * minutes))
-soak=$root/build/release/tests/soak/soak
+soak=$root/build/gcc/tests/soak/soak
 mounts=""  # a small tmpfs is mounted where that disturbs nobody, if it may be
 unshare -rm true 2>/dev/null && mounts="unshare -rm"
 while :; do

@@ -9,9 +9,8 @@ seconds=${1:-20}
 case $seconds in *[!0-9]*) echo "run.sh: '$seconds' is not a number of seconds" >&2; exit 2 ;; esac
 build=$root/build/fuzz
 "$root/.ci/packages" build checks
-cmake -S "$root" -B "$build" -G Ninja --log-level=WARNING -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=Debug \
-  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all" \
-  -DTRAINHOOK_COMPILE_OPTIONS=-O1 -DTRAINHOOK_BUILD_FUZZERS=ON -DTRAINHOOK_BUILD_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=OFF -DTRAINHOOK_BUILD_BENCHMARKS=OFF
+"$root/.ci/configure" fuzz -DCMAKE_CXX_COMPILER=clang++-14 -DTRAINHOOK_COMPILE_OPTIONS=-O1 -DTRAINHOOK_BUILD_FUZZERS=ON \
+  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
 cmake --build "$build" --target fuzzers
 fuzzers=("$@")
 if [ ${#fuzzers[@]} = 0 ]; then mapfile -t fuzzers < <(cd "$root/tests/fuzz" && printf '%s\n' *_fuzz.cpp | sed 's/_fuzz[.]cpp//'); fi

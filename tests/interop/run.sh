@@ -4,7 +4,7 @@
 # skips, where its packages cannot be had or no case was found. Arguments go to pytest: tests/interop/run.sh -k events
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=$root/build/release
+build=$root/build/gcc
 here=$root/build/interop
 start=$SECONDS
 cd "$root"
@@ -14,7 +14,8 @@ mkdir -p "$here"
 environment=$("$root/.ci/tensorflow" "$here/venv")
 echo "interop: TensorFlow is ready after $((SECONDS - start)) s"
 
-"$root/.ci/release" quickstart continue_training write_op_cases write_shape_cases write_models run_imported run_tutorials write_systems write_data \
+"$root/.ci/configure" gcc -DTRAINHOOK_BUILD_EXAMPLES=ON -DTRAINHOOK_BUILD_INTEROP=ON
+cmake --build "$build" --target quickstart continue_training write_op_cases write_shape_cases write_models run_imported run_tutorials write_systems write_data \
   write_summaries write_runs write_metrics write_hooks write_estimator rewrite_checkpoint manage_checkpoints train_ranks start_warm checkpoint
 
 # One thread and no optimising compiler, so that figures are repeatable; no GPU is looked for.

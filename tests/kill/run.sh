@@ -6,10 +6,12 @@
 # Then the programs of gallery, README and guide that train are killed, too, each at calls that change a file.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-quickstart=$root/build/release/examples/quickstart
-custom_loop=$root/build/release/examples/custom_loop
+build=$root/build/gcc
+quickstart=$build/examples/quickstart
+custom_loop=$build/examples/custom_loop
 "$root/.ci/packages" tests examples
-"$root/.ci/release" quickstart custom_loop
+"$root/.ci/configure" gcc -DTRAINHOOK_BUILD_TESTS=ON -DTRAINHOOK_BUILD_EXAMPLES=ON -DTRAINHOOK_ARCHITECTURE_TESTS=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
+cmake --build "$build" --target quickstart custom_loop gallery readme_programs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/kills
@@ -154,6 +156,4 @@ echo "kill: survived $all kills, $in_save of them inside a save, $in_removal ins
 [ "$all" -ge 40 ] && [ "$in_save" -ge 5 ] && [ "$in_removal" -ge 5 ] && [ "$in_replacement" -ge 2 ] ||
   fail "these are fewer kills than this script promises (40, 5, 5, 2)"
 
-"$root/.ci/configure_tests"  # not --fresh: tests/run.sh may have compiled them
-cmake --build "$root/build/tests" --target gallery readme_programs
-"$root/.ci/ctest" "$root/build/tests" -L kill
+"$root/.ci/ctest" "$build" -L kill

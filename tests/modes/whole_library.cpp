@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The one file of a program that compiles the library itself, as the README describes it for builds without CMake; it also trains.
+/// The one file of a program that compiles the library itself, as the README describes it for builds without CMake; it
+/// also trains.
 #include <trainhook/impl/src.hpp>
 
 #include <trainhook/engine/impl/src.hpp>

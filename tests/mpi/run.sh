@@ -5,10 +5,10 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 "$root/.ci/packages" tests examples mpi
 
-build=$root/build/tests  # where tests/run.sh has compiled the libraries with the same flags
+build=$root/build/gcc  # where the quickstart and tests/run.sh have compiled the libraries
 for mpi in openmpi mpich; do
-  "$root/.ci/configure_tests" -U 'MPI*' -DCMAKE_DISABLE_FIND_PACKAGE_MPI=OFF -DMPI_EXECUTABLE_SUFFIX=".$mpi" \
-    -DTRAINHOOK_ARCHITECTURE_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=ON  # not --fresh, which removes what is compiled
+  "$root/.ci/configure" gcc -U 'MPI*' -DCMAKE_DISABLE_FIND_PACKAGE_MPI=OFF -DMPI_EXECUTABLE_SUFFIX=".$mpi" \
+    -DTRAINHOOK_BUILD_TESTS=ON -DTRAINHOOK_BUILD_EXAMPLES=ON -DTRAINHOOK_ARCHITECTURE_TESTS=OFF
   cmake --build "$build" --target mpi_programs distributed checkpoint
   echo "=== $mpi"
   "$root/.ci/ctest" "$build" -L mpi "$@"

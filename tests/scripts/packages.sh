@@ -10,12 +10,12 @@ failures=0
 text_of() {
   local script=$1 called
   sed -e 's/^ *#.*//' -e 's/  # .*//' -e '/quickstart[.]sh/d' "$script" | sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}'
-  for called in .ci/release .ci/configure_tests .ci/tidy .ci/tensorflow tests/bench/compile_bench.py; do
+  for called in .ci/configure .ci/clang-tidy .ci/tensorflow tests/bench/compile_bench.py; do
     if [ "$called" != "$script" ] && sed 's/^ *#.*//' "$script" | grep -F "$called" >/dev/null; then text_of "$called"; fi
   done
 }
 
-for script in .ci/run .ci/tidy .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh tests/interop/run.sh tests/kill/run.sh \
+for script in .ci/run .ci/quick .ci/systems .ci/tidy .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh tests/interop/run.sh tests/kill/run.sh \
   tests/mpi/run.sh tests/soak.sh; do
   text=$(text_of "$script")
   # shellcheck disable=SC2046  # a list of words
@@ -37,14 +37,15 @@ for script in .ci/run .ci/tidy .github/screenshot.sh examples/quickstart.sh test
   needs '-m venv' python3-venv
   needs 'clang\+\+-14' clang-14
   needs 'clang-tidy-14' clang-tidy-14
+  needs 'clang\+\+-19' clang-19
   needs 'clang-format-16' clang-format-16
   needs 'clang.*-fsanitize' libclang-rt-14-dev
   needs 'chromium|chromedriver' chromium chromium-driver
   needs 'mpirun|mpicxx' libopenmpi-dev openmpi-bin
   needs 'mpich' libmpich-dev mpich
   needs 'target docs' doxygen
-  # Tests are built unless an option says otherwise; they, but for those of mpi/, the benchmarks and the quickstart read the data set.
-  if grep -E 'cmake .*-S' <<<"$text" | grep -v 'TRAINHOOK_BUILD_TESTS=OFF' >/dev/null; then needs cmake libgtest-dev libgmock-dev; fi
+  needs 'TRAINHOOK_BUILD_TESTS=ON' libgtest-dev libgmock-dev
+  # Tests, but for those of mpi/, the benchmarks and the quickstart read the data set.
   if [ "$script" != tests/mpi/run.sh ] && ! grep -q -- '--data synthetic' <<<"$text"; then needs '[.]ci/ctest|_bench|quickstart' dataset-fashion-mnist; fi
 done
 exit $failures
