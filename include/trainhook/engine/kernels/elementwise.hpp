@@ -17,12 +17,14 @@ namespace trainhook::detail {
 struct LargerOfTwo {
   template <class T>
   T operator()(T x, T y) const {
+    // NOLINTNEXTLINE(misc-redundant-expression): true for NaN
     return x < y || y != y ? y : x;
   }
 };
 struct SmallerOfTwo {
   template <class T>
   T operator()(T x, T y) const {
+    // NOLINTNEXTLINE(misc-redundant-expression): true for NaN
     return y < x || y != y ? y : x;
   }
 };

@@ -147,6 +147,7 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
         const auto value = values.at[i];
         const auto most = top.at[i];
         auto is_largest = value == most;
+        // NOLINTNEXTLINE(misc-redundant-expression): true for NaN
         if (is_first) is_largest = is_largest | (value != value) | ((value < lowest) & (most == lowest));
         sums.at[i] += is_largest ? rest.at[i] : zero;
         rest.at[i] = is_largest ? zero : rest.at[i];

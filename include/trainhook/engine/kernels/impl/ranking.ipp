@@ -28,8 +28,10 @@ struct ComesBefore {
   bool operator()(Index i, Index j) const {
     const T x = row[i];
     const T y = row[j];
+    // NOLINTBEGIN(misc-redundant-expression): true for NaN
     if (x > y || (x == x && y != y)) return true;
     return !(y > x || (y == y && x != x)) && i < j;
+    // NOLINTEND(misc-redundant-expression)
   }
 };
 
