@@ -121,7 +121,7 @@ test_one_program() {
     objcopy --redefine-sym main="main_$count" "$object" "$work/$count.o"
     objects+=("$work/$count.o")
   done
-  echo 'int main_1(); int main() { return main_1(); }' | sed 's/int main_1/extern "C" &/' >"$work/main.cpp"
+  echo 'extern "C" int main_1(); int main() { return main_1(); }' >"$work/main.cpp"
   "$compiler" -o "$work/program" "$work/main.cpp" "${objects[@]}" -lfmt -lpng -lz -pthread || fail "the files do not make a program"
   (cd "$work" && ./program) || fail "the program failed"
 }
