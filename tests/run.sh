@@ -10,8 +10,7 @@ start=$SECONDS
 
 "$root/.ci/packages" tests examples data
 
-"$root/.ci/configure" gcc -DTRAINHOOK_BUILD_TESTS=ON -DTRAINHOOK_BUILD_EXAMPLES=ON -DTRAINHOOK_ARCHITECTURE_TESTS=ON -DTRAINHOOK_MODE_TESTS=OFF \
-  -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
+"$root/.ci/configure_tests"
 cmake --build "$build"
 tested=$SECONDS
 

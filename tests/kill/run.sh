@@ -10,7 +10,7 @@ build=$root/build/gcc
 quickstart=$build/examples/quickstart
 custom_loop=$build/examples/custom_loop
 "$root/.ci/packages" tests examples
-"$root/.ci/configure" gcc -DTRAINHOOK_BUILD_TESTS=ON -DTRAINHOOK_BUILD_EXAMPLES=ON -DTRAINHOOK_ARCHITECTURE_TESTS=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
+"$root/.ci/configure_tests"
 cmake --build "$build" --target quickstart custom_loop gallery readme_programs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -10,7 +10,7 @@ failures=0
 text_of() {
   local script=$1 called
   sed -e 's/^ *#.*//' -e 's/  # .*//' -e '/quickstart[.]sh/d' "$script" | sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}'
-  for called in .ci/configure .ci/clang-tidy .ci/tensorflow tests/bench/compile_bench.py; do
+  for called in .ci/configure .ci/configure_tests .ci/clang-tidy .ci/tensorflow tests/bench/compile_bench.py; do
     if [ "$called" != "$script" ] && sed 's/^ *#.*//' "$script" | grep -F "$called" >/dev/null; then text_of "$called"; fi
   done
 }
