@@ -8,6 +8,8 @@ import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing import event_accumulator
 
+from conftest import read_by_hooks
+
 tf1 = tf.compat.v1
 
 
@@ -25,9 +27,7 @@ def model(features, labels, mode):
     loss = tf.reduce_mean(tf.math.squared_difference(prediction, labels))
     train = None
     if mode == tf.estimator.ModeKeys.TRAIN:
-        # The update waits for what hooks read, which on a busy machine is the step after the run otherwise.
-        reads = [tf1.get_default_graph().get_operation_by_name(f"global_step/{name}") for name in ("Read/ReadVariableOp", "add")]
-        with tf.control_dependencies(reads):
+        with tf.control_dependencies(read_by_hooks()):
             train = tf1.train.GradientDescentOptimizer(0.1).minimize(loss, tf1.train.get_global_step())
     return tf.estimator.EstimatorSpec(mode, predictions={"y": prediction}, loss=loss, train_op=train,
                                       eval_metric_ops={"error": tf1.metrics.mean_absolute_error(labels, prediction)})

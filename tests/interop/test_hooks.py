@@ -10,6 +10,8 @@ import tensorflow as tf
 from tensorflow.python.training import basic_session_run_hooks
 from tensorflow_estimator.python.estimator.hooks import hooks as estimator_hooks
 
+from conftest import read_by_hooks
+
 tf1 = tf.compat.v1
 train = tf1.train
 
@@ -42,7 +44,7 @@ class Twin:
         self.step = train.get_or_create_global_step()
         self.w = tf1.get_variable("w", initializer=[0.0, 0.5], use_resource=True)
         self.x = tf1.placeholder_with_default(1.0, [], "x")
-        with tf.control_dependencies([tf1.assign_add(self.w, tf.stack([self.x, 2.0 * self.x]))]):
+        with tf.control_dependencies([tf1.assign_add(self.w, tf.stack([self.x, 2.0 * self.x])), *read_by_hooks()]):
             self.train_op = tf1.assign_add(self.step, 1).op
         with tf.control_dependencies([self.train_op]):
             self.w_after = tf.identity(self.w.read_value(), name="w_after")
@@ -120,7 +122,8 @@ def with_stop_at_checkpoint(twin):
 
 def with_multi_step(twin):
     length = basic_session_run_hooks.get_or_create_steps_per_run_variable()
-    after = tf1.assign_add(twin.step, tf.cast(length, tf.int64))
+    with tf.control_dependencies(read_by_hooks()):
+        after = tf1.assign_add(twin.step, tf.cast(length, tf.int64))
     twin.train_op = after.op
     twin.run([basic_session_run_hooks._MultiStepStopAtStepHook(last_step=10, steps_per_run=4), log({"w": tf.identity(after)}, every_n_iter=1)])
 

@@ -13,6 +13,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.tpu import async_checkpoint
 
+from conftest import read_by_hooks
+
 tf1 = tf.compat.v1
 train = tf1.train
 TEXTS = [  # the same said in other words: TensorFlow's, ours, and what is compared
@@ -83,7 +85,7 @@ class Twin:
         self.directory, self.last_step, self.lines = str(directory), last_step, []
         self.step_variable = train.get_or_create_global_step()
         self.w = tf1.get_variable("w", [], tf.float32, tf1.zeros_initializer())
-        with tf.control_dependencies([tf1.assign_add(self.w, 1.0)]):
+        with tf.control_dependencies([tf1.assign_add(self.w, 1.0), *read_by_hooks()]):
             self.train_op = tf1.assign_add(self.step_variable, 1).op
         with tf.control_dependencies([self.train_op]):
             self.w_after = tf.identity(self.w.read_value())

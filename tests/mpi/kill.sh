@@ -16,20 +16,21 @@ said() { sed -n "s/^$1 //p" "$work/output"; }
 
 training=(--steps 6000 --save-steps 50)
 for ranks in 1 2 3 4; do
-  job "$train_line" "$ranks" "whole$ranks" "${training[@]}" || fail "$ranks ranks did not come to their end"
-  [ "$ranks" != 2 ] || weights=$(said weights)
+  time_of job "$train_line" "$ranks" "whole$ranks" "${training[@]}" || fail "$ranks ranks did not come to their end"
+  [ "$ranks" != 2 ] || weights=$(said weights) two_took=$took
   line=$(said y)
   [ "$line" = "${first_line:=$line}" ] || fail "$ranks ranks end with '$line', one with '$first_line'"
 done
 
 # One rank of two is killed, the job ends, and starts again: the same bits as the run that never stopped.
-# survive_kills <program> <weights of that run> <number of tries> <arguments of the program>
+# survive_kills <program> <weights of that run> <its milliseconds> <number of tries> <arguments of the program>
 all_killed=0
 survive_kills() {
-  local program=$1 weights=$2 tries=$3 try killed=0
+  local program=$1 weights=$2 whole_took=$3 tries=$4 try killed=0
+  shift 4
   rm -rf "$work/killed"
   for ((try = 0; try < tries; ++try)); do
-    if job_with $((RANDOM % 2)) KILL "0.$((RANDOM % 6 + 2))" "$program" 2 killed "${@:4}"; then  # it was at its end before
+    if job_with $((RANDOM % 2)) KILL "$(part_of "$whole_took" $RANDOM)" "$program" 2 killed "$@"; then  # it was at its end before
       [ "$(said weights)" = "$weights" ] || fail "after $killed kills the weights are $(said weights) and not $weights"
       rm -rf "$work/killed"
     else
@@ -37,16 +38,16 @@ survive_kills() {
     fi
   done
   [ "$killed" -gt 0 ] || fail "none of $tries runs was killed: all came to their end before"
-  job "$program" 2 killed "${@:4}" || fail "the last run failed"
+  job "$program" 2 killed "$@" || fail "the last run failed"
   [ "$(said weights)" = "$weights" ] || fail "after all kills the weights are $(said weights) and not $weights"
   all_killed=$((all_killed + killed))
 }
-survive_kills "$train_line" "$weights" "$tries" "${training[@]}"
-survive_kills "$train_line" "$weights" "$tries" "${training[@]}" --together
+survive_kills "$train_line" "$weights" "$two_took" "$tries" "${training[@]}"
+survive_kills "$train_line" "$weights" "$two_took" "$tries" "${training[@]}" --together
 [ -e "$work/killed/model.ckpt-6000.data-00001-of-00002" ] || fail "the ranks have not written the last checkpoint together"
 drawing=(--steps 60000 --save-steps 50)  # whose steps are shorter
-job "$own_draws" 2 own "${drawing[@]}" || fail "the job whose ranks differ did not come to its end"
-survive_kills "$own_draws" "$(said weights)" $((tries / 2)) "${drawing[@]}"
+time_of job "$own_draws" 2 own "${drawing[@]}" || fail "the job whose ranks differ did not come to its end"
+survive_kills "$own_draws" "$(said weights)" "$took" $((tries / 2)) "${drawing[@]}"
 
 # One rank of two is killed at a call that changes a file: while the ranks write their parts of a checkpoint, between the last part and the index,
 # between the index and the file that lists it, and at each rename. In the first save of a run, in its second one, and so on.
@@ -85,7 +86,7 @@ survive_kills_in_saves "$own_draws" "$(said weights)" "${short[@]}" -- {write,re
 
 # With other numbers of ranks the sums are rounded differently.
 for ranks in 3 1 4; do
-  job_with 0 KILL "0.$((RANDOM % 4 + 3))" "$train_line" "$ranks" changed "${training[@]}" || true
+  job_with 0 KILL "$(part_of "$two_took" $RANDOM)" "$train_line" "$ranks" changed "${training[@]}" || true
 done
 job "$train_line" 2 changed "${training[@]}" || fail "a run with another number of ranks failed"
 [ "$(said y)" = "$first_line" ] || fail "with changing numbers of ranks it ends with '$(said y)' and not '$first_line'"

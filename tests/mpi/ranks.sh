@@ -11,6 +11,21 @@ prepare_test() {
   trap 'rm -rf "$work"' EXIT
 }
 
+# time_of <command>...: runs it and sets $took to its milliseconds.
+time_of() {
+  local start
+  start=$(date +%s%3N)
+  "$@" || return 1
+  # shellcheck disable=SC2034  # for whoever called
+  took=$(($(date +%s%3N) - start))
+}
+
+# part_of <milliseconds> <random number>: seconds, from a tenth to two thirds, so that a job is killed after it began and before it ends on any machine.
+part_of() {
+  local milliseconds=$(($1 * ($2 % 57 + 10) / 100))
+  printf '%d.%03d' $((milliseconds / 1000)) $((milliseconds % 1000))
+}
+
 fail() {
   echo "$(basename "$0" .sh): $*" >&2
   tail -n 20 "$work/output" >&2
