@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sanitized.hpp>
 #include <small_engine.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
@@ -46,6 +47,8 @@ namespace {
 using ::testing::ElementsAre;
 using testing::Interruption;
 using ::testing::IsEmpty;
+
+constexpr std::uint64_t kSeldom = testing::kIsSanitized ? 4 : 1;
 
 /// A loop whose weight goes past the best value, on an input pipeline.
 struct Trainer {
@@ -131,10 +134,10 @@ TEST(MetricHooks, ARunThatIsKilledAnywhereKeepsTheSameBestCheckpoints) {
   const auto audit = testing::audit_resume(
       keep_the_best,
       {.interruptions = {Interruption::Kill, Interruption::PowerLoss, Interruption::Error, Interruption::ErrorForGood},
-       .every = 9,
+       .every = 9 * kSeldom,
        .power_losses = 1});
   EXPECT_THAT(audit.differences, IsEmpty());
-  EXPECT_GT(audit.interruptions, 100U);
+  EXPECT_GT(audit.interruptions, 100U / kSeldom);
 }
 
 /// Its log is what it should be whenever the run comes through.
@@ -153,15 +156,16 @@ void log_rows(FileSystem& disk) {
 TEST(MetricHooks, ARunThatIsKilledAnywhereLogsEachRowOnce) {
   const testing::LogLines quiet;
   const auto audit = testing::audit_resume(
-      log_rows, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 5, .power_losses = 2});
+      log_rows,
+      {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 5 * kSeldom, .power_losses = 2});
   EXPECT_THAT(audit.differences, IsEmpty());
-  EXPECT_GT(audit.interruptions, 100U);
+  EXPECT_GT(audit.interruptions, 100U / kSeldom);
 }
 
 TEST(MetricHooks, ARunThatIsEndedByAnErrorLogsEachRowOnce) {  // a row that could not be written may be in the state
   const testing::LogLines quiet;
-  const auto audit = testing::audit_resume(log_rows, {.interruptions = {Interruption::Error}, .every = 3});
-  EXPECT_GT(audit.interruptions, 60U);
+  const auto audit = testing::audit_resume(log_rows, {.interruptions = {Interruption::Error}, .every = 3 * kSeldom});
+  EXPECT_GT(audit.interruptions, 60U / kSeldom);
 }
 
 /// The rate is halved twice, after steps 6 and 8; the average is that of the weight.
@@ -182,10 +186,10 @@ void adapt(FileSystem& disk) {
 
 TEST(MetricHooks, ARunThatIsKilledAnywhereHasTheSameRatesAndAverages) {
   const testing::LogLines quiet;
-  const auto audit =
-      testing::audit_resume(adapt, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 7});
+  const auto audit = testing::audit_resume(
+      adapt, {.interruptions = {Interruption::Kill, Interruption::PowerLoss}, .every = 7 * kSeldom});
   EXPECT_THAT(audit.differences, IsEmpty());
-  EXPECT_GT(audit.interruptions, 80U);
+  EXPECT_GT(audit.interruptions, 80U / kSeldom);
 }
 
 TEST(MetricHooks, ActOnTheVariablesOfAGraphToo) {

@@ -14,6 +14,8 @@
 
 #include <trainhook/core/error.hpp>
 
+#include "sanitized.hpp"
+
 namespace trainhook::testing {
 
 [[nodiscard]] inline std::string flipped(std::string contents, std::size_t bit) {
@@ -31,8 +33,10 @@ struct Damage {
   }
 };
 
-/// The numbers below `count`; if these are more than `most`, the first ones and others spread over the rest.
+/// The numbers below `count`; if these are more than `most` (under a sanitizer, a tenth of it), the first ones and
+/// others spread over the rest.
 [[nodiscard]] inline std::vector<std::size_t> places(std::size_t count, std::size_t most) {
+  if (kIsSanitized) most = (most + 9) / 10;
   std::vector<std::size_t> result;
   const std::size_t first = count <= most ? count : most / 2;
   for (std::size_t i = 0; i < first; ++i) result.push_back(i);

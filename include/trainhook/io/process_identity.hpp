@@ -29,7 +29,7 @@ struct ProcessIdentity {
 /// Program and arguments of this process, separated by spaces; empty if the system does not tell. At most 4 KiB.
 [[nodiscard]] TRAINHOOK_DECL std::string command_line();
 
-/// CRC32C of the program's file, to tell builds apart; 0 if the file cannot be read.
+/// CRC32C of the program's file, to tell builds apart; 0 if the file cannot be read. It is read once in a process.
 [[nodiscard]] TRAINHOOK_DECL std::uint32_t program_digest();
 
 /// Whether the process is alive. Nothing if this process cannot tell: the other one is on another machine or in another

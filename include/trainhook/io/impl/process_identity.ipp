@@ -74,8 +74,9 @@ TRAINHOOK_DECL std::string command_line() {
   return text;
 }
 
-TRAINHOOK_DECL std::uint32_t program_digest() {
-  const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+/// CRC32C of a file; 0 if it cannot be read.
+TRAINHOOK_DECL std::uint32_t file_digest(const char* path) {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
   std::vector<std::byte> bytes(std::size_t{1} << 20);
   std::uint32_t digest = 0;
@@ -84,6 +85,11 @@ TRAINHOOK_DECL std::uint32_t program_digest() {
     digest = crc32c::extend(digest, std::span(bytes).first(static_cast<std::size_t>(got)));
   ::close(file);
   return got < 0 ? 0 : digest;
+}
+
+TRAINHOOK_DECL std::uint32_t program_digest() {
+  static const std::uint32_t digest = file_digest("/proc/self/exe");
+  return digest;
 }
 
 TRAINHOOK_DECL std::optional<bool> is_alive(const ProcessIdentity& process) {
