@@ -7,6 +7,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 # For tests: makes a folder $work that goes with the script, where `fail` looks for the output of the last job.
 prepare_test() {
   export OMPI_MCA_btl_vader_single_copy_mechanism=none  # a container may forbid one process to read the memory of another
+  export OMPI_MCA_odls_base_sigkill_timeout=0  # when a rank is killed, the others are, too, and not two seconds later
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
 }
