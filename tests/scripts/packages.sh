@@ -15,8 +15,8 @@ text_of() {
   done
 }
 
-for script in .ci/run .ci/quick .ci/systems .ci/tidy .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh tests/interop/run.sh tests/kill/run.sh \
-  tests/mpi/run.sh tests/soak.sh; do
+for script in .ci/run .ci/quick .ci/systems .ci/tidy .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh \
+  tests/interop/run.sh tests/kill/run.sh tests/mpi/run.sh tests/soak.sh; do
   text=$(text_of "$script")
   # shellcheck disable=SC2046  # a list of words
   installed=$(.ci/packages --list $(sed -nE '/^ *#/d; s/.*\.ci\/packages"? ([a-z ]+[a-z]).*/\1/p' "$script"))
@@ -36,6 +36,7 @@ for script in .ci/run .ci/quick .ci/systems .ci/tidy .github/screenshot.sh examp
   needs 'python' python3
   needs '-m venv' python3-venv
   needs 'clang\+\+-14' clang-14
+  needs '-fuse-ld=lld' lld-14
   needs 'clang-tidy-14' clang-tidy-14
   needs 'clang\+\+-19' clang-19
   needs 'clang-format-16' clang-format-16

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The workflow has each stage of .ci/run as a job: workflow.sh <root of the source>
+set -euo pipefail
+cd "$1"
+diff <(sed -n 's/^ *stage: \[\(.*\)\]$/\1/p' .github/workflows/ci.yml | tr -d ' ' | tr ',' '\n' | sort) <(sed -n 's/^stage_\([a-z_]*\)() .*/\1/p' .ci/run | sort) ||
+  { echo "the stages differ: < of .github/workflows/ci.yml, > of .ci/run"; exit 1; }
+diff <(sed -nE 's/^(lanes=\(|last=)"([^)]*)"\)?$/\2/p' .ci/run | tr -d '"' | tr ' ' '\n' | cat - <(echo systems) | sort) <(sed -n 's/^stage_\([a-z_]*\)() .*/\1/p' .ci/run | sort) ||
+  { echo ".ci/run has other stages (>) than it runs (<)"; exit 1; }
