@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$1"
 diff <(sed -n 's/^ *stage: \[\(.*\)\]$/\1/p' .github/workflows/ci.yml | tr -d ' ' | tr ',' '\n' | sort) <(sed -n 's/^stage_\([a-z_]*\)() .*/\1/p' .ci/run | sort) ||
   { echo "the stages differ: < of .github/workflows/ci.yml, > of .ci/run"; exit 1; }
-diff <(sed -nE 's/^(lanes=\(|last=)"([^)]*)"\)?$/\2/p' .ci/run | tr -d '"' | tr ' ' '\n' | cat - <(echo systems) | sort) <(sed -n 's/^stage_\([a-z_]*\)() .*/\1/p' .ci/run | sort) ||
+diff <(sed -nE 's/^first="(.*)" beside="(.*)" rest="(.*)" last="(.*)"$/\1 \2 \3 \4 systems/p' .ci/run | tr ' ' '\n' | sort) <(sed -n 's/^stage_\([a-z_]*\)() .*/\1/p' .ci/run | sort) ||
   { echo ".ci/run has other stages (>) than it runs (<)"; exit 1; }
