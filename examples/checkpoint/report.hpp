@@ -20,7 +20,7 @@
 #include <fmt/core.h>
 
 /// A JSON string.
-inline std::string quoted(std::string_view text) {
+inline std::string json_string(std::string_view text) {
   std::string json = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -41,7 +41,7 @@ struct Cell {
   bool is_number = false;
 
   Cell() = default;
-  Cell(std::string_view value) : text(value), json(quoted(value)) {  // NOLINT(google-explicit-constructor)
+  Cell(std::string_view value) : text(value), json(json_string(value)) {  // NOLINT(google-explicit-constructor)
     for (char& c : text) {
       if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f') c = '?';  // a name from a file must not steer a terminal
     }
@@ -58,7 +58,7 @@ inline Cell truth(bool value) { return {value ? "yes" : "no", value ? "true" : "
 /// JSON has no NaN and no infinity: they are strings there.
 inline Cell real(double value) {
   const std::string all_digits = fmt::format("{}", value);
-  return {fmt::format("{:.6g}", value), std::isfinite(value) ? all_digits : quoted(all_digits)};
+  return {fmt::format("{:.6g}", value), std::isfinite(value) ? all_digits : json_string(all_digits)};
 }
 
 /// 1 tensor, 2 tensors.
@@ -107,16 +107,17 @@ inline fmt::text_style in_colour(const fmt::text_style& style) {
 
 inline void print_json(const Report& report) {
   fmt::print("{{");
-  for (const auto& [key, value] : report.facts) fmt::print("{}: {}, ", quoted(key), value.json);
-  fmt::print("{}: [", quoted(report.rows_key));
+  for (const auto& [key, value] : report.facts) fmt::print("{}: {}, ", json_string(key), value.json);
+  fmt::print("{}: [", json_string(report.rows_key));
   for (std::size_t row = 0; row < report.rows.size(); ++row) {
     fmt::print("{}\n  {{", row == 0 ? "" : ",");
     for (std::size_t i = 0; i < report.columns.size(); ++i)
-      fmt::print("{}{}: {}", i == 0 ? "" : ", ", quoted(report.columns[i].key), report.rows[row].cells[i].json);
+      fmt::print("{}{}: {}", i == 0 ? "" : ", ", json_string(report.columns[i].key), report.rows[row].cells[i].json);
     fmt::print("}}");
   }
   fmt::print("],\n\"notes\": [");
-  for (std::size_t i = 0; i < report.notes.size(); ++i) fmt::print("{}{}", i == 0 ? "" : ", ", quoted(report.notes[i]));
+  for (std::size_t i = 0; i < report.notes.size(); ++i)
+    fmt::print("{}{}", i == 0 ? "" : ", ", json_string(report.notes[i]));
   fmt::print("]}}\n");
 }
 
