@@ -14,7 +14,7 @@ work=$(mktemp -d "${TRAINHOOK_SOAK_DIR:-/tmp}/trainhook-soak.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 every=1
-[ "$minutes" != 0 ] || every=7
+[ "$minutes" != 0 ] || every=21
 seed=1 status=0
 end=$((SECONDS + 60 * minutes))
 soak=$root/build/gcc/tests/soak/soak
