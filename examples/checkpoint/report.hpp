@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include <fmt/color.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 /// A JSON string.
 inline std::string json_string(std::string_view text) {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>

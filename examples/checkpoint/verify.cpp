@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>

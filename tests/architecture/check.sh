@@ -163,7 +163,15 @@ check_forbidden_includes() {
   }
   # Eigen and Random123 bring <iostream> themselves, so here our own lines are looked at.
   while read -r found; do violation "$found"; done < <(
-    cd "$root" && grep -rnE '#include <(iostream|regex|fmt/.*)>' include | grep -v '<fmt/core.h>' || true)
+    cd "$root" && grep -rnE '#include <(iostream|regex)>' include || true)
+  # <fmt/core.h> declares as much as headers need, up to fmt 11 also fmt::format, which bodies have from <fmt/format.h>.
+  local formats='\bfmt::(format|vformat|format_to|format_to_n|formatted_size|to_string|join|memory_buffer)\b'
+  while read -r found; do violation "$found; headers include <fmt/core.h>, bodies <fmt/format.h>"; done < <(
+    cd "$root" && { grep -rnE '#include <fmt/' include --include=*.hpp | grep -v '<fmt/core.h>'
+      grep -rnE '#include <fmt/' include --include=*.ipp | grep -v '<fmt/format.h>'
+      grep -rlE "$formats" include --include=*.ipp | xargs -r grep -L '#include <fmt/format.h>'; } || true)
+  while read -r found; do violation "$found; <fmt/core.h> of fmt 12 does not declare it"; done < <(
+    cd "$root" && grep -rnE "$formats" include --include=*.hpp | grep -v '///' || true)
   while read -r found; do violation "$found: in a header; it belongs into the .ipp file"; done < <(
     cd "$root" && grep -rnE '#include <(Random123|protozero|Eigen|unsupported)/' include --include=*.hpp | grep -vE '/(engine|proto)/' || true)
   while read -r found; do violation "$found"; done < <(
@@ -173,6 +181,8 @@ check_forbidden_includes() {
 }
 
 check_cost_of_including() {  # kilobytes after preprocessing for programs that link the compiled library: a measure that does not depend on the machine
+  local allowance=100  # percent; the standard library of a newer g++ is larger
+  [ "$("$compiler" -dumpversion)" = 12 ] || allowance=140
   while read -r file most; do
     case $file in '#'* | '') continue ;; esac
     if [ ! -f "$root/include/trainhook/$file" ]; then
@@ -182,7 +192,7 @@ check_cost_of_including() {  # kilobytes after preprocessing for programs that l
     printf '#include <trainhook/%s>\n' "$file" >"$scratch/all.cpp"
     cost=$(($("$compiler" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -isystem /usr/include/eigen3 -E -P "$scratch/all.cpp" | wc -c) / 1024))
     echo "$check: $file costs $cost of $most kB"
-    [ "$cost" -le "$most" ] || violation "$file brings in $cost kB of source, more than $most"
+    [ "$cost" -le $((most * allowance / 100)) ] || violation "$file brings in $cost kB of source, more than $most"
   done <"$root/tests/architecture/costs.txt"
 }
 

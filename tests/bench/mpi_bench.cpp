@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <trainhook/core/log.hpp>

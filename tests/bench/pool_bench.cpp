@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/engine/kernels/pool.hpp>

@@ -12,5 +12,5 @@ if said=$("${compile[@]}" -DWRONG 2>&1); then
   exit 1
 fi
 told=$said
-grep -q '^// WRONG LATER: ' "$3" || told=$(grep -vE '^In file included|^ +from |: In |:   required ' <<<"$said" | awk 'NR <= 3')
+grep -q '^// WRONG LATER: ' "$3" || told=$(sed -n '/error: /,$p' <<<"$said" | awk 'NR <= 3')
 grep -qF -- "$reason" <<<"$told" || { echo "$3 does not fail for '$reason' but: $said"; exit 1; }

@@ -14,7 +14,8 @@ says() {
   local expected=$1 status=0
   shift
   "$checkpoint" "$@" >output 2>&1 || status=$?
-  sed -E -e 's/ +[0-9]+(\.[0-9])? s  / AGE  /' -e 's/ +age +/ AGE    /' -e 's/"age_seconds": [0-9.]+/"age_seconds": AGE/' output >said
+  sed -E -e 's/ +[0-9]+(\.[0-9])? s  / AGE  /' -e 's/ +age +/ AGE    /' -e 's/"age_seconds": [0-9.]+/"age_seconds": AGE/' \
+    -e 's/ range \[1 - 1000000\]/ range 1 to 1000000/' output >said
   cat >expected
   if [ "$status" != "$expected" ]; then
     echo "checkpoint $*: ended $status, not $expected"

@@ -3,7 +3,7 @@
 /// Fuzzes checkpoints: index, data, strings and the slices of partitioned variables.
 #include "fuzz.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <utility>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>

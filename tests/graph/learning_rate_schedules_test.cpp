@@ -3,6 +3,8 @@
 /// Schedules give a float32 scalar and check their options.
 #include <trainhook/graph/learning_rate_schedules.hpp>
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/global_step.hpp>
@@ -17,10 +19,12 @@ using testing::expect_error;
 TEST(LearningRateSchedules, GiveAFloatScalar) {
   Graph graph;
   const Variable step = create_global_step(graph);
-  for (const Output& rate : {exponential_decay(0.1, step, {.decay_steps = 10, .decay_rate = 0.5, .staircase = true}),
-                             inverse_time_decay(0.1, step, {.decay_steps = 10, .decay_rate = 0.5}),
-                             polynomial_decay(0.1, step, {.decay_steps = 10}), cosine_decay(0.1, step, 10),
-                             piecewise_constant(step, {5, 10}, {1, 0.5, 0.1})}) {
+  const std::vector<Output> rates = {
+      exponential_decay(0.1, step, {.decay_steps = 10, .decay_rate = 0.5, .staircase = true}),
+      inverse_time_decay(0.1, step, {.decay_steps = 10, .decay_rate = 0.5}),
+      polynomial_decay(0.1, step, {.decay_steps = 10}), cosine_decay(0.1, step, 10),
+      piecewise_constant(step, {5, 10}, {1, 0.5, 0.1})};
+  for (const Output& rate : rates) {
     EXPECT_EQ(rate.dtype(), DType::Float) << rate.name();
     EXPECT_EQ(rate.shape(), PartialShape(Shape{})) << rate.name();
   }

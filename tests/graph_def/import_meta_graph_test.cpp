@@ -95,15 +95,15 @@ TEST_F(ImportMetaGraph, KeepsWhichPartOfAPartitionedVariableAVariableIs) {
 
 TEST_F(ImportMetaGraph, RefusesAPartThatIsNotOfItsWhole) {
   SaveSliceInfo slice{.full_name = "m", .full_shape = {3, 2}, .var_offset = {2, 0}, .var_shape = {1, 2}};
-  EXPECT_NO_THROW(slice.check("v", Shape{1, 2}));
-  EXPECT_THROW(slice.check("v", Shape{2, 2}), InvalidArgumentError);
-  EXPECT_THROW(slice.check("v", PartialShape{}), InvalidArgumentError);
+  EXPECT_NO_THROW(slice.validate("v", Shape{1, 2}));
+  EXPECT_THROW(slice.validate("v", Shape{2, 2}), InvalidArgumentError);
+  EXPECT_THROW(slice.validate("v", PartialShape{}), InvalidArgumentError);
   slice.var_offset = {3, 0};
-  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
+  EXPECT_THROW(slice.validate("v", Shape{1, 2}), InvalidArgumentError);
   slice.var_offset = {std::numeric_limits<std::int64_t>::max(), 0};
-  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
+  EXPECT_THROW(slice.validate("v", Shape{1, 2}), InvalidArgumentError);
   slice.var_offset = {0};
-  EXPECT_THROW(slice.check("v", Shape{1, 2}), InvalidArgumentError);
+  EXPECT_THROW(slice.validate("v", Shape{1, 2}), InvalidArgumentError);
 }
 
 TEST_F(ImportMetaGraph, LeavesTheNodesOfTheSaverOut) {

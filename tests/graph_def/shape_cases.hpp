@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph_def/graph_def_reader.hpp>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/testing/threaded_ranks.hpp>
 #include <trainhook/trainhook.hpp>

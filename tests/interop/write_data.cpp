@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/data/file_sources.hpp>

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/core/log.hpp>

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/metrics.hpp>

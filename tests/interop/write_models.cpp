@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>

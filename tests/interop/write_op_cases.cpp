@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>

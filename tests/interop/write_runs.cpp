@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/hooks/csv_logger_hook.hpp>
 #include <trainhook/hooks/hparams_hook.hpp>

@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/events/custom_scalars.hpp>
 #include <trainhook/events/event_reader.hpp>

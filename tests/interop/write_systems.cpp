@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/hooks.hpp>

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/events/event_reader.hpp>

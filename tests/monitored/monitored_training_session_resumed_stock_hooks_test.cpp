@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -353,7 +353,7 @@ TEST(ResumedStockHooks, ThoseThatActOnEachRunDoTheSame) {
         return {std::move(feeds),
                 std::move(fed),
                 GlobalStepWaiterHook({.wait_until_step = 0}),
-                SignalHook({.signals = {}, .save_signals = {}, .deadline = {}, .directory = "run"}),
+                SignalHook({.stop_signals = {}, .save_signals = {}, .deadline = {}, .directory = "run"}),
                 last,
                 NanTensorHook(program.broken, {.fail_on_nan_loss = false})};
       },

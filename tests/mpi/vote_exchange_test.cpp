@@ -41,7 +41,7 @@ void wait(VoteExchange& exchange) {
 std::optional<Communicator> first(int ranks) {
   MPI_Comm some = MPI_COMM_NULL;
   const int color = world().rank() < ranks ? 0 : MPI_UNDEFINED;
-  check(MPI_Comm_split(world().native(), color, world().rank(), &some), "MPI_Comm_split", world().rank());
+  expect_success(MPI_Comm_split(world().native(), color, world().rank(), &some), "MPI_Comm_split", world().rank());
   if (some == MPI_COMM_NULL) return std::nullopt;
   std::optional<Communicator> comm(std::in_place, some);
   MPI_Comm_free(&some);

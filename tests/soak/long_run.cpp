@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace soak {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <trainhook/core/error.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/resume_auditor.hpp>

@@ -21,7 +21,7 @@
 #include <system_error>
 #include <thread>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>

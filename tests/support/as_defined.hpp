@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/op_def.hpp>

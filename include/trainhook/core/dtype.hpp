@@ -115,8 +115,8 @@ template <>
 inline constexpr DType kDTypeOf<std::string> = DType::String;
 template <ComplexOf<float> T>
 inline constexpr DType kDTypeOf<T> = DType::Complex64;
-template <>
-inline constexpr DType kDTypeOf<std::int64_t> = DType::Int64;
+template <>  // whichever of the two std::int64_t is
+inline constexpr DType kDTypeOf<long> = sizeof(long) == 8 ? DType::Int64 : DType::Int32;
 template <>
 inline constexpr DType kDTypeOf<long long> = DType::Int64;
 template <>
@@ -132,7 +132,7 @@ inline constexpr DType kDTypeOf<Half> = DType::Half;
 template <>
 inline constexpr DType kDTypeOf<std::uint32_t> = DType::UInt32;
 template <>
-inline constexpr DType kDTypeOf<std::uint64_t> = DType::UInt64;
+inline constexpr DType kDTypeOf<unsigned long> = sizeof(long) == 8 ? DType::UInt64 : DType::UInt32;
 template <>
 inline constexpr DType kDTypeOf<unsigned long long> = DType::UInt64;
 
@@ -184,7 +184,7 @@ template <>
 struct fmt::formatter<trainhook::Half> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(trainhook::Half value, fmt::format_context& context) const {
-    return trainhook::detail::append_text(context, fmt::format("{}", trainhook::to_float(value)));
+    return trainhook::detail::append_text(context, trainhook::detail::number_text(trainhook::to_float(value)));
   }
 };
 
@@ -192,7 +192,7 @@ template <>
 struct fmt::formatter<trainhook::BFloat16> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(trainhook::BFloat16 value, fmt::format_context& context) const {
-    return trainhook::detail::append_text(context, fmt::format("{}", trainhook::to_float(value)));
+    return trainhook::detail::append_text(context, trainhook::detail::number_text(trainhook::to_float(value)));
   }
 };
 

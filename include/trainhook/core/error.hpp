@@ -74,7 +74,7 @@ class CodedError : public Error {
   template <class First, class... Rest>
   [[gnu::always_inline]] CodedError(fmt::format_string<const First&, const Rest&...> format, const First& first,
                                     const Rest&... rest)
-      : Error(Code, format, fmt::make_format_args(first, rest...)) {}
+      : Error(Code, detail::format_text(format), fmt::make_format_args(first, rest...)) {}
 };
 
 using CancelledError = CodedError<ErrorCode::Cancelled>;

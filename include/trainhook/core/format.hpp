@@ -3,6 +3,8 @@
 /// Prints types of this library with fmt, as the text of their `to_string()`.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -12,6 +14,22 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL fmt::format_context::iterator append_text(fmt::format_context& context, std::string_view text);
+
+/// The characters of a `fmt::format_string`: fmt 9 has no `get()`, and fmt 12 warns of the conversion.
+template <class Format>
+[[nodiscard, gnu::always_inline]] constexpr fmt::string_view format_text(const Format& format) {
+  if constexpr (requires { format.get(); }) {
+    return format.get();
+  } else {
+    return format;
+  }
+}
+
+/// A number as fmt prints it. Here and not `fmt::format`, which <fmt/core.h> declares only up to version 11.
+[[nodiscard]] TRAINHOOK_DECL std::string number_text(std::int64_t number);
+[[nodiscard]] TRAINHOOK_DECL std::string number_text(std::uint64_t number);
+[[nodiscard]] TRAINHOOK_DECL std::string number_text(float number);
+[[nodiscard]] TRAINHOOK_DECL std::string number_text(double number);
 
 /// The base of a `fmt::formatter<T>`; takes no format specification.
 template <class T>

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <trainhook/core/requirements.hpp>
+
 namespace trainhook {
 
 template <class Signature>

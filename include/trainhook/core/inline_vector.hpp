@@ -10,6 +10,8 @@
 #include <span>
 #include <utility>
 
+#include <trainhook/core/requirements.hpp>
+
 namespace trainhook::detail {
 
 /// Holds up to `Inline` elements in place and more on the heap. Constructors write only the counts, not the space for

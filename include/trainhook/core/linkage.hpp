@@ -3,6 +3,8 @@
 /// TRAINHOOK_DECL, which marks each function that is declared in a header and defined in its `impl/*.ipp` file.
 #pragma once
 
+#include <trainhook/core/requirements.hpp>
+
 // Define TRAINHOOK_SEPARATE_COMPILATION (the targets `trainhook::compiled` and `trainhook::engine_compiled` do it) if
 // the bodies come from a library, or from one file of the program that includes `trainhook/impl/src.hpp`. Without it
 // the library is header-only.

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include <trainhook/core/format.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
@@ -18,6 +19,7 @@ enum class LogLevel { Info, Warning, Error };
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
 /// Sends all later lines to `sink`; an empty `sink` restores the default, standard error. Returns the previous sink.
+/// A shared library that has trainhook in itself, with hidden symbols, has a sink of its own.
 TRAINHOOK_DECL LogSink set_log_sink(LogSink sink);
 
 namespace detail {
@@ -27,17 +29,17 @@ TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::forma
 /// Logs one line; the format string is checked at compile time: `log_info("saved {} in {}", path, time)`.
 template <class... Args>
 void log_info(fmt::format_string<const Args&...> format, const Args&... args) {
-  detail::log_line(LogLevel::Info, format, fmt::make_format_args(args...));
+  detail::log_line(LogLevel::Info, detail::format_text(format), fmt::make_format_args(args...));
 }
 
 template <class... Args>
 void log_warning(fmt::format_string<const Args&...> format, const Args&... args) {
-  detail::log_line(LogLevel::Warning, format, fmt::make_format_args(args...));
+  detail::log_line(LogLevel::Warning, detail::format_text(format), fmt::make_format_args(args...));
 }
 
 template <class... Args>
 void log_error(fmt::format_string<const Args&...> format, const Args&... args) {
-  detail::log_line(LogLevel::Error, format, fmt::make_format_args(args...));
+  detail::log_line(LogLevel::Error, detail::format_text(format), fmt::make_format_args(args...));
 }
 
 }  // namespace trainhook

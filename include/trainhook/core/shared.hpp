@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include <trainhook/core/requirements.hpp>
+
 namespace trainhook::detail {
 
 template <class T>

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
-#include <fmt/core.h>
-
+#include <trainhook/core/format.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
@@ -25,7 +26,7 @@ template <std::floating_point T>
 [[nodiscard]] std::string text_proto_number(T value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  std::string text = fmt::format("{}", value);
+  std::string text = number_text(value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
@@ -39,7 +40,8 @@ class TextProtoPrinter {
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   void number(std::string_view name, T value) {
-    line(name, fmt::format("{}", value));
+    line(name,
+         number_text(static_cast<std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t>>(value)));
   }
   template <std::floating_point T>
   void number(std::string_view name, T value) {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/error.hpp>

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/device_read.hpp>

@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>

@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>

@@ -5,7 +5,7 @@
 
 #include <trainhook/checkpoint/object_graph_keys.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_messages.hpp>
 #include <trainhook/core/dtype.hpp>

@@ -12,7 +12,7 @@
 #include <optional>
 #include <set>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>

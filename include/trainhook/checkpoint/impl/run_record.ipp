@@ -8,7 +8,7 @@
 #include <string_view>
 #include <tuple>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>

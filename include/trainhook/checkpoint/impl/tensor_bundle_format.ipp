@@ -9,7 +9,7 @@
 #include <array>
 #include <span>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_messages.hpp>
 #include <trainhook/core/error.hpp>

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/error.hpp>
 
 namespace trainhook {

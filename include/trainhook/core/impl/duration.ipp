@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace trainhook {
 

@@ -5,6 +5,8 @@
 
 #include <trainhook/core/error.hpp>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/shared.hpp>
 
 namespace trainhook {

@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace trainhook {
 namespace detail {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace trainhook::detail {
 

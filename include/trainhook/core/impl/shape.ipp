@@ -5,7 +5,7 @@
 
 #include <trainhook/core/shape.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace trainhook::detail {
 

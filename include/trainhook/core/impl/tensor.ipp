@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <complex>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 

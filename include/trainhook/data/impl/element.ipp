@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <span>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/sources.hpp>

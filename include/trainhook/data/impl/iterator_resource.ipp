@@ -5,7 +5,7 @@
 
 #include <trainhook/data/iterator_resource.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <utility>
 

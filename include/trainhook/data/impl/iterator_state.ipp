@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/iterator_state.hpp>

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>

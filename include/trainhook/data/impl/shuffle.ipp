@@ -5,7 +5,7 @@
 
 #include <trainhook/data/shuffle.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>

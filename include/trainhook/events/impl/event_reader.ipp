@@ -5,7 +5,7 @@
 
 #include <trainhook/events/event_reader.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_message.hpp>

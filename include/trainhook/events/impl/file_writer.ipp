@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>

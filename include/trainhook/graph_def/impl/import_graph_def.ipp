@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph_keys.hpp>

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/background_writer.hpp>
 #include <trainhook/core/error.hpp>

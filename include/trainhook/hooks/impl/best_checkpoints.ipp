@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle_protocol.hpp>

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>

@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

@@ -9,7 +9,7 @@
 #include <complex>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

@@ -11,7 +11,7 @@
 #include <span>
 #include <type_traits>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/shape.hpp>
 #include <trainhook/hooks/numpy_number.hpp>

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/tensor_text.hpp>

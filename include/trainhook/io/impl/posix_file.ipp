@@ -15,7 +15,7 @@
 #include <span>
 #include <system_error>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace trainhook::detail {
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file.hpp>

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>

@@ -5,7 +5,7 @@
 
 #include <trainhook/loop/loop_session.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>

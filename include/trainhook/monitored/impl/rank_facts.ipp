@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/duration.hpp>

@@ -5,6 +5,8 @@
 
 #include <trainhook/proto/text_proto_printer.hpp>
 
+#include <fmt/format.h>
+
 namespace trainhook::detail {
 
 TRAINHOOK_DECL std::string text_proto_escaped(std::string_view text) {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>

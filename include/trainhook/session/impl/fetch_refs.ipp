@@ -5,7 +5,7 @@
 
 #include <trainhook/session/fetch_refs.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/inline_vector.hpp>

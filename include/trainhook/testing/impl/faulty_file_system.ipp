@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace trainhook::testing {
 

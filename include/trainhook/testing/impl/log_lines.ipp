@@ -5,7 +5,7 @@
 
 #include <trainhook/testing/log_lines.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

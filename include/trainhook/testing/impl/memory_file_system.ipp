@@ -5,7 +5,7 @@
 
 #include <trainhook/testing/memory_file_system.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <mutex>
 

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/summary_reader.hpp>

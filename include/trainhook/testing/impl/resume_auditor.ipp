@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/engine/conditions.hpp>

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
