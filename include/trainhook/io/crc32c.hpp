@@ -40,11 +40,11 @@ TRAINHOOK_DECL const Tables& tables() noexcept;
 /// The version for any processor: eight table look-ups for eight bytes.
 TRAINHOOK_DECL std::uint32_t extend_by_table(std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__)
 TRAINHOOK_DECL bool has_instruction() noexcept;
-TRAINHOOK_DECL __attribute__((target("sse4.2"))) std::uint64_t step(std::uint64_t state,
-                                                                    const std::byte* from) noexcept;
-TRAINHOOK_DECL __attribute__((target("sse4.2"))) std::uint32_t extend_by_instruction(
+TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint64_t step(std::uint64_t state,
+                                                                          const std::byte* from) noexcept;
+TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint32_t extend_by_instruction(
     std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
 #else
 constexpr bool has_instruction() noexcept { return false; }

@@ -29,6 +29,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -143,7 +144,7 @@ template <class V, std::size_t I>
 inline constexpr bool kIsOptional<AlternativeRef<V, I>> = true;
 
 template <ProtoRepeated T>
-using ProtoElement = std::remove_cvref_t<decltype(*std::declval<const T&>().begin())>;
+using ProtoElement = typename std::iterator_traits<decltype(std::declval<const T&>().begin())>::value_type;
 
 template <class M, class N, class T>
 [[nodiscard]] auto& member_of(M& message, const Field<N, T>& field) {
@@ -241,7 +242,7 @@ void append_field(std::string& bytes, std::uint32_t number, const T& value) {
   } else {
     append_varint(bytes, number << 3 | 2);
     const std::size_t begin = bytes.size();
-    for (const auto& element : value) append_payload(bytes, element);
+    for (const ProtoElement<T>& element : value) append_payload(bytes, element);  // not auto: std::vector<bool>
     insert_length(bytes, begin);
   }
 }

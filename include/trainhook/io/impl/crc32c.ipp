@@ -53,10 +53,11 @@ TRAINHOOK_DECL std::uint32_t extend_by_table(std::uint32_t crc, std::span<const 
   return ~state;
 }
 
+#if defined(__x86_64__)
 TRAINHOOK_DECL bool has_instruction() noexcept { return __builtin_cpu_supports("sse4.2") != 0; }
 
-TRAINHOOK_DECL __attribute__((target("sse4.2"))) std::uint64_t step(std::uint64_t state,
-                                                                    const std::byte* from) noexcept {
+TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint64_t step(std::uint64_t state,
+                                                                          const std::byte* from) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);
   return __builtin_ia32_crc32di(state, word);
@@ -64,8 +65,8 @@ TRAINHOOK_DECL __attribute__((target("sse4.2"))) std::uint64_t step(std::uint64_
 
 /// Three stretches of `Stretch` bytes side by side: the instruction takes three cycles, but one can start every cycle.
 template <std::size_t Stretch>
-__attribute__((target("sse4.2"))) inline std::uint64_t step_three_stretches(std::uint64_t state,
-                                                                            const std::byte* from) noexcept {
+__attribute__((target("sse4.2,crc32"))) inline std::uint64_t step_three_stretches(std::uint64_t state,
+                                                                                  const std::byte* from) noexcept {
   std::uint64_t first = state;
   std::uint64_t second = 0;
   std::uint64_t third = 0;
@@ -79,7 +80,7 @@ __attribute__((target("sse4.2"))) inline std::uint64_t step_three_stretches(std:
   return multiply(two, kSkip) ^ third;
 }
 
-TRAINHOOK_DECL __attribute__((target("sse4.2"))) std::uint32_t extend_by_instruction(
+TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint32_t extend_by_instruction(
     std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
   constexpr std::size_t kLong = 8192;
   constexpr std::size_t kShort = 512;
@@ -93,6 +94,7 @@ TRAINHOOK_DECL __attribute__((target("sse4.2"))) std::uint32_t extend_by_instruc
   for (; left > 0; ++from, --left) narrow = __builtin_ia32_crc32qi(narrow, std::to_integer<unsigned char>(*from));
   return ~narrow;
 }
+#endif
 
 }  // namespace trainhook::crc32c::detail
 
