@@ -10,7 +10,7 @@
 #include <limits>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -21,8 +21,9 @@ void train(const std::string& directory, std::int64_t save_at, std::int64_t stop
   auto session = th::monitored_training_session(
       loop,
       {.checkpoint_dir = directory,  // saves every ten minutes, unless something else is asked for
-       .hooks = {th::StopAtStepHook({.last_step = 500}),
-                 th::SignalHook({.signals = {SIGINT, SIGTERM}, .save_signals = {SIGUSR1}, .directory = directory})}});
+       .hooks = {
+           th::StopAtStepHook({.last_step = 500}),
+           th::SignalHook({.stop_signals = {SIGINT, SIGTERM}, .save_signals = {SIGUSR1}, .directory = directory})}});
   th::run_until_stop(session, [&] {
     session.run([&] {
       weight += 0.01 * (1 - weight);

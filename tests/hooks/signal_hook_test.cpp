@@ -14,7 +14,14 @@
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/early_stopping_hook.hpp>
+#include <trainhook/hooks/exponential_moving_average_hook.hpp>
+#include <trainhook/hooks/progress_hook.hpp>
+#include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
+#include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/session/coordinator.hpp>
 
 #include "training_double.hpp"
@@ -84,7 +91,7 @@ TEST(SignalHook, ASignalToSaveSavesAfterTheNextStepAndContinues) {
 
 TEST(SignalHook, FilesDoWhatSignalsDo) {
   LogLines log;
-  Training training({.signals = {}, .save_signals = {}, .deadline = {}, .directory = "run"});
+  Training training({.stop_signals = {}, .save_signals = {}, .deadline = {}, .directory = "run"});
   training.start();
   training.run(2);
   training.disk.write_file("run/save", "");
@@ -148,16 +155,16 @@ TEST(SignalHook, SessionsOfOneProcessShareTheSignals) {
 TEST(SignalHook, RefusesOtherSignalsThanASessionBesideItHas) {
   Training first;
   first.start();
-  Training second({.signals = {SIGHUP}, .deadline = {}});
+  Training second({.stop_signals = {SIGHUP}, .deadline = {}});
   EXPECT_THROW(second.begin(), FailedPreconditionError);
   first.end();
 }
 
 TEST(SignalHook, RefusesWhatCannotBeHandled) {
   for (const auto& [options, text] : std::vector<std::pair<SignalHook::Options, std::string>>{
-           {{.signals = {SIGTERM, SIGKILL}}, "SIGKILL cannot be handled"},
-           {{.signals = {SIGTERM, 99}}, "signal 99 does not exist"},
-           {{.signals = {SIGTERM, SIGUSR1}}, "SIGUSR1 is given twice"}}) {
+           {{.stop_signals = {SIGTERM, SIGKILL}}, "SIGKILL cannot be handled"},
+           {{.stop_signals = {SIGTERM, 99}}, "signal 99 does not exist"},
+           {{.stop_signals = {SIGTERM, SIGUSR1}}, "SIGUSR1 is given twice"}}) {
     Process process;
     process.add(SignalHook(options));
     try {
@@ -193,6 +200,19 @@ TEST(SignalHookDeathTest, ARunThatDoesNotEndInTimeIsEnded) {
         for (;;) training.advance_clock(10);  // a step that hangs
       },
       ::testing::ExitedWithCode(128 + SIGTERM), "SIGTERM came 30 s ago, and the run has not ended");
+}
+
+TEST(SignalHook, EmptyBracesAreNoOptionsForAllHooksThatNeedNone) {
+  Process process;
+  process.add(SignalHook({}));
+  process.add(BestCheckpointHook({}));
+  process.add(CheckpointInputPipelineHook({}));
+  process.add(EarlyStoppingHook({}));
+  process.add(ExponentialMovingAverageHook({}));
+  process.add(ProgressHook({}));
+  process.add(ReduceLearningRateOnPlateauHook({}));
+  process.add(StepCounterHook({}));
+  EXPECT_EQ(process.hooks().size(), 8U);
 }
 
 TEST(SignalHook, ADeadlineLetsARunEndThatEndsInTime) {

@@ -38,7 +38,7 @@ class BestCheckpointHook final : public SessionRunHook {
  public:
   using Options = BestCheckpointOptions;
 
-  BestCheckpointHook() : BestCheckpointHook(Options{}) {}
+  explicit BestCheckpointHook(detail::NoOptions = {}) : BestCheckpointHook(Options{}) {}
   /// @throws InvalidArgumentError if `keep` is below 1 or `metric` is empty.
   TRAINHOOK_DECL explicit BestCheckpointHook(Options options);
   TRAINHOOK_DECL BestCheckpointHook(BestCheckpointHook&& other) noexcept;

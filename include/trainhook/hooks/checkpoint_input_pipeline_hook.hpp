@@ -48,7 +48,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
     DirectoryLock directory_lock = DirectoryLock::Auto;  ///< also then: locks `checkpoint_dir`
   };
 
-  CheckpointInputPipelineHook() : CheckpointInputPipelineHook(Options{}) {}
+  explicit CheckpointInputPipelineHook(detail::NoOptions = {}) : CheckpointInputPipelineHook(Options{}) {}
   /// @throws InvalidArgumentError for names that are not file names, or a period that is not positive.
   TRAINHOOK_DECL explicit CheckpointInputPipelineHook(Options options);
   /// Saves with the checkpoints of an Estimator. If several tasks train, each has its own files,

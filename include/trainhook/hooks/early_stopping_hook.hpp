@@ -26,7 +26,7 @@ class EarlyStoppingHook final : public SessionRunHook {
     double min_delta = 0;  ///< an improvement must be larger than this
   };
 
-  EarlyStoppingHook() : EarlyStoppingHook(Options{}) {}
+  explicit EarlyStoppingHook(detail::NoOptions = {}) : EarlyStoppingHook(Options{}) {}
   /// @throws InvalidArgumentError unless `patience` is at least 1 and `min_delta` at least 0.
   TRAINHOOK_DECL explicit EarlyStoppingHook(Options options);
   TRAINHOOK_DECL EarlyStoppingHook(EarlyStoppingHook&& other) noexcept;

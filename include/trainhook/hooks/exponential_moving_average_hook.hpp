@@ -44,7 +44,7 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
     std::vector<NamedTensor> values_;
   };
 
-  ExponentialMovingAverageHook() : ExponentialMovingAverageHook(Options{}) {}
+  explicit ExponentialMovingAverageHook(detail::NoOptions = {}) : ExponentialMovingAverageHook(Options{}) {}
   /// @throws InvalidArgumentError unless `decay` is at least 0 and below 1.
   TRAINHOOK_DECL explicit ExponentialMovingAverageHook(Options options);
   TRAINHOOK_DECL ExponentialMovingAverageHook(ExponentialMovingAverageHook&& other) noexcept;

@@ -41,7 +41,7 @@ class ProgressHook final : public SessionRunHook {
     std::size_t width = 100;                       ///< columns of the terminal
   };
 
-  TRAINHOOK_DECL ProgressHook();
+  TRAINHOOK_DECL explicit ProgressHook(detail::NoOptions = {});
   /// @throws InvalidArgumentError if a period or the width is not positive, if `last_step` is negative, or if both a
   /// file and a sink are given.
   TRAINHOOK_DECL explicit ProgressHook(Options options);

@@ -38,7 +38,7 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
     double min_learning_rate = 0;  ///< the lower limit of the rate
   };
 
-  ReduceLearningRateOnPlateauHook() : ReduceLearningRateOnPlateauHook(Options{}) {}
+  explicit ReduceLearningRateOnPlateauHook(detail::NoOptions = {}) : ReduceLearningRateOnPlateauHook(Options{}) {}
   /// @throws InvalidArgumentError unless `factor` is above 0 and below 1, `patience` at least 1, and `min_delta`,
   /// `cooldown` and `min_learning_rate` at least 0.
   TRAINHOOK_DECL explicit ReduceLearningRateOnPlateauHook(Options options);

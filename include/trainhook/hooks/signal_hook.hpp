@@ -22,14 +22,14 @@ namespace detail {
 class ProcessSignals;
 }
 
-/// Requests a stop when the process gets one of `signals`: the current step is finished, hooks end, the last step is
-/// saved, and a log line says what was saved. A second one ends the process at once. One of `save_signals` saves a
+/// Requests a stop when the process gets one of `stop_signals`: the current step is finished, hooks end, the last step
+/// is saved, and a log line says what was saved. A second one ends the process at once. One of `save_signals` saves a
 /// checkpoint after the next step, and the run continues. Earlier handlers of the signals are called too, and are
 /// restored when the session has ended. Several sessions of one process share the signals; their options must be equal.
 class SignalHook final : public SessionRunHook {
  public:
   struct Options {
-    std::vector<int> signals{SIGINT, SIGTERM};
+    std::vector<int> stop_signals{SIGINT, SIGTERM};
     std::vector<int> save_signals{SIGUSR1};
     OptionalDuration deadline = std::chrono::seconds(30);  ///< after which the process ends anyhow, because a
                                                            ///< step hangs or a disk is too slow; nothing: never
@@ -37,7 +37,7 @@ class SignalHook final : public SessionRunHook {
                               ///< looked for once a second. Empty: none is looked for
   };
 
-  SignalHook() : SignalHook(Options{}) {}
+  explicit SignalHook(detail::NoOptions = {}) : SignalHook(Options{}) {}
   TRAINHOOK_DECL explicit SignalHook(Options options);
   TRAINHOOK_DECL SignalHook(SignalHook&& other) noexcept;
   SignalHook& operator=(SignalHook&&) = delete;

@@ -29,7 +29,7 @@ class StepCounterHook final : public SessionRunHook {
     std::shared_ptr<FileWriter> summary_writer{};
   };
 
-  StepCounterHook() : StepCounterHook(Options{}) {}
+  explicit StepCounterHook(detail::NoOptions = {}) : StepCounterHook(Options{}) {}
   /// @throws InvalidArgumentError if both periods are given, if one is not positive, or if both a directory and a
   /// writer are given.
   TRAINHOOK_DECL explicit StepCounterHook(Options options);

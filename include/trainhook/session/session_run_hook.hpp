@@ -37,6 +37,10 @@ struct TimerMark {
   bool restored = false;           ///< from a checkpoint, before the first run of the session
 };
 
+/// What `{}` is for a hook that needs no options; `SignalHook({})` could be given options or a copy of itself
+/// otherwise.
+enum class NoOptions {};
+
 }  // namespace detail
 
 /// The order of hooks, in every callback: by phase, and within a phase in the order they were given.

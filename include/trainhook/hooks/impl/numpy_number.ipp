@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace trainhook::detail {
 
@@ -36,9 +36,9 @@ TRAINHOOK_DECL bool reads_back(Half half, double decimal) {
   if (to_float(half) == 0) return decimal == 0;
   const auto boundary = [&](int by) {  // of one sign, bits grow with the magnitude
     const float next = to_float(Half{static_cast<std::uint16_t>(half.bits + by)});
-    return std::abs((double{to_float(half)} + double{next}) / 2);
+    return (std::abs)((double{to_float(half)} + double{next}) / 2);
   };
-  return std::abs(decimal) > boundary(-1) && std::abs(decimal) < boundary(1);
+  return (std::abs)(decimal) > boundary(-1) && (std::abs)(decimal) < boundary(1);
 }
 
 TRAINHOOK_DECL NumpyNumber::NumpyNumber(float number)
@@ -69,7 +69,7 @@ TRAINHOOK_DECL NumberText split_number(std::string_view text) {
     number.exponent = text.substr(e + 1);
     text = text.substr(0, e);
   }
-  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::size_t point = (std::min)(text.find('.'), text.size());
   number.whole = text.substr(0, point);
   if (point < text.size()) number.fraction = text.substr(point + 1);
   number.fraction.resize(number.fraction.find_last_not_of('0') + 1);
@@ -110,7 +110,7 @@ TRAINHOOK_DECL std::string not_finite_text(double value, bool with_plus = false)
 }
 
 TRAINHOOK_DECL std::string numpy_scalar(const NumpyNumber& number, std::string_view whole_ends_with) {
-  const double size = std::abs(number.value);
+  const double size = (std::abs)(number.value);
   if (!std::isfinite(size)) return not_finite_text(number.value);
   const bool has_exponent = size >= kNumpyScalarExponent || (size < 1e-4 && size != 0);
   const NumberText text = number_text(number, has_exponent, std::string::npos);
@@ -122,7 +122,7 @@ TRAINHOOK_DECL std::string numpy_scalar(const NumpyNumber& number, std::string_v
 TRAINHOOK_DECL std::vector<std::string> numpy_column(std::span<const NumpyNumber> numbers, bool with_plus) {
   const auto is_finite = [](const NumpyNumber& number) { return std::isfinite(number.value); };
   const bool has_exponent = std::ranges::any_of(numbers, [&](const NumpyNumber& number) {
-    return is_finite(number) && std::abs(number.value) >= kNumpyLeastExponent;
+    return is_finite(number) && (std::abs)(number.value) >= kNumpyLeastExponent;
   });
   std::vector<NumberText> parts;
   std::size_t left = 0, right = 0, exponent = 0, others = 0;
@@ -130,18 +130,18 @@ TRAINHOOK_DECL std::vector<std::string> numpy_column(std::span<const NumpyNumber
     NumberText& part = parts.emplace_back();
     if (!is_finite(number)) {
       part.whole = not_finite_text(number.value, with_plus);
-      others = std::max(others, part.whole.size());
+      others = (std::max)(others, part.whole.size());
       continue;
     }
     part = number_text(number, has_exponent, kNumpyPrecision);
     if (!has_exponent && part.fraction.empty()) part.whole = fmt::format("{:.0f}", number.value);  // all its digits
     if (with_plus && !std::signbit(number.value)) part.whole.insert(0, 1, '+');
-    left = std::max(left, part.whole.size());
-    right = std::max(right, part.fraction.size());
-    exponent = std::max(exponent, part.exponent.size());
+    left = (std::max)(left, part.whole.size());
+    right = (std::max)(right, part.fraction.size());
+    exponent = (std::max)(exponent, part.exponent.size());
   }
   const std::size_t after = 1 + right + (has_exponent ? 1 + exponent : 0);
-  left = std::max(left, std::max(others, after) - after);
+  left = (std::max)(left, (std::max)(others, after) - after);
 
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
@@ -91,7 +91,7 @@ struct ShownElements {
     std::vector<std::string> texts;
     std::size_t width = 0;
     for (const std::size_t i : indices)
-      width = std::max(width, texts.emplace_back(fmt::format("{}", tensor.data<T>()[i])).size());
+      width = (std::max)(width, texts.emplace_back(fmt::format("{}", tensor.data<T>()[i])).size());
     for (std::string& text : texts) text.insert(0, width - text.size(), ' ');
     return texts;
   }

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -119,14 +119,14 @@ TRAINHOOK_DECL void ProcessSignals::install() {
   action.sa_sigaction = &ProcessSignals::on_signal;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const std::vector<int>* signals : {&options_.stop, &options_.save}) {
-    for (const int signal : *signals) {
+  for (const std::vector<int>* numbers : {&options_.stop, &options_.save}) {
+    for (const int signal : *numbers) {
       const auto i = static_cast<std::size_t>(signal);
       if (std::ranges::find(installed_, signal) != installed_.end())
         throw InvalidArgumentError("SignalHook: {} is given twice", signal_name(signal));
       if (signal <= 0 || i >= SignalTable::kSignals)
         throw InvalidArgumentError("SignalHook: {} does not exist", signal_name(signal));
-      table.stops[i] = signals == &options_.stop;
+      table.stops[i] = numbers == &options_.stop;
       if (sigaction(signal, nullptr, &table.before[i]) != 0 || sigaction(signal, &action, nullptr) != 0) {
         throw InvalidArgumentError("SignalHook: {} cannot be handled: {}", signal_name(signal),
                                    std::generic_category().message(errno));

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/duration.hpp>
@@ -22,7 +22,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL ProgressHook::ProgressHook() : ProgressHook(Options{}) {}
+TRAINHOOK_DECL ProgressHook::ProgressHook(detail::NoOptions /*options*/) : ProgressHook(Options{}) {}
 
 TRAINHOOK_DECL ProgressHook::ProgressHook(ProgressHook&& other) noexcept = default;
 

@@ -66,18 +66,18 @@ TRAINHOOK_DECL void Scaffold::finalize(Graph& graph) {
 }
 
 TRAINHOOK_DECL void Scaffold::check_belongs(const Graph& graph) const {
-  const auto check = [&](const char* option, const Node* node) {
+  const auto validate = [&](const char* option, const Node* node) {
     if (node != nullptr && &node->graph() != &graph) {
       throw InvalidArgumentError("Scaffold: {} is '{}', which belongs to another graph; make it in the session's own",
                                  option, node->name());
     }
   };
   const auto node_of = [](const auto& piece) { return piece.has_value() ? &piece.node() : nullptr; };
-  check("init_op", node_of(pieces_.init_op));
-  check("local_init_op", node_of(pieces_.local_init_op));
-  check("ready_op", node_of(pieces_.ready_op));
-  check("ready_for_local_init_op", node_of(pieces_.ready_for_local_init_op));
-  check("summary_op", node_of(pieces_.summary_op));
+  validate("init_op", node_of(pieces_.init_op));
+  validate("local_init_op", node_of(pieces_.local_init_op));
+  validate("ready_op", node_of(pieces_.ready_op));
+  validate("ready_for_local_init_op", node_of(pieces_.ready_for_local_init_op));
+  validate("summary_op", node_of(pieces_.summary_op));
 }
 
 TRAINHOOK_DECL Operation Scaffold::initializers(Graph& graph, std::string_view key,

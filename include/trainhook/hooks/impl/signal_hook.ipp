@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
@@ -32,7 +32,8 @@ TRAINHOOK_DECL SignalHook::~SignalHook() = default;
 TRAINHOOK_DECL void SignalHook::begin(Graph& /*graph*/) {
   signals_.reset();
   signals_ = detail::ProcessSignals::share(
-      {.stop = options_.signals, .save = options_.save_signals, .deadline = options_.deadline}, services().clock());
+      {.stop = options_.stop_signals, .save = options_.save_signals, .deadline = options_.deadline},
+      services().clock());
   saves_ = signals_->num_saves();
   looked_.reset();
   reason_.clear();
