@@ -43,6 +43,24 @@ test_ops() {
   done
 }
 
+# What the library cannot be compiled with is refused in one line that says what to do.
+test_refused() {
+  refuses() {  # <option> <words of the error>
+    if "$compiler" -std=c++20 "$1" -I"$root/include" -fsyntax-only -x c++ - <<<'#include <trainhook/trainhook.hpp>' >"$work/said" 2>&1; then fail "$1 is not refused"; fi
+    grep -F "fatal error: " "$work/said" | grep -qF "$2" || fail "$1 is refused, but not with '$2': $(cat "$work/said")"
+    [ "$(grep -cE '(^|[^a-z])error: ' "$work/said")" = 1 ] || fail "$1 gives more than one error: $(cat "$work/said")"
+  }
+  refuses -std=c++17 "compile with -std=c++20 or newer"
+  refuses -fno-exceptions "compile without -fno-exceptions"
+  refuses -fno-rtti "compile without -fno-rtti"
+  refuses -DNone=0L "has to be included before Xlib"
+  # The other order is fine: what Xlib defines comes after our headers.
+  printf '#include <trainhook/trainhook.hpp>\n' >"$work/xlib.cpp"
+  printf '#define %s 0\n' None Bool Status Success True False Always Above Below KeyPress FocusIn FocusOut >>"$work/xlib.cpp"
+  printf 'trainhook::StopAtStepHook hook({.last_step = 1});\n' >>"$work/xlib.cpp"
+  "$compiler" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -fsyntax-only "$work/xlib.cpp" || fail "Xlib after trainhook breaks something"
+}
+
 # mixing <library> <version>: the linker refuses a program with files of both modes, or of two forms of the standard library.
 test_mixing() {
   local library=$1 symbol=trainhook_$2_mixes_with_header_only_files debug=trainhook_$2_debug_mode_mixes_with_header_only_files

@@ -54,7 +54,7 @@ class BundleShards {
 
  private:
   [[nodiscard]] TRAINHOOK_DECL std::string path(std::uint32_t shard) const;
-  TRAINHOOK_DECL void check(std::uint32_t shard) const;
+  TRAINHOOK_DECL void validate(std::uint32_t shard) const;
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open(std::uint32_t shard) const;
   TRAINHOOK_DECL void expect_size(std::uint32_t shard, const std::string& path, std::uint64_t size) const;
 

@@ -164,7 +164,7 @@ class Saver {
   TRAINHOOK_DECL std::string commit(const SaveRequest& request, std::uint64_t expected_bytes,
                                     const detail::VariableSlices& slices,
                                     FunctionRef<void(const AddTensor&)> add_entries);
-  TRAINHOOK_DECL void check(const SaveRequest& request) const;
+  TRAINHOOK_DECL void validate(const SaveRequest& request) const;
   TRAINHOOK_DECL static void expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
                                              const std::string& prefix);
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);

@@ -38,7 +38,8 @@ class Buffer {
     return *this;
   }
   Buffer& operator=(Buffer&& other) noexcept {
-    Buffer(std::move(other)).swap(*this);
+    Buffer taken(std::move(other));
+    taken.swap(*this);
     return *this;
   }
   ~Buffer() { release(); }

@@ -38,8 +38,8 @@ template <class Rep, class Period>
 [[nodiscard]] Duration deadline_after(Clock& clock, std::chrono::duration<Rep, Period> duration) {
   using Given = std::chrono::duration<Rep, Period>;
   const Duration now = clock.monotonic_now();
-  const Duration longest = now > Duration::zero() ? Duration::max() - now : Duration::max();
-  return duration > std::chrono::duration_cast<Given>(longest) ? Duration::max() : now + Duration(duration);
+  const Duration longest = now > Duration::zero() ? (Duration::max)() - now : (Duration::max)();
+  return duration > std::chrono::duration_cast<Given>(longest) ? (Duration::max)() : now + Duration(duration);
 }
 
 }  // namespace detail

@@ -50,8 +50,8 @@ class PhiloxGenerator {
   /// Skips `words` 32-bit words in constant time.
   TRAINHOOK_DECL void discard(std::uint64_t words) noexcept;
 
-  [[nodiscard]] static constexpr result_type min() noexcept { return 0; }
-  [[nodiscard]] static constexpr result_type max() noexcept { return 0xFFFFFFFFU; }
+  [[nodiscard]] static constexpr result_type(min)() noexcept { return 0; }
+  [[nodiscard]] static constexpr result_type(max)() noexcept { return 0xFFFFFFFFU; }
   result_type operator()() noexcept { return next_u32(); }
 
   TRAINHOOK_DECL std::uint32_t next_u32() noexcept;

@@ -97,7 +97,7 @@ struct PlanResult {
 
 /// The memory of one run. Kept between runs, so that a repeated request finds its buffers.
 struct Frame {
-  std::vector<Tensor> slots;
+  std::vector<Tensor> slot_values;
   std::vector<KernelContext::Input> inputs;
   std::vector<Tensor*> outputs;
   Tensor scratch;

@@ -75,7 +75,7 @@ struct EstimatorSpec {
   std::shared_ptr<Scaffold> scaffold{};  ///< null: a new one with all defaults
 
   /// @throws InvalidArgumentError, naming the field, if something that `mode` needs is missing or wrong.
-  TRAINHOOK_DECL void check(ModeKeys mode) const;
+  TRAINHOOK_DECL void validate(ModeKeys mode) const;
 };
 
 /// Builds the model. Each call of train, evaluate or predict calls it with a new graph.

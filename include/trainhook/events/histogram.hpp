@@ -18,7 +18,7 @@ namespace trainhook {
 /// A counted histogram, TensorFlow's `HistogramProto`. `bucket[i]` counts the values in [`bucket_limit[i - 1]`,
 /// `bucket_limit[i]`).
 struct Histogram {
-  double min = std::numeric_limits<double>::max();
+  double min = (std::numeric_limits<double>::max)();
   double max = std::numeric_limits<double>::lowest();
   double num = 0;  ///< the number of values
   double sum = 0;

@@ -30,7 +30,7 @@ struct SaveSliceInfo {
   [[nodiscard]] TRAINHOOK_DECL std::string spec() const;
 
   /// @throws InvalidArgumentError, naming `variable`, if it is not a region of `full_shape`, or not of shape `shape`.
-  TRAINHOOK_DECL void check(std::string_view variable, const PartialShape& shape) const;
+  TRAINHOOK_DECL void validate(std::string_view variable, const PartialShape& shape) const;
 };
 
 /// TensorFlow 1's reference variable: the `VariableV2` node called `name`, its `name/Assign` and its `name/read`. It

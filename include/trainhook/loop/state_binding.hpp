@@ -101,7 +101,7 @@ concept SubtractWithCarryEngine = requires {
   T::long_lag;
 };
 template <class T>
-concept EngineAdaptor = requires(const T& adaptor) { adaptor.base().max(); };
+concept EngineAdaptor = requires(const T& adaptor) { (adaptor.base().max)(); };
 
 /// The numbers in the text of an engine.
 struct EngineText {
@@ -115,12 +115,12 @@ struct EngineText {
 template <class T>
 constexpr void append_engine_numbers(EngineText& numbers) {
   if constexpr (LinearCongruentialEngine<T>) {
-    numbers.push_back({.least = T::min(), .most = T::max()});
+    numbers.push_back({.least = (T::min)(), .most = (T::max)()});
   } else if constexpr (MersenneTwisterEngine<T>) {
-    numbers.push_back({.count = T::state_size, .most = T::max()});
+    numbers.push_back({.count = T::state_size, .most = (T::max)()});
     numbers.push_back({.most = T::state_size, .is_place = true});
   } else if constexpr (SubtractWithCarryEngine<T>) {
-    numbers.push_back({.count = T::long_lag, .most = T::max()});
+    numbers.push_back({.count = T::long_lag, .most = (T::max)()});
     numbers.push_back({.most = 1});  // the carry
     numbers.push_back({.most = T::long_lag - 1, .is_place = true});
   } else if constexpr (EngineAdaptor<T>) {
@@ -128,7 +128,7 @@ constexpr void append_engine_numbers(EngineText& numbers) {
     append_engine_numbers<Base>(numbers);
     if constexpr (requires { T::used_block; }) numbers.push_back({.most = T::used_block});
     if constexpr (requires { T::table_size; })
-      numbers.push_back({.count = T::table_size + 1, .least = Base::min(), .most = Base::max()});
+      numbers.push_back({.count = T::table_size + 1, .least = (Base::min)(), .most = (Base::max)()});
   }
 }
 

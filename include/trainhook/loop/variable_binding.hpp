@@ -50,7 +50,7 @@ class VariableBinding {
   [[nodiscard]] TRAINHOOK_DECL Tensor read_once() const;
 
   /// @throws if `write(value)` would fail.
-  TRAINHOOK_DECL void check(const Tensor& value) const;
+  TRAINHOOK_DECL void validate(const Tensor& value) const;
 
   /// Sets the values; the variable is initialized afterwards.
   TRAINHOOK_DECL void write(const Tensor& value);

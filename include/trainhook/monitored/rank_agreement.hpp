@@ -96,7 +96,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   TRAINHOOK_DECL void take(const Votes& all, Duration max_wait);
   TRAINHOOK_DECL void give(Duration max_wait);
   TRAINHOOK_DECL void collect(const std::string& order, std::uint64_t bits);
-  TRAINHOOK_DECL Votes round(const Votes& votes);
+  TRAINHOOK_DECL Votes exchange(const Votes& votes);
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
   [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
 

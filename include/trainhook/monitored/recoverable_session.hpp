@@ -62,7 +62,7 @@ class RecoverableSession {
   TRAINHOOK_DECL std::vector<std::exception_ptr> close();
 
  private:
-  TRAINHOOK_DECL static void check(const RetryPolicy& policy);
+  TRAINHOOK_DECL static void validate(const RetryPolicy& policy);
   [[nodiscard]] TRAINHOOK_DECL bool is_loss(const std::exception_ptr& error) const noexcept;
   TRAINHOOK_DECL static bool gives_results(const RunRequest& request);
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::exception_ptr> without_losses(

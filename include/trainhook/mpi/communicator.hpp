@@ -37,7 +37,7 @@ class Communicator {
 namespace detail {
 
 /// Throws an InternalError with MPI's own words, unless `code` is MPI_SUCCESS.
-TRAINHOOK_DECL void check(int code, const char* call, int rank);
+TRAINHOOK_DECL void expect_success(int code, const char* call, int rank);
 
 /// @throws FailedPreconditionError, naming `who`, if MPI has less than MPI_THREAD_FUNNELED.
 /// @param is_ours whether this library began MPI

@@ -22,7 +22,7 @@ TRAINHOOK_DECL BundleShards::BundleShards(Options options, BundleShardMap shards
     if (opens_all) {
       shards_[shard].file = open(shard);
     } else {
-      check(shard);
+      validate(shard);
     }
   }
 }
@@ -39,7 +39,7 @@ TRAINHOOK_DECL const ReadableFile& BundleShards::at(std::uint32_t shard) const {
   return *known.file;
 }
 
-TRAINHOOK_DECL void BundleShards::check(std::uint32_t shard) const {
+TRAINHOOK_DECL void BundleShards::validate(std::uint32_t shard) const {
   const std::string where = path(shard);
   try {
     expect_size(shard, where, read_from_device([&] { return options_.file_system->file_size(where); }));

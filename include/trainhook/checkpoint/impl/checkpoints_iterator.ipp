@@ -32,7 +32,7 @@ TRAINHOOK_DECL std::optional<std::string> wait_for_new_checkpoint(const std::str
                                                                   const WaitForCheckpointOptions& options) {
   FileSystem& disk = detail::given_or_posix(options.file_system);
   Clock& clock = detail::given_or_system(options.clock);
-  const Duration end = options.timeout ? detail::deadline_after(clock, *options.timeout) : Duration::max();
+  const Duration end = options.timeout ? detail::deadline_after(clock, *options.timeout) : (Duration::max)();
   for (;;) {
     const bool is_there = disk.exists(join_path(checkpoint_dir, kLatestFilename));
     if (auto newest = is_there ? latest_checkpoint(disk, checkpoint_dir) : std::nullopt;

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_shards.hpp>
@@ -118,7 +118,7 @@ TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequ
 TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_bytes,
                                          const detail::VariableSlices& slices,
                                          FunctionRef<void(const AddTensor&)> add_entries) {
-  check(request);
+  validate(request);
   const std::string prefix = prefix_of(request);
   std::unique_lock lock(state_->mutex, std::defer_lock);
   const auto begin = [&] {
@@ -298,7 +298,7 @@ TRAINHOOK_DECL StateValues Saver::read_state(const BundleReader& reader, const s
   return values;
 }
 
-TRAINHOOK_DECL void Saver::check(const SaveRequest& request) const {
+TRAINHOOK_DECL void Saver::validate(const SaveRequest& request) const {
   if (request.latest_filename.empty() || request.latest_filename.find('/') != std::string::npos) {
     throw InvalidArgumentError("Saver: latest_filename is '{}'; it must be a file name without directory",
                                request.latest_filename);

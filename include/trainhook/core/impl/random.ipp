@@ -43,7 +43,7 @@ void fill_truncated(std::span<T> values, Draw draw) noexcept {
   std::size_t filled = 0;
   while (filled < values.size()) {
     for (T value : draw()) {
-      if (filled < values.size() && std::abs(value) <= T{2}) values[filled++] = value;
+      if (filled < values.size() && (std::abs)(value) <= T{2}) values[filled++] = value;
     }
   }
 }

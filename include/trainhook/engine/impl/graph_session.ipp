@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include <trainhook/core/dtype.hpp>
@@ -97,7 +98,7 @@ TRAINHOOK_DECL std::size_t GraphSession::hash_of(const RunRequest& request) noex
     mix(feed.key.has_value() ? reinterpret_cast<std::uintptr_t>(&feed.key.node()) : 0);
     mix(feed.key.index());
   }
-  return hash ^ (hash >> 32U);
+  return hash ^ (hash >> (std::numeric_limits<std::size_t>::digits / 2));
 }
 
 TRAINHOOK_DECL detail::Plan& GraphSession::plan_for(const RunRequest& request) {

@@ -11,7 +11,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace trainhook::detail {
 
@@ -46,21 +46,21 @@ TRAINHOOK_DECL void Plan::give_frame(std::unique_ptr<Frame> frame) noexcept {
 
 TRAINHOOK_DECL std::unique_ptr<Frame> Plan::new_frame() const {
   auto frame = std::make_unique<Frame>();
-  frame->slots.resize(num_slots);
+  frame->slot_values.resize(num_slots);
   frame->inputs.reserve(inputs.size());
   for (const std::uint32_t index : inputs) {
     const PlanValue& value = values[index];
     KernelContext::Input& input = frame->inputs.emplace_back();
     if (value.slot != kNone) {
-      input.value = &frame->slots[value.slot];
-      if (value.is_movable()) input.movable = &frame->slots[value.slot];
+      input.value = &frame->slot_values[value.slot];
+      if (value.is_movable()) input.movable = &frame->slot_values[value.slot];
     } else {
       input.value = value.constant;
       input.state = value.state;
     }
   }
   frame->outputs.reserve(outputs.size());
-  for (const std::uint32_t index : outputs) frame->outputs.push_back(&frame->slots[values[index].slot]);
+  for (const std::uint32_t index : outputs) frame->outputs.push_back(&frame->slot_values[values[index].slot]);
   return frame;
 }
 
@@ -80,13 +80,13 @@ TRAINHOOK_DECL PlanRun::PlanRun(Plan& plan, Clock& clock, const RunRequest& requ
     : plan_(plan), clock_(clock), request_(request), frame_(plan.take_frame()) {}
 
 TRAINHOOK_DECL PlanRun::~PlanRun() {
-  for (std::uint32_t slot : plan_.borrowed) frame_->slots[slot] = Tensor();
+  for (std::uint32_t slot : plan_.borrowed) frame_->slot_values[slot] = Tensor();
   plan_.give_frame(std::move(frame_));
 }
 
 TRAINHOOK_DECL void PlanRun::run(std::span<Tensor> results) {
   for (std::size_t i = 0; i < request_.feed_dict.size(); ++i)
-    frame_->slots[plan_.values[i].slot] = request_.feed_dict[i].value;
+    frame_->slot_values[plan_.values[i].slot] = request_.feed_dict[i].value;
   const bool traced = request_.is_traced();
   const bool limited = request_.options != nullptr && request_.options->timeout.count() > 0;
   if (limited)
@@ -129,13 +129,14 @@ TRAINHOOK_DECL void PlanRun::run_step(const PlanStep& step) {
   } else {
     call_locked(step);
   }
-  for (std::uint32_t i = step.releases.begin; i < step.releases.end; ++i) frame_->slots[plan_.releases[i]] = Tensor();
+  for (std::uint32_t i = step.releases.begin; i < step.releases.end; ++i)
+    frame_->slot_values[plan_.releases[i]] = Tensor();
 }
 
 TRAINHOOK_DECL bool PlanRun::hold(PlanRange conditions) const {
   return std::ranges::all_of(conditions.of(plan_.conditions), [this](const PlanCondition& condition) {
     const PlanValue& from = plan_.values[condition.predicate];
-    const Tensor& value = from.constant != nullptr ? *from.constant : frame_->slots[from.slot];
+    const Tensor& value = from.constant != nullptr ? *from.constant : frame_->slot_values[from.slot];
     return value.scalar<bool>() == condition.is_true;
   });
 }
@@ -162,7 +163,7 @@ TRAINHOOK_DECL void PlanRun::call_locked(const PlanStep& step) {
   call(step);
   if (step.result_of_write != kNone) {
     const auto& written = *static_cast<VariableState*>(frame_->inputs[step.inputs.begin].state);
-    frame_->slots[plan_.values[step.result_of_write].slot] = written.value;
+    frame_->slot_values[plan_.values[step.result_of_write].slot] = written.value;
   }
 }
 
@@ -194,12 +195,12 @@ TRAINHOOK_DECL void PlanRun::give(const PlanResult& result, Tensor& target) {
   } else if (value.slot == kNone) {
     target = value.constant != nullptr ? *value.constant : Tensor();
   } else if (const PlanValue& root = plan_.values[value.root]; root.fetches > 1) {
-    target = frame_->slots[value.slot];
+    target = frame_->slot_values[value.slot];
   } else {  // the old tensor of the caller takes the place of the buffer
     if (!target.is_unique()) target = Tensor();
-    std::swap(target, frame_->slots[value.slot]);
+    std::swap(target, frame_->slot_values[value.slot]);
     if (root.kind == ValueKind::Owned && &root != &value)
-      std::swap(frame_->slots[root.slot], frame_->slots[value.slot]);
+      std::swap(frame_->slot_values[root.slot], frame_->slot_values[value.slot]);
   }
 }
 

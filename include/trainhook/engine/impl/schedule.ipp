@@ -122,7 +122,7 @@ TRAINHOOK_DECL void Scheduler::protect_reads() {
       add_readers(place_of(*variable), read, readers);
       if (readers.empty()) continue;
       depends.clear();
-      mark_dependents(writer, std::ranges::max(readers), depends);
+      mark_dependents(writer, (std::ranges::max)(readers), depends);
       for (const std::uint32_t reader : readers) {
         if (depends.has(reader)) {
           late_reads_.emplace(variable, nodes_[reader].node);

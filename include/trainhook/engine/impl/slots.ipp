@@ -78,7 +78,7 @@ TRAINHOOK_DECL std::int64_t slot_size_of(const PlanValue& value) {
   std::int64_t size = 8;
   for (const std::int64_t dim : value.spec->shape.dims()) {
     if (__builtin_mul_overflow(size, dim == kUnknownDim ? kGuess : dim, &size))
-      size = std::numeric_limits<std::int64_t>::max();
+      size = (std::numeric_limits<std::int64_t>::max)();
   }
   return size;
 }

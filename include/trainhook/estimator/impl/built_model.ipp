@@ -28,7 +28,7 @@ TRAINHOOK_DECL BuiltModel::BuiltModel(const ModelSource& source, const InputFn& 
   graph->set_random_seed(source.config.tf_random_seed);
   get_or_create_global_step(*graph);
   spec = source.model_fn({.graph = *graph, .mode = mode, .components = input_fn(*graph)});
-  spec.check(mode);
+  spec.validate(mode);
 }
 
 }  // namespace trainhook::detail

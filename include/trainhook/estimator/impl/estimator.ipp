@@ -36,12 +36,12 @@ namespace trainhook::detail {
 TRAINHOOK_DECL void check_steps(const TrainOptions& options) {
   if (options.steps && options.max_steps)
     throw InvalidArgumentError("Estimator::train: steps and max_steps are both given; give one of them");
-  const auto check = [](std::string_view option, const std::optional<std::int64_t>& count) {
+  const auto validate = [](std::string_view option, const std::optional<std::int64_t>& count) {
     if (count && *count <= 0)
       throw InvalidArgumentError("Estimator::train: {} is {}; it must be positive", option, *count);
   };
-  check("steps", options.steps);
-  check("max_steps", options.max_steps);
+  validate("steps", options.steps);
+  validate("max_steps", options.max_steps);
 }
 
 /// A summary of the loss, unless the model function has added one.

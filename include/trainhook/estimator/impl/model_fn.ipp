@@ -19,7 +19,7 @@ TRAINHOOK_DECL std::string_view name_of(ModeKeys mode) noexcept {
   return "unknown";
 }
 
-TRAINHOOK_DECL void EstimatorSpec::check(ModeKeys mode) const {
+TRAINHOOK_DECL void EstimatorSpec::validate(ModeKeys mode) const {
   const auto missing = [mode](std::string_view field) {
     throw InvalidArgumentError("EstimatorSpec: {} is missing, which mode '{}' needs", field, name_of(mode));
   };

@@ -14,7 +14,7 @@ namespace trainhook::detail {
 TRAINHOOK_DECL BucketTable::BucketTable() {
   std::size_t count = 0;
   for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive_[count++] = limit;
-  positive_[count] = std::numeric_limits<double>::max();
+  positive_[count] = (std::numeric_limits<double>::max)();
   for (std::size_t i = 0; i < kPositive; ++i) {
     limits_[i] = -positive_[kPositive - 1 - i];
     limits_[kPositive + 1 + i] = positive_[i];
@@ -34,7 +34,7 @@ TRAINHOOK_DECL std::size_t BucketTable::bucket_of(double value) const noexcept {
   const std::size_t below = below_slice_[slice - kFirstSlice];
   const double limit = positive_[below];
   if (value < 0) return kPositive - below - (limit < magnitude ? 1 : 0);
-  return std::min(kPositive + 1 + below + (limit <= magnitude ? 1 : 0), kLimits - 1);
+  return (std::min)(kPositive + 1 + below + (limit <= magnitude ? 1 : 0), kLimits - 1);
 }
 
 TRAINHOOK_DECL const BucketTable& bucket_table() {

@@ -72,8 +72,8 @@ TRAINHOOK_DECL std::string pr_curve_summary(std::string_view tag, std::span<cons
                              fp[i],
                              fp[0] - fp[i],
                              tp[0] - tp[i],
-                             tp[i] / std::max(kLeast, tp[i] + fp[i]),
-                             tp[i] / std::max(kLeast, tp[0])};
+                             tp[i] / (std::max)(kLeast, tp[i] + fp[i]),
+                             tp[i] / (std::max)(kLeast, tp[0])};
     for (std::size_t row = 0; row < std::size(rows); ++row)
       append_fixed(rows[row], std::bit_cast<std::uint32_t>(static_cast<float>(values[row])));
   }

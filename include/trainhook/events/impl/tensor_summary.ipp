@@ -13,7 +13,7 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
@@ -35,7 +35,7 @@ TRAINHOOK_DECL std::string tensor_summary(std::string_view tag, std::string_view
 TRAINHOOK_DECL std::array<double, 3 * kTensorHistogramBuckets> histogram_rows(const HistogramSource& values) {
   std::array<double, 3 * kTensorHistogramBuckets> rows{};
   if (values.count == 0) return rows;
-  double least = std::numeric_limits<double>::max();
+  double least = (std::numeric_limits<double>::max)();
   double greatest = std::numeric_limits<double>::lowest();
   for_each_chunk(values, [&](std::span<const double> chunk) {
     const auto [low, high] = std::ranges::minmax(chunk);

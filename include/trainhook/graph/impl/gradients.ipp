@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -46,7 +46,7 @@ class GradientBuilder {
     for (const Output& y : ys) {
       graph_.check_belongs(y, "a y", "gradients()");
       require_dtype("gradients", y, is_floating(y.dtype()), "a floating dtype");
-      last_ = std::max(last_, y.node().id());
+      last_ = (std::max)(last_, y.node().id());
     }
     for (const Output& x : xs) graph_.check_belongs(x, "an x", "gradients()");
     mark_reached();

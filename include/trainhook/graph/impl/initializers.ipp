@@ -80,7 +80,7 @@ namespace trainhook {
 
 TRAINHOOK_DECL Initializer glorot_uniform_initializer(std::optional<std::int64_t> seed) {
   return [=](Graph& graph, const Shape& shape, DType dtype) {
-    const double limit = std::sqrt(6 / std::max(2.0, detail::fan_sum(shape)));
+    const double limit = std::sqrt(6 / (std::max)(2.0, detail::fan_sum(shape)));
     return random_uniform(graph, shape, {.minval = -limit, .maxval = limit, .dtype = dtype, .seed = seed});
   };
 }
@@ -88,7 +88,7 @@ TRAINHOOK_DECL Initializer glorot_uniform_initializer(std::optional<std::int64_t
 TRAINHOOK_DECL Initializer glorot_normal_initializer(std::optional<std::int64_t> seed) {
   return [=](Graph& graph, const Shape& shape, DType dtype) {
     constexpr double kTruncatedStddev = .87962566103423978;  // of a unit normal cut off at two standard deviations
-    const double stddev = std::sqrt(2 / std::max(2.0, detail::fan_sum(shape))) / kTruncatedStddev;
+    const double stddev = std::sqrt(2 / (std::max)(2.0, detail::fan_sum(shape))) / kTruncatedStddev;
     return truncated_normal(graph, shape, {.stddev = stddev, .dtype = dtype, .seed = seed});
   };
 }

@@ -180,7 +180,7 @@ TRAINHOOK_DECL StreamingMetric accuracy(Output labels, Output predictions, Outpu
 TRAINHOOK_DECL StreamingMetric mean_absolute_error(Output labels, Output predictions, Output weights,
                                                    std::string_view name) {
   const detail::Measured of = detail::measured(name, labels, predictions, weights);
-  return mean(abs(of.predictions - cast(of.labels, of.predictions.dtype())), of.weights, name);
+  return mean((abs)(of.predictions - cast(of.labels, of.predictions.dtype())), of.weights, name);
 }
 
 TRAINHOOK_DECL StreamingMetric mean_squared_error(Output labels, Output predictions, Output weights,

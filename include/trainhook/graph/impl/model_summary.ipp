@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
@@ -54,7 +54,7 @@ TRAINHOOK_DECL std::string model_summary(const Graph& graph) {
   rows.push_back({"total", "", detail::with_gaps(total), ""});
   const auto width = [&](std::string detail::SummaryRow::*column) {
     std::size_t longest = 0;
-    for (const detail::SummaryRow& row : rows) longest = std::max(longest, (row.*column).size());
+    for (const detail::SummaryRow& row : rows) longest = (std::max)(longest, (row.*column).size());
     return longest;
   };
   const std::size_t name = width(&detail::SummaryRow::name);

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -70,7 +70,7 @@ TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a
   const PartialShape& left = a.shape();
   const PartialShape& right = b.shape();
   if (!left.has_rank() || !right.has_rank()) return {};
-  const std::size_t rank = std::max(left.rank(), right.rank());
+  const std::size_t rank = (std::max)(left.rank(), right.rank());
   std::vector<std::int64_t> dims(rank, 1);
   for (std::size_t back = 1; back <= rank; ++back) {
     const std::int64_t l = back <= left.rank() ? left[left.rank() - back] : 1;

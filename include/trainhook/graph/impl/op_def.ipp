@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/op_signature.hpp>
@@ -98,7 +98,7 @@ TRAINHOOK_DECL void infer_attrs(NodeSpec& node, const OpDef& def) {
     std::size_t repeated = 1;
     if (const std::size_t star = word.find('*'); star != std::string_view::npos) {
       const std::size_t rest = count - index - 1;
-      const std::size_t repeats = node.inputs.size() - std::min(node.inputs.size(), at + rest);
+      const std::size_t repeats = node.inputs.size() - (std::min)(node.inputs.size(), at + rest);
       node.attrs.try_emplace(std::string(word.substr(0, star)), static_cast<std::int64_t>(repeats));
       repeated = static_cast<std::size_t>(attr_of<std::int64_t>(node, word.substr(0, star)));
       word = word.substr(star + 1);
@@ -120,7 +120,7 @@ class NodeChecker {
  public:
   NodeChecker(NodeSpec& node, const OpDef& def) : node_(node), def_(def) {}
 
-  void check() {
+  void validate() {
     check_attrs();
     Words words(def_.signature);
     for (std::string_view word; words.has_next() && (word = words.next()) != "->";) take_inputs(word);
@@ -258,6 +258,6 @@ TRAINHOOK_DECL std::vector<DType> input_dtypes(NodeSpec node, const OpDef& def) 
   return NodeChecker(node, def).input_dtypes();
 }
 
-TRAINHOOK_DECL void complete(NodeSpec& node, const OpDef& def) { NodeChecker(node, def).check(); }
+TRAINHOOK_DECL void complete(NodeSpec& node, const OpDef& def) { NodeChecker(node, def).validate(); }
 
 }  // namespace trainhook::detail

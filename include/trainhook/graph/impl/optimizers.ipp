@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -106,8 +106,8 @@ TRAINHOOK_DECL void Optimizer::add_slot(const Variable& variable, std::string_vi
                                    {.dtype = variable.dtype(), .initializer = initializer, .trainable = false}));
 }
 
-TRAINHOOK_DECL void Optimizer::require(std::string_view optimizer, std::string_view option, const Operand& value,
-                                       bool (*holds)(double), std::string_view rule) {
+TRAINHOOK_DECL void Optimizer::expect(std::string_view optimizer, std::string_view option, const Operand& value,
+                                      bool (*holds)(double), std::string_view rule) {
   if (!value.is_number() && !value.output().has_value()) {
     throw InvalidArgumentError("{}: {} is an empty Output; give a number or a scalar of the graph", optimizer, option);
   }
@@ -118,13 +118,13 @@ TRAINHOOK_DECL void Optimizer::require(std::string_view optimizer, std::string_v
 
 TRAINHOOK_DECL void Optimizer::require_not_negative(std::string_view optimizer, std::string_view option,
                                                     const Operand& value) {
-  require(
+  expect(
       optimizer, option, value, [](double number) { return number >= 0; }, "given and not negative");
 }
 
 TRAINHOOK_DECL void Optimizer::require_fraction(std::string_view optimizer, std::string_view option,
                                                 const Operand& value) {
-  require(
+  expect(
       optimizer, option, value, [](double number) { return number >= 0 && number < 1; }, "in [0, 1)");
 }
 
@@ -189,7 +189,7 @@ TRAINHOOK_DECL Operation MomentumOptimizer::apply(Output gradient, const Variabl
 TRAINHOOK_DECL AdagradOptimizer::AdagradOptimizer(const AdagradOptions& options)
     : Optimizer(options.name), options_(options) {
   require_not_negative(options.name, "learning_rate", options.learning_rate);
-  require(
+  expect(
       options.name, "initial_accumulator_value", options.initial_accumulator_value,
       [](double value) { return value > 0; }, "positive");
 }

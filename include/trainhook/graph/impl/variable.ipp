@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -24,7 +24,7 @@ TRAINHOOK_DECL std::string SaveSliceInfo::spec() const {
   return text;
 }
 
-TRAINHOOK_DECL void SaveSliceInfo::check(std::string_view variable, const PartialShape& shape) const {
+TRAINHOOK_DECL void SaveSliceInfo::validate(std::string_view variable, const PartialShape& shape) const {
   bool fits = !full_name.empty() && var_offset.size() == full_shape.size() && shape.is_fully_known() &&
               shape.rank() == full_shape.size() && var_shape.size() == full_shape.size();
   for (std::size_t i = 0; fits && i < full_shape.size(); ++i) {

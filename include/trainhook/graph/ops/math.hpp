@@ -45,7 +45,7 @@ TRAINHOOK_DECL Output minimum(const Operand& x, const Operand& y, std::string_vi
 /// `-x`. Source: `tf.negative`.
 TRAINHOOK_DECL Output negative(Output x, std::string_view name = {});
 /// The absolute value. Source: `tf.abs`.
-TRAINHOOK_DECL Output abs(Output x, std::string_view name = {});
+TRAINHOOK_DECL Output(abs)(Output x, std::string_view name = {});
 /// -1, 0 or 1 if `x` is negative, zero or positive. Source: `tf.sign`.
 TRAINHOOK_DECL Output sign(Output x, std::string_view name = {});
 /// `x * x`. Source: `tf.square`.

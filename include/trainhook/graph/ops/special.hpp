@@ -42,7 +42,7 @@ TRAINHOOK_DECL Output expm1(Output x, std::string_view name = {});
 /// The smallest integer that is not less than `x`. Source: `tf.math.ceil`.
 TRAINHOOK_DECL Output ceil(Output x, std::string_view name = {});
 /// The nearest integer; of two, the even one. Also accepts integers. Source: `tf.math.round`.
-TRAINHOOK_DECL Output round(Output x, std::string_view name = {});
+TRAINHOOK_DECL Output(round)(Output x, std::string_view name = {});
 /// The same, for floating dtypes only. Source: `tf.math.rint`.
 TRAINHOOK_DECL Output rint(Output x, std::string_view name = {});
 

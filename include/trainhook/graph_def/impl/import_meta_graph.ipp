@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -123,7 +123,7 @@ class MetaGraphImporter {
                                                                             .full_shape = std::move(slice.full_shape),
                                                                             .var_offset = std::move(slice.var_offset),
                                                                             .var_shape = std::move(slice.var_shape)});
-      info->check(names.variable_name, result.shape());
+      info->validate(names.variable_name, result.shape());
       result.save_slice_info = info;
     }
     result.read = output(collection, names.snapshot_name);

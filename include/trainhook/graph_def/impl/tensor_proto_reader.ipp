@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 
@@ -80,7 +80,7 @@ class TensorMaker {
     Tensor tensor(DType::String, shape_.known());
     const std::span<std::string> elements = tensor.overwrite_data<std::string>();
     for (std::size_t i = 0; i < elements.size() && !strings.empty(); ++i)
-      elements[i] = strings[std::min(i, strings.size() - 1)];
+      elements[i] = strings[(std::min)(i, strings.size() - 1)];
     return tensor;
   }
 

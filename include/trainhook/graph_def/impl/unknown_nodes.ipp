@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -21,7 +21,7 @@ TRAINHOOK_DECL UnknownNodes::UnknownNodes(const GraphDef& def, std::span<const O
   for (const NodeDef& node : def.nodes) {
     if (find_op_def(node.op, extra) != nullptr) continue;
     nodes_.push_back(&node);
-    dtypes_[node.name].resize(std::max<std::size_t>(1, node.output_shapes.size()), DType::Invalid);
+    dtypes_[node.name].resize((std::max<std::size_t>)(1, node.output_shapes.size()), DType::Invalid);
   }
   if (nodes_.empty()) return;
   for (const NodeDef& node : def.nodes) add_reader(node, find_op_def(node.op, extra));

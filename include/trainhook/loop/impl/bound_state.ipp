@@ -84,7 +84,7 @@ TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
   for (const NamedTensor& entry : entries) {
     if (VariableBinding* variable = find_variable(entry.name)) {
       expect_first(variable->last_load, entry.name);
-      variable->check(entry.tensor);
+      variable->validate(entry.tensor);
       if (variable->is_external()) {
         changes.push_back(change_of(*variable, entry.tensor));
       } else {

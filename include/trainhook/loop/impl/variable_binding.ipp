@@ -75,7 +75,7 @@ TRAINHOOK_DECL void VariableBinding::read_into(Tensor& target) const {
   }
 }
 
-TRAINHOOK_DECL void VariableBinding::check(const Tensor& value) const {
+TRAINHOOK_DECL void VariableBinding::validate(const Tensor& value) const {
   check_value(name(), dtype(), shape_, value);
   if (memory_) (void)memory_();
 }

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/summary.hpp>
@@ -94,7 +94,7 @@ void image_to_bytes(std::span<const T> values, std::span<const std::uint8_t> bad
   }
   constexpr T kZeroThreshold = T{1e-6F};
   const bool centred = smallest < 0;
-  const T extent = centred ? (std::max)(std::abs(smallest), std::abs(largest)) : largest;
+  const T extent = centred ? (std::max)((std::abs)(smallest), (std::abs)(largest)) : largest;
   const T scale = extent < kZeroThreshold ? T{0} : (centred ? T{127} : T{255}) / extent;
   const T offset = centred ? T{128} : T{0};
   for (std::size_t pixel = 0; pixel < values.size() / channels; ++pixel) {

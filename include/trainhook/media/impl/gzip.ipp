@@ -21,7 +21,7 @@ TRAINHOOK_DECL GzipReader::GzipReader(const ReadableFile& file) : file_(file), s
 TRAINHOOK_DECL std::size_t GzipReader::read(std::span<std::byte> into) {
   std::size_t filled = 0;
   while (filled < into.size() && !ended_) {
-    const std::size_t room = std::min<std::size_t>(into.size() - filled, std::size_t{1} << 30);
+    const std::size_t room = (std::min<std::size_t>)(into.size() - filled, std::size_t{1} << 30);
     stream_.next_out = reinterpret_cast<Bytef*>(into.data() + filled);
     stream_.avail_out = static_cast<uInt>(room);
     inflate_some();
@@ -62,7 +62,7 @@ TRAINHOOK_DECL void GzipReader::finish_member() {
 }
 
 TRAINHOOK_DECL void GzipReader::refill() {
-  const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(input_.size(), size_ - offset_));
+  const std::size_t count = static_cast<std::size_t>((std::min<std::uint64_t>)(input_.size(), size_ - offset_));
   file_.read_at(offset_, std::as_writable_bytes(std::span(input_.data(), count)));
   offset_ += count;
   stream_.next_in = input_.data();
@@ -76,7 +76,7 @@ TRAINHOOK_DECL std::string read_gzip_file(FileSystem& file_system, const std::st
   std::string contents;
   std::size_t filled = 0;
   while (filled == contents.size() && filled < max_size) {
-    contents.resize(std::min(max_size, std::max(kFirstPiece, 2 * filled)));
+    contents.resize((std::min)(max_size, (std::max)(kFirstPiece, 2 * filled)));
     filled += reader.read(std::as_writable_bytes(std::span(contents)).subspan(filled));
   }
   if (filled == max_size && !reader.at_end()) {

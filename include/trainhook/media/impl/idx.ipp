@@ -15,7 +15,7 @@
 #include <span>
 #include <string_view>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -44,7 +44,7 @@ class IdxSource {
     if (gzip_) {
       count = gzip_->read(into);
     } else {
-      count = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size_ - offset_));
+      count = static_cast<std::size_t>((std::min<std::uint64_t>)(into.size(), size_ - offset_));
       file_.read_at(offset_, into.first(count));
     }
     offset_ += count;

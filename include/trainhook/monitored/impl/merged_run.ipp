@@ -22,7 +22,7 @@ TRAINHOOK_DECL void MergedRun::begin(const RunRequest& request) {
   slices_.clear();
   named_.clear();
   options_.reset();
-  if (request.options != nullptr) options_ = *request.options;
+  if (request.options != nullptr) options_.emplace(*request.options);  // g++ 14 warns of an assignment
 }
 
 TRAINHOOK_DECL void MergedRun::add(const SessionRunArgs& args, SessionRef session) {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -157,7 +157,7 @@ TRAINHOOK_DECL void RankAgreement::collect(const std::string& order, std::uint64
   is_collecting_ = true;
   order_ = order;
   try {
-    round(vote(kCollect | bits));
+    exchange(vote(kCollect | bits));
   } catch (...) {
     is_collecting_ = false;
     throw;
@@ -170,7 +170,7 @@ TRAINHOOK_DECL void RankAgreement::meet(std::int64_t next_save, const std::optio
   if (is_under_way_) held_ = end(options_.max_wait_secs);
   Votes votes = vote_with(veto, kNothing);
   if (is_chief()) votes.least[kNextSave] = next_save;
-  next_save_ = round(votes).least[kNextSave];
+  next_save_ = exchange(votes).least[kNextSave];
   is_save_granted_ = false;
   are_parts_written_ = false;
 }
@@ -185,12 +185,12 @@ TRAINHOOK_DECL void RankAgreement::add_own_hook(Hooks& hooks) {
   hooks.insert(last, std::make_shared<RankStatesHook>(*this));
 }
 
-TRAINHOOK_DECL Votes RankAgreement::round(const Votes& votes) {
+TRAINHOOK_DECL Votes RankAgreement::exchange(const Votes& votes) {
   begin(votes);
   return end(options_.max_wait_secs);
 }
 
-TRAINHOOK_DECL void RankAgreement::settle() { round(vote(kNothing)); }
+TRAINHOOK_DECL void RankAgreement::settle() { exchange(vote(kNothing)); }
 
 TRAINHOOK_DECL void RankAgreement::expect_same(const Facts& facts) {
   settle();
@@ -275,7 +275,7 @@ TRAINHOOK_DECL bool RankAgreement::decide(RecoverableSession& session, HookServi
   if (is_outstanding()) stop = follow(outstanding(), session, services);
   // After a round that began before the last run, which may have been the last of all ranks.
   if (!stop && session.session()->stops_on_all_ranks())
-    stop = follow(round(wishes(session, services)), session, services);
+    stop = follow(exchange(wishes(session, services)), session, services);
   ++boundary_;
   if (!stop && session.session()->take_back_stop()) wants_stop_ = true;  // until the others agree
   return stop;
@@ -301,7 +301,7 @@ TRAINHOOK_DECL void RankAgreement::ask_to_stop(const std::string& reason, Recove
     if (is_outstanding() && follow(outstanding(), session, services)) return;
     services.set_stop_reason(reason);
     reason_ = services.stop_reason();
-    follow(round(vote_with(services.save_veto(), kStop)), session, services);
+    follow(exchange(vote_with(services.save_veto(), kStop)), session, services);
   } catch (...) { take_failure(session); }
 }
 

@@ -28,7 +28,7 @@ TRAINHOOK_DECL RecoverableSession::RecoverableSession(SessionCreator& creator, c
       services_(&services),
       stop_grace_period_secs_(stop_grace_period_secs),
       policy_(std::move(policy)) {
-  check(policy_);
+  validate(policy_);
   const Busy busy(is_busy_);
   with_retries([this] { create(); });
 }
@@ -81,7 +81,7 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::close() {
   return without_losses(last->close());
 }
 
-TRAINHOOK_DECL void RecoverableSession::check(const RetryPolicy& policy) {
+TRAINHOOK_DECL void RecoverableSession::validate(const RetryPolicy& policy) {
   if (policy.max_attempts < 0)
     throw InvalidArgumentError("RetryPolicy: max_attempts is {}; it must not be negative", policy.max_attempts);
   const auto check_duration = [](std::string_view option, Duration value) {
@@ -158,7 +158,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
 
 TRAINHOOK_DECL void RecoverableSession::back_off(std::size_t attempt) {
   if (attempt < 2 || policy_.initial_backoff <= Duration::zero()) return;
-  const double doublings = static_cast<double>(std::min<std::size_t>(attempt - 2, 30));
+  const double doublings = static_cast<double>((std::min<std::size_t>)(attempt - 2, 30));
   const double longest = static_cast<double>(policy_.max_backoff.count());
   const double wanted =
       (std::min)(longest, static_cast<double>(policy_.initial_backoff.count()) * std::exp2(doublings));

@@ -35,10 +35,11 @@ TRAINHOOK_DECL Communicator::Communicator(MPI_Comm original) {
         "make an mpi::Runtime at the start of main and let it live until the end");
   const auto handle = std::make_shared<Handle>();
   handle_ = handle;
-  detail::check(MPI_Comm_rank(original, &handle->rank), "MPI_Comm_rank", 0);
-  detail::check(MPI_Comm_dup(original, &handle->comm), "MPI_Comm_dup", handle->rank);
-  detail::check(MPI_Comm_set_errhandler(handle->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", handle->rank);
-  detail::check(MPI_Comm_size(handle->comm, &handle->size), "MPI_Comm_size", handle->rank);
+  detail::expect_success(MPI_Comm_rank(original, &handle->rank), "MPI_Comm_rank", 0);
+  detail::expect_success(MPI_Comm_dup(original, &handle->comm), "MPI_Comm_dup", handle->rank);
+  detail::expect_success(MPI_Comm_set_errhandler(handle->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
+                         handle->rank);
+  detail::expect_success(MPI_Comm_size(handle->comm, &handle->size), "MPI_Comm_size", handle->rank);
 }
 
 TRAINHOOK_DECL Communicator Communicator::duplicate() const { return Communicator(handle_->comm); }
@@ -53,7 +54,7 @@ TRAINHOOK_DECL MPI_Comm Communicator::native() const noexcept { return handle_->
 
 namespace trainhook::mpi::detail {
 
-TRAINHOOK_DECL void check(int code, const char* call, int rank) {
+TRAINHOOK_DECL void expect_success(int code, const char* call, int rank) {
   if (code == MPI_SUCCESS) return;
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
@@ -65,7 +66,7 @@ TRAINHOOK_DECL void check(int code, const char* call, int rank) {
 
 TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours) {
   int level = MPI_THREAD_SINGLE;
-  check(MPI_Query_thread(&level), "MPI_Query_thread", 0);
+  expect_success(MPI_Query_thread(&level), "MPI_Query_thread", 0);
   if (level >= MPI_THREAD_FUNNELED) return;
   throw FailedPreconditionError(
       "{}: MPI runs with MPI_THREAD_SINGLE, and a program that saves checkpoints has threads. {}", who,

@@ -16,7 +16,7 @@ namespace trainhook::mpi::detail {
 
 TRAINHOOK_DECL bool Request::is_done() {
   int done = 0;
-  check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), call_, rank_);
+  expect_success(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), call_, rank_);
   return done != 0;
 }
 

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <exception>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -32,7 +32,7 @@ TRAINHOOK_DECL Runtime::~Runtime() {
   if (std::uncaught_exceptions() > exceptions_at_start_) {
     try {
       detail::Request all_are_here("MPI_Ibarrier", world_->rank());
-      detail::check(MPI_Ibarrier(world_->native(), all_are_here.native()), "MPI_Ibarrier", world_->rank());
+      detail::expect_success(MPI_Ibarrier(world_->native(), all_are_here.native()), "MPI_Ibarrier", world_->rank());
       all_are_here.wait(std::chrono::seconds(10));
     } catch (...) {
       detail::end_job(MPI_COMM_WORLD, world_->rank(),
@@ -52,7 +52,7 @@ TRAINHOOK_DECL void Runtime::begin(int& argc, char**& argv) {
         "mpi::Runtime: MPI has ended, and a process can begin it only once; make one Runtime at the start of main");
   if (detail::is_running()) return;
   int level = MPI_THREAD_SINGLE;
-  detail::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", 0);
+  detail::expect_success(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", 0);
   is_ours_ = true;
 }
 

@@ -35,8 +35,9 @@ TRAINHOOK_DECL bool VoteExchange::is_done() {
   while (round_ < rounds_.size()) {
     Round& round = rounds_[round_];
     int done = 0;
-    check(MPI_Testall(static_cast<int>(round.requests.size()), round.requests.data(), &done, MPI_STATUSES_IGNORE),
-          "MPI_Testall", comm_.rank());
+    expect_success(
+        MPI_Testall(static_cast<int>(round.requests.size()), round.requests.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall", comm_.rank());
     if (done == 0) return false;
     for (const Votes& votes : round.received) votes_.add(votes);
     if (++round_ < rounds_.size()) begin_round();
@@ -54,11 +55,12 @@ TRAINHOOK_DECL void VoteExchange::begin_round() {
   round.sent = votes_;
   MPI_Request* request = round.requests.data();
   for (std::size_t i = 0; i < round.from.size(); ++i) {
-    check(MPI_Irecv(&round.received[i], kLength, MPI_INT64_T, round.from[i], kTag, comm_.native(), request++),
-          "MPI_Irecv", comm_.rank());
+    expect_success(MPI_Irecv(&round.received[i], kLength, MPI_INT64_T, round.from[i], kTag, comm_.native(), request++),
+                   "MPI_Irecv", comm_.rank());
   }
   for (const int to : round.to) {
-    check(MPI_Isend(&round.sent, kLength, MPI_INT64_T, to, kTag, comm_.native(), request++), "MPI_Isend", comm_.rank());
+    expect_success(MPI_Isend(&round.sent, kLength, MPI_INT64_T, to, kTag, comm_.native(), request++), "MPI_Isend",
+                   comm_.rank());
   }
 }
 

@@ -67,7 +67,7 @@ TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator&
   }
   if (!options_.cancel_op.has_value()) return;
   coordinator.start_thread([cancel = options_.cancel_op, session, keep_alive](const std::stop_token& stop) {
-    detail::wait_for_stop(stop, system_clock(), Duration::max());
+    detail::wait_for_stop(stop, system_clock(), (Duration::max)());
     run_if_given(session, cancel);
   });
 }

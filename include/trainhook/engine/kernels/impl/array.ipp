@@ -64,7 +64,7 @@ std::int64_t range_size(T start, T limit, T delta) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   std::int64_t count = 0;
   if constexpr (std::is_floating_point_v<T>) {
-    const T steps = std::ceil(std::abs((limit - start) / delta));
+    const T steps = std::ceil((std::abs)((limit - start) / delta));
     count = steps <= static_cast<T>(kMost) ? static_cast<std::int64_t>(steps) : -1;
   } else {
     count = integers_in_range(start, limit, delta);

@@ -118,7 +118,7 @@ struct LogicalOr {
 
 // Functions of one array.
 struct Abs {
-  static auto of(const auto& x) { return x.abs(); }
+  static auto of(const auto& x) { return (x.abs)(); }
 };
 struct Neg {
   static auto of(const auto& x) { return -x; }

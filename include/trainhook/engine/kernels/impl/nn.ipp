@@ -64,16 +64,16 @@ inline Kernel make_bias_add_grad(const Node& node) {
 
 // Activations. NaN stays NaN: Eigen's max and min, like those of std, keep their first argument then.
 struct Relu {
-  static auto of(const auto& x) { return x.max(0); }
+  static auto of(const auto& x) { return (x.max)(0); }
 };
 struct Relu6 {
-  static auto of(const auto& x) { return x.max(0).min(6); }
+  static auto of(const auto& x) { return ((x.max)(0).min)(6); }
 };
 struct Elu {
-  static auto of(const auto& x) { return x.max(0) + x.min(0).expm1(); }
+  static auto of(const auto& x) { return (x.max)(0) + (x.min)(0).expm1(); }
 };
 struct Softplus {
-  static auto of(const auto& x) { return x.max(0) + (-x.abs()).exp().log1p(); }
+  static auto of(const auto& x) { return (x.max)(0) + (-(x.abs)()).exp().log1p(); }
 };
 struct Sigmoid {
   static auto of(const auto& x) { return x.logistic(); }
@@ -132,7 +132,7 @@ inline Kernel make_leaky_relu(const Node& node) {
   return kernel_for(FloatingTypes{}, node, "T", [&]<class T>() {
     return Kernel([alpha = static_cast<T>(node.attr<float>("alpha"))](KernelContext& context) {
       const ConstArrayMap<T> x = input_array<T>(context, 0);
-      output_array<T>(context, 0, context.shape(0)) = x.max(0) + x.min(0) * alpha;
+      output_array<T>(context, 0, context.shape(0)) = (x.max)(0) + (x.min)(0) * alpha;
     });
   });
 }

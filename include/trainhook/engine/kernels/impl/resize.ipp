@@ -38,7 +38,7 @@ struct Scale {
   /// The pixel nearest to pixel `i` of the result.
   [[nodiscard]] std::int64_t nearest(std::int64_t i) const {
     const float at = (static_cast<float>(i) + (half_pixel_centers ? 0.5F : 0.0F)) * factor;
-    const auto pixel = static_cast<std::int64_t>(align_corners ? std::round(at) : std::floor(at));
+    const auto pixel = static_cast<std::int64_t>(align_corners ? (std::round)(at) : std::floor(at));
     return (std::min)(pixel, extent - 1);
   }
 

@@ -95,7 +95,7 @@ class FtrlRule {
     linear += g * scale_ - (root(sum + g.square()) - root(sum)) * factor * v;
     sum += g.square();
     const T limit = l1_ * scale_;
-    v = (linear.abs() > limit)
+    v = ((linear.abs)() > limit)
             .select((linear.sign() * limit - linear) / (root(sum) * factor + T{2} * l2_ * scale_), T{0});
   }
 
@@ -172,7 +172,7 @@ class Proximal {
   /// `v` after the step, of which each element has the rate `rate`.
   void shrink(ArrayMap<T>& v, const auto& rate) const {
     if (l1_ > 0) {
-      v = v.sign() * (v.abs() - rate * l1_).max(T{0}) / (rate * l2_ + T{1});
+      v = v.sign() * (((v.abs)() - rate * l1_).max)(T{0}) / (rate * l2_ + T{1});
     } else {
       v = v / (rate * l2_ + T{1});
     }

@@ -77,10 +77,10 @@ struct SeluGrad {
 };
 
 struct Softsign {
-  static auto of(const auto& x) { return x / (x.abs() + 1); }
+  static auto of(const auto& x) { return x / ((x.abs)() + 1); }
 };
 struct SoftsignGrad {
-  static auto of(const auto& gradient, const auto& features) { return gradient / (features.abs() + 1).square(); }
+  static auto of(const auto& gradient, const auto& features) { return gradient / ((features.abs)() + 1).square(); }
 };
 
 template <class Op>

@@ -22,10 +22,10 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// The first `slots` inputs are variables of one shape, which the gradient must have too.
-inline void expect_shapes(const KernelContext& context, std::size_t slots, std::size_t gradient) {
+/// The first `num_slots` inputs are variables of one shape, which the gradient must have too.
+inline void expect_shapes(const KernelContext& context, std::size_t num_slots, std::size_t gradient) {
   const Shape& shape = context.variable(0).value.shape();
-  for (std::size_t i = 1; i < slots; ++i) {
+  for (std::size_t i = 1; i < num_slots; ++i) {
     if (context.variable(i).value.shape() != shape) {
       throw InvalidArgumentError("variable '{}' has shape {}, its slot '{}' {}", context.variable(0).node().name(),
                                  shape, context.variable(i).node().name(), context.variable(i).value.shape());

@@ -27,7 +27,7 @@ namespace trainhook::detail {
 TRAINHOOK_DECL Dims broadcast_batch(const NodeSpec& node) {
   const PartialShape& a = node.inputs[0].shape();
   const PartialShape& b = node.inputs[1].shape();
-  const std::size_t rank = std::max(a.rank(), b.rank());
+  const std::size_t rank = (std::max)(a.rank(), b.rank());
   Dims dims(rank - 2, 1);
   for (std::size_t back = 3; back <= rank; ++back) {
     const std::int64_t left = back <= a.rank() ? a[a.rank() - back] : 1;

@@ -87,7 +87,7 @@ Tensor filled_with(const Shape& shape, T value) {
 template <class T>
 T number_as(long double value) {
   if constexpr (std::integral<T>) {
-    const bool fits = value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max() &&
+    const bool fits = value >= std::numeric_limits<T>::lowest() && value <= (std::numeric_limits<T>::max)() &&
                       value == std::trunc(value);
     if (!fits)
       throw InvalidArgumentError("{} is not a number of {}; cast() the tensor", static_cast<double>(value),

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -97,7 +97,7 @@ TRAINHOOK_DECL PartialShape gather_shape(const NodeSpec& node, std::size_t) {
   if (axis) static_cast<void>(normalized_axis(label(node), axis->front(), dims.size(), params));
   const auto batch_dims = attr_of<std::int64_t>(node, "batch_dims");
   if (!indices.has_rank()) return {};
-  const auto most = static_cast<std::int64_t>(std::min(indices.rank(), dims.size()));
+  const auto most = static_cast<std::int64_t>((std::min)(indices.rank(), dims.size()));
   if (batch_dims > most || batch_dims < -static_cast<std::int64_t>(indices.rank()))
     throw InvalidArgumentError("{}: {} has no {} dimensions of batches", label(node), node.inputs[1], batch_dims);
   if (batch_dims != 0) return {};
@@ -134,7 +134,7 @@ TRAINHOOK_DECL PartialShape stitched_shape(const NodeSpec& node, std::size_t) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto places = constant_integers(node.inputs[i]);
     is_known = is_known && places;
-    if (places && !places->empty()) largest = std::max(largest, std::ranges::max(*places));
+    if (places && !places->empty()) largest = (std::max)(largest, (std::ranges::max)(*places));
     const PartialShape& indices = node.inputs[i].shape();
     const PartialShape& data = node.inputs[count + i].shape();
     if (!indices.has_rank() || !data.has_rank()) continue;

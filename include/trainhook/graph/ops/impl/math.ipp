@@ -262,7 +262,7 @@ TRAINHOOK_DECL Output minimum(const Operand& x, const Operand& y, std::string_vi
 
 TRAINHOOK_DECL Output negative(Output x, std::string_view name) { return detail::add_op(detail::kNegOp, name, {x}); }
 
-TRAINHOOK_DECL Output abs(Output x, std::string_view name) { return detail::add_op(detail::kAbsOp, name, {x}); }
+TRAINHOOK_DECL Output(abs)(Output x, std::string_view name) { return detail::add_op(detail::kAbsOp, name, {x}); }
 
 TRAINHOOK_DECL Output sign(Output x, std::string_view name) { return detail::add_op(detail::kSignOp, name, {x}); }
 

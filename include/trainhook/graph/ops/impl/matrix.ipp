@@ -73,7 +73,7 @@ TRAINHOOK_DECL PartialShape arg_extreme_shape(const NodeSpec& node, std::size_t)
   const auto axes = reduced_axes(label(node), node.inputs[0], node.inputs[1]);
   if (axes) return reduced_shape(node.inputs[0].shape(), *axes, false);
   const PartialShape& shape = node.inputs[0].shape();
-  return shape.has_rank() ? unknown_of_rank(shape.rank() - std::min<std::size_t>(1, shape.rank())) : PartialShape();
+  return shape.has_rank() ? unknown_of_rank(shape.rank() - (std::min<std::size_t>)(1, shape.rank())) : PartialShape();
 }
 
 TRAINHOOK_DECL Output matmul_of(const Output& a, const Output& b, bool transpose_a, bool transpose_b) {

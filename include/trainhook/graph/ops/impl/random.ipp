@@ -21,7 +21,7 @@ namespace trainhook {
 
 TRAINHOOK_DECL OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_seed) {
   OpSeeds seeds{.seed = graph.random_seed(), .seed2 = op_seed ? *op_seed : graph.next_op_seed()};
-  if (seeds.seed == 0 && seeds.seed2 == 0) seeds.seed2 = std::numeric_limits<std::int32_t>::max();
+  if (seeds.seed == 0 && seeds.seed2 == 0) seeds.seed2 = (std::numeric_limits<std::int32_t>::max)();
   return seeds;
 }
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -125,7 +125,7 @@ TRAINHOOK_DECL PartialShape select_v2_shape(const NodeSpec& node, std::size_t) {
   const PartialShape with_x = broadcast_shape(op, node.inputs[0], node.inputs[1]);
   const PartialShape with_y = broadcast_shape(op, node.inputs[0], node.inputs[2]);
   if (!values.has_rank() || !with_x.has_rank() || !with_y.has_rank()) return {};
-  const std::size_t rank = std::max({values.rank(), with_x.rank(), with_y.rank()});
+  const std::size_t rank = (std::max)({values.rank(), with_x.rank(), with_y.rank()});
   Dims dims(rank, 1);
   for (const PartialShape& shape : {values, with_x, with_y}) {
     for (std::size_t back = 1; back <= shape.rank(); ++back)
@@ -141,7 +141,7 @@ inline constexpr OpDef kBroadcastGradientArgsOp{"BroadcastGradientArgs", "T T ->
 /// running can tell.
 TRAINHOOK_DECL std::optional<Dims> broadcast_axes(const PartialShape& x, const PartialShape& other) {
   if (!x.has_rank() || !other.has_rank()) return std::nullopt;
-  const std::size_t rank = std::max(x.rank(), other.rank());
+  const std::size_t rank = (std::max)(x.rank(), other.rank());
   Dims axes;
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t back = rank - i;
@@ -164,7 +164,7 @@ TRAINHOOK_DECL Output unbroadcast(const GradientContext& context, const Output& 
   if (x == other || (x.shape().is_fully_known() && x.shape() == other.shape())) return grad;
   if (const auto axes = broadcast_axes(x.shape(), other.shape())) {
     if (axes->empty()) return grad;
-    const std::size_t rank = std::max(x.shape().rank(), other.shape().rank());
+    const std::size_t rank = (std::max)(x.shape().rank(), other.shape().rank());
     const bool same_rank = x.shape().rank() == rank;
     const bool only_leading = static_cast<std::size_t>(axes->back()) < rank - x.shape().rank();
     const Output summed = sum_over(context, grad, *axes, same_rank);

@@ -90,7 +90,7 @@ TRAINHOOK_DECL Output expm1(Output x, std::string_view name) { return detail::ad
 
 TRAINHOOK_DECL Output rint(Output x, std::string_view name) { return detail::add_op(detail::kRintOp, name, {x}); }
 
-TRAINHOOK_DECL Output round(Output x, std::string_view name) { return detail::add_op(detail::kRoundOp, name, {x}); }
+TRAINHOOK_DECL Output(round)(Output x, std::string_view name) { return detail::add_op(detail::kRoundOp, name, {x}); }
 
 TRAINHOOK_DECL Output sinh(Output x, std::string_view name) { return detail::add_op(detail::kSinhOp, name, {x}); }
 

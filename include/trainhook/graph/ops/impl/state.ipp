@@ -88,7 +88,7 @@ TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_valu
   if (!shape.is_fully_known()) {
     throw InvalidArgumentError("variable {}: the shape of its initial value, {}, is not fully known", name, shape);
   }
-  if (options.save_slice_info != nullptr) options.save_slice_info->check(name, shape);
+  if (options.save_slice_info != nullptr) options.save_slice_info->validate(name, shape);
   Variable variable;
   variable.trainable = options.trainable;
   variable.save_slice_info = options.save_slice_info;

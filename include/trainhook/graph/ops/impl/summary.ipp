@@ -10,7 +10,7 @@
 #include <cctype>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -38,7 +38,7 @@ TRAINHOOK_DECL OpFamily summary_ops() noexcept { return kSummaryOps; }
 
 /// A summary's name as a node can bear it: other characters become `_`, leading slashes go.
 TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
-  name.remove_prefix(std::min(name.find_first_not_of('/'), name.size()));
+  name.remove_prefix((std::min)(name.find_first_not_of('/'), name.size()));
   std::string clean(name);
   for (char& c : clean) {
     const bool allowed =
