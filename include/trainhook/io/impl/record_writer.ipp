@@ -13,7 +13,7 @@ namespace trainhook::detail {
 TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload) {
   batch.reserve(batch.size() + payload.size() + kRecordOverhead);
   const std::size_t start = batch.size();
-  append_fixed(batch, payload.size());
+  append_fixed(batch, std::uint64_t{payload.size()});
   append_fixed(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
   batch.append(payload);
   append_fixed(batch, crc32c::mask(crc32c::value(payload)));
