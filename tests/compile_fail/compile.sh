@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # compile.sh <compiler> <include folder> <source>: right as it is, wrong with -DWRONG, and wrong for the reason given in the source: in the first
-# three lines of what the compiler says, behind where it comes from (includes and instantiations), or, "// WRONG LATER: ", anywhere.
+# error and the two lines after it, or, "// WRONG LATER: ", anywhere.
 set -euo pipefail
 compile=("$1" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -fsyntax-only -Wall -Wextra -Werror -I"$2" "$3")
 reason=$(sed -nE 's|^// WRONG( LATER)?: ||p' "$3")

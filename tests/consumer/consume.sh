@@ -14,7 +14,8 @@ fail() {
 
 # -O0: what is compiled here is run once.
 # The user wants more warnings than we know of, and none comes from our headers.
-given=(-DCONSUME="$way" -DTRAINHOOK_COMPILE_OPTIONS=-O0 -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wconversion -Wuseless-cast -Weffc++ -Werror" -DCMAKE_CXX_COMPILER_LAUNCHER="$("$root/.ci/launcher" "$folder")")
+given=(-DCONSUME="$way" -DTRAINHOOK_COMPILE_OPTIONS=-O0 -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wconversion -Wuseless-cast -Weffc++ -Werror"
+  -DCMAKE_CXX_COMPILER_LAUNCHER="$("$root/.ci/launcher" "$folder")")
 if [ "$way" = find_package ]; then
   cmake --install "$build" --prefix "$folder/installed" >"$folder/installed.txt"
   given+=(-DCMAKE_PREFIX_PATH="$folder/installed")
