@@ -19,7 +19,11 @@ class BoundStateTest : public ::testing::Test {
     state.add({.name = name,
                .dtype = DType::String,
                .shape = Shape{},
-               .save = [name] { return Tensor(name + " before"); },
+               .save =
+                   [this, name] {
+                     saved += name + "\n";
+                     return Tensor(name + " before");
+                   },
                .prepare = [this, name](const Tensor& value) -> std::function<void()> {
                  const std::string text = value.data<std::string>()[0];
                  if (text == "bad") throw DataLossError("{} is bad", name);
@@ -35,24 +39,40 @@ class BoundStateTest : public ::testing::Test {
 
   detail::BoundState state;
   std::string trace;
+  std::string saved;
   std::string refuse;
 };
 
-TEST_F(BoundStateTest, LoadsWhatMayFailFirst) {
-  add("sure", false);
+TEST_F(BoundStateTest, LoadsInTheOrderOfRegistration) {
+  add("plain", false);
   add("a", true);
   add("b", true);
-  load({{"sure", Tensor("new")}, {"b", Tensor("new")}, {"a", Tensor("new")}});
-  EXPECT_EQ(trace, "b = new\na = new\nsure = new\n");
+  load({{"b", Tensor("new")}, {"plain", Tensor("new")}, {"a", Tensor("new")}});
+  EXPECT_EQ(trace, "plain = new\na = new\nb = new\n");
 }
 
-TEST_F(BoundStateTest, TakesBackWhatWasLoadedBeforeARefusal) {
-  add("sure", false);
+TEST_F(BoundStateTest, TakesBackWhatWasLoadedBeforeARefusalWhicheverRefuses) {
+  add("plain", false);
   add("a", true);
   add("b", true);
+  add("last", false);
+  const std::vector<NamedTensor> entries = {
+      {"plain", Tensor("new")}, {"a", Tensor("new")}, {"b", Tensor("new")}, {"last", Tensor("new")}};
   refuse = "a";
-  EXPECT_THROW(load({{"sure", Tensor("new")}, {"b", Tensor("new")}, {"a", Tensor("new")}}), AbortedError);
-  EXPECT_EQ(trace, "b = new\na = new\na = a before\nb = b before\n");
+  EXPECT_THROW(load(entries), AbortedError);
+  EXPECT_EQ(trace, "plain = new\na = new\na = a before\nplain = plain before\n");
+  trace.clear();
+  refuse = "b";
+  EXPECT_THROW(load(entries), AbortedError);
+  EXPECT_EQ(trace, "plain = new\na = new\nb = new\nb = b before\na = a before\nplain = plain before\n");
+}
+
+TEST_F(BoundStateTest, KeepsOldValuesOnlyUpToTheLastThatMayFail) {
+  add("before", false);
+  add("may fail", true);
+  add("after", false);
+  load({{"before", Tensor("new")}, {"may fail", Tensor("new")}, {"after", Tensor("new")}});
+  EXPECT_EQ(saved, "before\nmay fail\n");
 }
 
 TEST_F(BoundStateTest, CommitsNothingIfOneEntryIsBad) {

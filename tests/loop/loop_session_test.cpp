@@ -303,7 +303,7 @@ TEST(LoopSession, ChecksEverythingBeforeItLoadsAnything) {
   loop.state("noise", noise);
   std::mt19937_64 other(8);
   const NamedTensor good_weights{"weights", Tensor::of<float>({9, 9})};
-  const NamedTensor good_noise{"_trainhook/state/noise", detail::save_streamed(other)};
+  const NamedTensor good_noise{"_trainhook/state/noise", detail::save_streamed("noise", other)};
   const NamedTensor step{"global_step", Tensor(std::int64_t{9})};
   const auto try_load = [&](std::vector<NamedTensor> entries) {
     std::string message = message_of<Error>([&] { load(loop, std::move(entries)); });

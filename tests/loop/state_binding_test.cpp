@@ -6,16 +6,25 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <locale>
+#include <new>
+#include <optional>
 #include <random>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "expect_error.hpp"
 
 namespace trainhook {
 namespace {
@@ -24,6 +33,11 @@ using detail::StateBinding;
 
 static_assert(StreamedState<std::mt19937_64> && StreamedState<std::normal_distribution<double>> && !StreamedState<int>);
 static_assert(LoopState<std::uint64_t> && LoopState<std::string> && LoopState<std::array<int, 3>>);
+static_assert(LoopState<std::optional<int>> && LoopState<int[3]> && LoopState<std::array<std::array<float, 2>, 2>>);
+static_assert(!LoopState<std::span<int>> && !LoopState<std::string_view> && !LoopState<std::initializer_list<int>>);
+static_assert(!LoopState<std::array<int*, 3>> && !LoopState<int* [3]> && !LoopState<std::array<std::string_view, 2>>);
+static_assert(!LoopState<std::optional<int*>> && !LoopState<std::nullptr_t> && !LoopState<int std::pair<int, int>::*>);
+static_assert(!LoopState<std::reference_wrapper<int>> && !LoopState<std::vector<int>::iterator>);
 static_assert(!LoopState<const int> && !LoopState<int*> && !LoopState<std::vector<int>> && !LoopState<std::true_type>);
 
 void load(const StateBinding& binding, const Tensor& value) { binding.prepare(value)(); }
@@ -46,6 +60,23 @@ TEST(StateBinding, LetsEveryStandardGeneratorContinue) {
   expect_goes_on(std::ranlux24(4));
   expect_goes_on(std::ranlux48(5));
   expect_goes_on(std::knuth_b(6));
+}
+
+/// An engine for which there is no memory half-way through its text; the stream keeps the exception to itself.
+struct EngineWithoutMemory {
+  using result_type = int;
+  friend std::ostream& operator<<(std::ostream& out, const EngineWithoutMemory& /*engine*/) {
+    out << "1 2 ";
+    out.setstate(std::ios::badbit);
+    return out << 3;
+  }
+  friend std::istream& operator>>(std::istream& in, EngineWithoutMemory& /*engine*/) { return in; }
+};
+
+TEST(StateBinding, ATextThatCouldNotBeWrittenToItsEndIsNotSaved) {
+  EngineWithoutMemory engine;
+  const StateBinding binding = detail::state_of("noise", engine);
+  testing::expect_error<ResourceExhaustedError>({"'noise'"}, [&] { (void)binding.save(); });
 }
 
 TEST(StateBinding, LetsAdaptorsOfAdaptorsContinue) {
@@ -163,7 +194,7 @@ TEST(StateBinding, ChangesNothingBeforeItIsCommitted) {
   const std::mt19937_64 before = noise;
   const StateBinding binding = detail::state_of("g", noise);
   std::mt19937_64 other(8);
-  const auto commit = binding.prepare(detail::save_streamed(other));
+  const auto commit = binding.prepare(detail::save_streamed("g", other));
   EXPECT_EQ(noise, before);
   commit();
   EXPECT_EQ(noise, other);

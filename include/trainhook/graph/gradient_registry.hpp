@@ -46,7 +46,7 @@ class GradientContext {
   template <class List>
   [[nodiscard]] typename List::value_type at(const List& list, std::size_t index, std::string_view what) const {
     if (index < list.size()) return list[index];
-    throw OutOfRangeError("the gradient of {} ({}) asks for number {} of its {} {}", op_.name(), op_.type(), index,
+    throw InvalidArgumentError("the gradient of {} ({}) asks for number {} of its {} {}", op_.name(), op_.type(), index,
                           list.size(), what);
   }
 

@@ -65,7 +65,7 @@ class Operation {
   [[nodiscard]] TRAINHOOK_DECL const std::string& type() const;
   [[nodiscard]] TRAINHOOK_DECL Graph& graph() const;
 
-  /// Output `index` of the node. @throws OutOfRangeError if there is no such output.
+  /// Output `index` of the node. @throws InvalidArgumentError if there is no such output.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::size_t index = 0) const;
   friend bool operator==(Operation, Operation) noexcept = default;
 

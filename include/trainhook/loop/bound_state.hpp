@@ -42,14 +42,22 @@ class BoundState {
   /// The current value in memory that only the caller holds. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor save_once(std::string_view name);
 
-  /// Checks and decodes all entries, then loads them. If the user's code fails while loading, undoes the entries loaded
-  /// before.
+  /// Checks and decodes all entries, then loads them in the order of their registration. If the user's code fails while
+  /// loading, undoes the entries loaded before.
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
 
  private:
+  /// A new value of a variable or of other state.
   struct Change {
-    std::function<void()> commit{};
-    std::function<void()> undo{};  // only if `commit` may fail
+    const Tensor* value = nullptr;
+    VariableBinding* variable = nullptr;
+    StateBinding* state = nullptr;
+    std::function<void()> commit{};  // of a state
+    std::function<void()> undo{};    // only up to the last change that may fail
+
+    [[nodiscard]] TRAINHOOK_DECL std::size_t place() const noexcept;
+    [[nodiscard]] TRAINHOOK_DECL bool may_fail() const noexcept;
+    TRAINHOOK_DECL void keep_old_value();
   };
 
   /// A variable or other state. Names are unique among both.
@@ -62,9 +70,6 @@ class BoundState {
   [[nodiscard]] TRAINHOOK_DECL StateBinding* find_state(std::string_view name) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL StateBinding& state_called(std::string_view name) const;
 
-  /// For a variable whose memory only the user's code can reach.
-  TRAINHOOK_DECL static Change change_of(VariableBinding& variable, const Tensor& value);
-  TRAINHOOK_DECL static Change change_of(StateBinding& state, const Tensor& value);
   TRAINHOOK_DECL static void apply(const std::vector<Change>& changes);
   TRAINHOOK_DECL static void take_back(const Change& change) noexcept;
 
@@ -72,6 +77,7 @@ class BoundState {
   std::deque<StateBinding> states_;
   std::unordered_map<std::string_view, Named> by_name_;
   std::uint64_t loads_ = 0;
+  std::size_t places_ = 0;
   std::size_t next_ = 0;  // the variable to try first, because names mostly come in order
 };
 

@@ -98,7 +98,8 @@ class LoopSession : public RunForms<LoopSession, true> {
     add_state(detail::state_of(state_name(name), object));
   }
   /// The same with a pair of functions: `save` returns a string and `load` takes one, or both use Tensors of one dtype.
-  /// If `load` throws, the restore fails and state that was already loaded gets its old value back.
+  /// A restore sets variables and state in the order of their registration. If `load` throws, the restore fails, and
+  /// what was already set gets its old value back.
   template <class Save, class Load>
     requires StateFunctions<Save, Load>
   void state(std::string_view name, Save save, Load load) {

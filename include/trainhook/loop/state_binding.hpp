@@ -36,10 +36,35 @@ concept StreamedState = std::copyable<T> && requires(std::ostream& out, std::ist
   in >> loaded;
 };
 
-/// Objects whose bytes are their value; no pointers and no functions.
+namespace detail {
+
+/// Whether a value of this type is an address, or a view, an iterator or an array of them: nothing that another process
+/// could use.
 template <class T>
-concept PlainState = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
-                     !std::is_empty_v<T> && !std::is_const_v<T> && !requires { &T::operator(); };
+[[nodiscard]] constexpr bool holds_addresses() {
+  using Item = std::remove_all_extents_t<T>;
+  if constexpr (std::is_pointer_v<Item> || std::is_member_pointer_v<Item> || std::is_null_pointer_v<Item>) {
+    return true;
+  } else if constexpr (requires(const Item& item) { item.begin(); }) {  // std::array is an aggregate, views are not
+    if constexpr (std::is_aggregate_v<Item>) return holds_addresses<typename Item::value_type>();
+    return true;
+  } else if constexpr (requires(const Item& item) { item.has_value(); }) {
+    return holds_addresses<typename Item::value_type>();
+  } else {
+    return requires(const Item& item) { *item; } || requires(const Item& item) {
+      typename Item::type;
+      item.get();
+    };
+  }
+}
+
+}  // namespace detail
+
+/// Objects whose bytes are their value; no addresses, no views and no functions. A struct cannot be looked into: what
+/// its members point to is not saved, and after a restart they point nowhere.
+template <class T>
+concept PlainState = std::is_trivially_copyable_v<T> && !detail::holds_addresses<T>() && !std::is_empty_v<T> &&
+                     !std::is_const_v<T> && !requires { &T::operator(); };
 
 /// State that a LoopSession can save and load without functions.
 template <class T>
@@ -59,17 +84,19 @@ struct StateBinding {
   std::function<void()> reset{};  // for state that each session starts fresh; otherwise empty
   bool may_fail = false;
   std::uint64_t last_load = 0;  ///< the number of the load that set its value
+  std::size_t place = 0;        ///< among all that the loop registered
 };
 
 /// The text that `write` writes, in the classic locale, as a string tensor.
-[[nodiscard]] TRAINHOOK_DECL Tensor written_text(FunctionRef<void(std::ostream&)> write);
+/// @throws ResourceExhaustedError if the stream failed, for example because there was no memory for all of it.
+[[nodiscard]] TRAINHOOK_DECL Tensor written_text(const std::string& name, FunctionRef<void(std::ostream&)> write);
 
 /// @throws DataLossError if `read` throws a standard exception or does not consume the whole text.
 TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read);
 
 template <StreamedState T>
-[[nodiscard]] Tensor save_streamed(const T& object) {
-  return written_text([&object](std::ostream& out) { out << object; });
+[[nodiscard]] Tensor save_streamed(const std::string& name, const T& object) {
+  return written_text(name, [&object](std::ostream& out) { out << object; });
 }
 
 /// Consecutive numbers in the text of a random engine that have the same limits.
@@ -150,7 +177,7 @@ template <StreamedState T>
     return numbers;
   }();
   if constexpr (kText.size > 0)
-    check_engine_text(name, text, text_of(save_streamed(like)), std::span(kText.numbers).first(kText.size));
+    check_engine_text(name, text, text_of(save_streamed(name, like)), std::span(kText.numbers).first(kText.size));
   return loaded;
 }
 
@@ -160,7 +187,7 @@ template <LoopState T>
     return {.name = name,
             .dtype = DType::String,
             .shape = Shape{},
-            .save = [&object] { return save_streamed(object); },
+            .save = [name, &object] { return save_streamed(name, object); },
             .prepare = [name, &object](const Tensor& value) -> std::function<void()> {
               return [&object, loaded = load_streamed(name, object, text_of(value))]() mutable {
                 object = std::move(loaded);

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <iterator>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
@@ -21,6 +20,7 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL VariableBinding& BoundState::add(VariableBinding binding) {
   VariableBinding& added = variables_.emplace_back(std::move(binding));
+  added.place = places_++;
   by_name_[added.name()].variable = &added;
   return added;
 }
@@ -29,6 +29,7 @@ TRAINHOOK_DECL void BoundState::add(StateBinding binding) {
   if (find_state(binding.name) != nullptr)
     throw InvalidArgumentError("the loop already has a state '{}'; give each its own name", binding.name);
   StateBinding& added = states_.emplace_back(std::move(binding));
+  added.place = places_++;
   by_name_[added.name].state = &added;
 }
 
@@ -74,9 +75,7 @@ TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) {
 
 TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
   std::vector<Change> changes;
-  std::vector<Change> sure;
-  std::vector<std::pair<VariableBinding*, const Tensor*>> copies;  // into memory
-  copies.reserve(entries.size());
+  changes.reserve(entries.size());
   ++loads_;
   const auto expect_first = [&](std::uint64_t& last_load, const std::string& name) {
     if (std::exchange(last_load, loads_) == loads_) throw InvalidArgumentError("'{}' is given twice", name);
@@ -85,22 +84,17 @@ TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
     if (VariableBinding* variable = find_variable(entry.name)) {
       expect_first(variable->last_load, entry.name);
       variable->validate(entry.tensor);
-      if (variable->is_external()) {
-        changes.push_back(change_of(*variable, entry.tensor));
-      } else {
-        copies.emplace_back(variable, &entry.tensor);
-      }
+      changes.push_back({.value = &entry.tensor, .variable = variable});
     } else {
       StateBinding& state = state_called(entry.name);
       expect_first(state.last_load, entry.name);
-      Change change = change_of(state, entry.tensor);
-      (change.undo ? changes : sure).push_back(std::move(change));
+      check_value(state.name, state.dtype, state.shape, entry.tensor);
+      changes.push_back({.value = &entry.tensor, .state = &state, .commit = state.prepare(entry.tensor)});
     }
   }
-  std::ranges::move(sure, std::back_inserter(changes));  // what cannot fail comes last
-  changes.push_back({.commit = [&copies] {
-    for (const auto& [variable, value] : copies) variable->write(*value);
-  }});
+  std::ranges::sort(changes, {}, &Change::place);
+  const auto last = std::ranges::find_if(changes.rbegin(), changes.rend(), &Change::may_fail).base();
+  std::for_each(changes.begin(), last, [](Change& change) { change.keep_old_value(); });
   apply(changes);
 }
 
@@ -121,21 +115,33 @@ TRAINHOOK_DECL StateBinding& BoundState::state_called(std::string_view name) con
   throw NotFoundError("the loop has no variable or state '{}'", name);
 }
 
-TRAINHOOK_DECL BoundState::Change BoundState::change_of(VariableBinding& variable, const Tensor& value) {
-  const auto writing = [&variable](const Tensor& what) { return [&variable, what] { variable.write(what); }; };
-  return {.commit = writing(value), .undo = writing(variable.read())};
+TRAINHOOK_DECL std::size_t BoundState::Change::place() const noexcept {
+  return variable != nullptr ? variable->place : state->place;
 }
 
-TRAINHOOK_DECL BoundState::Change BoundState::change_of(StateBinding& state, const Tensor& value) {
-  check_value(state.name, state.dtype, state.shape, value);
-  return {.commit = state.prepare(value),
-          .undo = state.may_fail ? state.prepare(state.save()) : std::function<void()>()};
+TRAINHOOK_DECL bool BoundState::Change::may_fail() const noexcept {
+  return variable != nullptr ? variable->is_external() : state->may_fail;
+}
+
+TRAINHOOK_DECL void BoundState::Change::keep_old_value() {
+  if (variable != nullptr) {
+    undo = [variable = variable, old = variable->read_once()] { variable->write(old); };
+  } else {
+    undo = state->prepare(state->save());
+  }
 }
 
 TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes) {
   std::size_t next = 0;
   try {
-    for (; next < changes.size(); ++next) changes[next].commit();
+    for (; next < changes.size(); ++next) {
+      const Change& change = changes[next];
+      if (change.variable != nullptr) {
+        change.variable->write(*change.value);
+      } else {
+        change.commit();
+      }
+    }
   } catch (...) {
     for (std::size_t i = next + 1; i > 0; --i) take_back(changes[i - 1]);  // also the one that failed half-way
     throw;

@@ -14,10 +14,13 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Tensor written_text(FunctionRef<void(std::ostream&)> write) {
+TRAINHOOK_DECL Tensor written_text(const std::string& name, FunctionRef<void(std::ostream&)> write) {
   std::ostringstream out;
   out.imbue(std::locale::classic());
   write(out);
+  if (out.fail())  // operator<< of an engine swallows the exception
+    throw ResourceExhaustedError("the state '{}' could not be written as text; there was perhaps too little memory",
+                                 name);
   return Tensor(std::string_view(out.view()));
 }
 
