@@ -3,7 +3,6 @@
 /// NanTensorHook: what it takes for diverged, and what it does about it.
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 
-#include <complex>
 #include <limits>
 #include <memory>
 #include <string>
@@ -144,17 +143,6 @@ TEST(NanTensorHook, NamesWhatItDoesNotFind) {
   Watched training;
   training.add(NanTensorHook("lsos"));
   EXPECT_THROW(training.begin(), NotFoundError);
-}
-
-TEST(FirstNotFinite, KnowsEveryFloatingType) {
-  const auto first = [](const Tensor& tensor) { return detail::first_not_finite(tensor); };
-  EXPECT_EQ(first(Tensor::of<Half>({{0x3c00}, {0x7bff}})), std::nullopt);
-  EXPECT_EQ(first(Tensor::of<Half>({{0x3c00}, {0x7c00}})), 1U);
-  EXPECT_EQ(first(Tensor::of<BFloat16>({{0x3f80}, {0xff80}})), 1U);
-  EXPECT_EQ(first(Tensor::of<BFloat16>({{0x3f80}, {0x7f7f}})), std::nullopt);
-  EXPECT_EQ(first(Tensor::of<std::complex<float>>({{0, 0}, {0, kNan}})), 1U);
-  EXPECT_EQ(first(Tensor::of<std::complex<double>>({{0, 0}, {0, 1}})), std::nullopt);
-  EXPECT_EQ(first(Tensor::of<std::int32_t>({1, 2})), std::nullopt);
 }
 
 }  // namespace

@@ -3,9 +3,10 @@
 /// Better: whether lower or higher values of a metric are better.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
+
+#include <trainhook/core/finite.hpp>
 
 namespace trainhook {
 
@@ -17,7 +18,7 @@ namespace detail {
 /// True if `value` is better than `best` by more than `min_delta`, or there is no `best`. NaN is never better.
 [[nodiscard]] inline bool is_better(Better better, double value, std::optional<double> best,
                                     double min_delta = 0) noexcept {
-  if (std::isnan(value)) return false;
+  if (is_nan(value)) return false;
   if (!best) return true;
   return better == Better::Lower ? value < *best - min_delta : value > *best + min_delta;
 }

@@ -22,13 +22,6 @@ class NanLossDuringTrainingError : public FailedPreconditionError {
   using FailedPreconditionError::FailedPreconditionError;
 };
 
-namespace detail {
-
-/// The index of the first element that is NaN or infinite.
-TRAINHOOK_DECL std::optional<std::size_t> first_not_finite(const Tensor& tensor);
-
-}  // namespace detail
-
 /// Checks tensors in every run. If one contains NaN or infinity, the run fails or a stop is requested, and the model is
 /// not saved until a run is finite again or the session was restored. Source: TensorFlow's `NanTensorHook`, which
 /// watches one scalar for NaN only.

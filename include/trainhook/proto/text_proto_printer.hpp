@@ -3,7 +3,6 @@
 /// Prints protobuf messages in text format as TensorFlow does: one field per line, two spaces per level.
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <trainhook/core/finite.hpp>
 #include <trainhook/core/format.hpp>
 #include <trainhook/core/linkage.hpp>
 
@@ -24,8 +24,7 @@ namespace trainhook::detail {
 /// `inf`, `nan`.
 template <std::floating_point T>
 [[nodiscard]] std::string text_proto_number(T value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (!is_finite(value)) return non_finite_text(value);
   std::string text = number_text(value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;

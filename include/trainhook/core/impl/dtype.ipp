@@ -15,7 +15,7 @@ TRAINHOOK_DECL float to_float(Half value) noexcept {
   const std::uint32_t fraction = value.bits & 0x3ff;
   float magnitude = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction | 0x400),
                                exponent == 0 ? -24 : static_cast<int>(exponent) - 25);
-  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
+  if (exponent == 31) magnitude = std::bit_cast<float>(0x7f80'0000U | fraction << 13);
   return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 

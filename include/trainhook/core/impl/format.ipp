@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/finite.hpp>
+
 namespace trainhook::detail {
 
 TRAINHOOK_DECL fmt::format_context::iterator append_text(fmt::format_context& context, std::string_view text) {
@@ -17,7 +19,11 @@ TRAINHOOK_DECL fmt::format_context::iterator append_text(fmt::format_context& co
 
 TRAINHOOK_DECL std::string number_text(std::int64_t number) { return fmt::format("{}", number); }
 TRAINHOOK_DECL std::string number_text(std::uint64_t number) { return fmt::format("{}", number); }
-TRAINHOOK_DECL std::string number_text(float number) { return fmt::format("{}", number); }
-TRAINHOOK_DECL std::string number_text(double number) { return fmt::format("{}", number); }
+TRAINHOOK_DECL std::string number_text(float number) {
+  return is_finite(number) ? fmt::format("{}", number) : non_finite_text(double{number});
+}
+TRAINHOOK_DECL std::string number_text(double number) {
+  return is_finite(number) ? fmt::format("{}", number) : non_finite_text(number);
+}
 
 }  // namespace trainhook::detail

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <tuple>
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
 #include <trainhook/events/summary_message.hpp>
 #include <trainhook/proto/message.hpp>
 
@@ -43,8 +43,7 @@ TRAINHOOK_DECL void check_pr_curve(std::string_view tag, std::size_t labels, std
     throw InvalidArgumentError("the precision-recall curve {} has {} weights but {} predictions", tag,
                                options.weights.size(), predictions.size());
   }
-  if (const auto nan = std::ranges::find_if(predictions, [](float p) { return std::isnan(p); });
-      nan != predictions.end()) {
+  if (const auto nan = std::ranges::find_if(predictions, [](float p) { return is_nan(p); }); nan != predictions.end()) {
     throw InvalidArgumentError("the precision-recall curve {}: prediction {} is NaN", tag, nan - predictions.begin());
   }
 }

@@ -6,7 +6,6 @@
 #include <trainhook/hooks/best_checkpoints.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -62,7 +62,7 @@ TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, H
 }
 
 TRAINHOOK_DECL bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
-  if (std::isnan(value) || step < options_.from_step) return false;
+  if (is_nan(value) || step < options_.from_step) return false;
   const BestCheckpoint wanted{.step = step, .value = value};
   const auto same = std::ranges::find(best_, step, &BestCheckpoint::step);
   if (same != best_.end()) return ranks_before(wanted, *same);

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/finite.hpp>
 #include <trainhook/hooks/row_file.hpp>
 
 namespace trainhook::detail {
@@ -58,7 +59,7 @@ inline constexpr RowFormat kCsvFormat{
     .line = [](const std::vector<std::string>& /*columns*/, std::int64_t step,
                const std::vector<std::string>& cells) { return csv_line(fmt::format("{}", step), cells); },
     .text = csv_field,
-    .non_finite = [](double value) { return fmt::format("{}", value); },
+    .non_finite = [](double value) { return std::string(non_finite_text(value)); },
     .record = csv_record};
 
 }  // namespace trainhook::detail

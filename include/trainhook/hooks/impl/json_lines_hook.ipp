@@ -6,7 +6,6 @@
 #include <trainhook/hooks/json_lines_hook.hpp>
 
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/finite.hpp>
 #include <trainhook/hooks/row_file.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
 
@@ -48,7 +48,7 @@ inline constexpr RowFormat kJsonFormat{
     .text = json_string,
     .non_finite =
         [](double value) {
-          return std::string(std::isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+          return std::string(is_nan(value) ? "\"NaN\"" : is_negative(value) ? "\"-Infinity\"" : "\"Infinity\"");
         },
     .record = json_record};
 

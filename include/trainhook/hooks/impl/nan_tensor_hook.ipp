@@ -5,12 +5,11 @@
 
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 
-#include <cmath>
-#include <complex>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/non_finite.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
@@ -21,33 +20,6 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL constexpr bool can_be_infinite(DType dtype) noexcept {
   return is_floating(dtype) || dtype == DType::Complex64 || dtype == DType::Complex128;
-}
-
-inline bool is_finite(float value) noexcept { return std::isfinite(value); }
-inline bool is_finite(double value) noexcept { return std::isfinite(value); }
-inline bool is_finite(Half value) noexcept { return (value.bits & 0x7c00) != 0x7c00; }
-inline bool is_finite(BFloat16 value) noexcept { return (value.bits & 0x7f80) != 0x7f80; }
-template <class T>
-bool is_finite(const std::complex<T>& value) noexcept {
-  return std::isfinite(value.real()) && std::isfinite(value.imag());
-}
-
-TRAINHOOK_DECL std::optional<std::size_t> first_not_finite(const Tensor& tensor) {
-  const auto search = [](const auto& elements) -> std::optional<std::size_t> {
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      if (!is_finite(elements[i])) return i;
-    }
-    return std::nullopt;
-  };
-  switch (tensor.dtype()) {
-    case DType::Float: return search(tensor.data<float>());
-    case DType::Double: return search(tensor.data<double>());
-    case DType::Half: return search(tensor.data<Half>());
-    case DType::BFloat16: return search(tensor.data<BFloat16>());
-    case DType::Complex64: return search(tensor.data<std::complex<float>>());
-    case DType::Complex128: return search(tensor.data<std::complex<double>>());
-    default: return std::nullopt;
-  }
 }
 
 }  // namespace trainhook::detail
@@ -79,7 +51,7 @@ TRAINHOOK_DECL void NanTensorHook::begin(Graph& graph) {
 
 TRAINHOOK_DECL void NanTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   for (std::size_t i = 0; i < values.results.size(); ++i) {
-    if (const std::optional<std::size_t> place = detail::first_not_finite(values.results[i])) {
+    if (const std::optional<std::size_t> place = detail::first_non_finite(values.results[i])) {
       report(context, i, values.results[i], *place);
       return;
     }

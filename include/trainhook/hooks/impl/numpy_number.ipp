@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/finite.hpp>
+
 namespace trainhook::detail {
 
 inline constexpr std::size_t kNumpyPrecision = 8;     // digits after the point, in arrays
@@ -21,7 +23,7 @@ inline constexpr double kNumpyScalarExponent = 1e16;  // so does such a scalar, 
 
 template <class T>
 std::string shortest_digits(T number) {
-  if (!std::isfinite(number)) return {};
+  if (!is_finite(number)) return {};
   std::string digits;  // of the number in any notation
   for (const char c : fmt::format("{}", number)) {
     if (c == 'e') break;
@@ -47,7 +49,7 @@ TRAINHOOK_DECL NumpyNumber::NumpyNumber(float number)
 TRAINHOOK_DECL NumpyNumber::NumpyNumber(double number) : value(number), shortest(shortest_digits(number)) {}
 
 TRAINHOOK_DECL NumpyNumber::NumpyNumber(Half number) : value(static_cast<double>(to_float(number))) {
-  if (!std::isfinite(value)) return;
+  if (!is_finite(value)) return;
   for (int digits = 0; digits <= 4; ++digits) {
     shortest = fmt::format("{:.{}e}", value, digits);
     double decimal = 0;
@@ -105,13 +107,12 @@ TRAINHOOK_DECL NumberText number_text(const NumpyNumber& number, bool has_expone
 }
 
 TRAINHOOK_DECL std::string not_finite_text(double value, bool with_plus = false) {
-  if (value < 0) return "-inf";
-  return fmt::format("{}{}", with_plus ? "+" : "", std::isnan(value) ? "nan" : "inf");
+  return fmt::format("{}{}", with_plus && (is_nan(value) || !is_negative(value)) ? "+" : "", non_finite_text(value));
 }
 
 TRAINHOOK_DECL std::string numpy_scalar(const NumpyNumber& number, std::string_view whole_ends_with) {
   const double size = (std::abs)(number.value);
-  if (!std::isfinite(size)) return not_finite_text(number.value);
+  if (!is_finite(size)) return not_finite_text(number.value);
   const bool has_exponent = size >= kNumpyScalarExponent || (size < 1e-4 && size != 0);
   const NumberText text = number_text(number, has_exponent, std::string::npos);
   const std::string fraction = text.fraction.empty() ? "" : "." + text.fraction;
@@ -120,15 +121,15 @@ TRAINHOOK_DECL std::string numpy_scalar(const NumpyNumber& number, std::string_v
 }
 
 TRAINHOOK_DECL std::vector<std::string> numpy_column(std::span<const NumpyNumber> numbers, bool with_plus) {
-  const auto is_finite = [](const NumpyNumber& number) { return std::isfinite(number.value); };
+  const auto has_digits = [](const NumpyNumber& number) { return is_finite(number.value); };
   const bool has_exponent = std::ranges::any_of(numbers, [&](const NumpyNumber& number) {
-    return is_finite(number) && (std::abs)(number.value) >= kNumpyLeastExponent;
+    return has_digits(number) && (std::abs)(number.value) >= kNumpyLeastExponent;
   });
   std::vector<NumberText> parts;
   std::size_t left = 0, right = 0, exponent = 0, others = 0;
   for (const NumpyNumber& number : numbers) {
     NumberText& part = parts.emplace_back();
-    if (!is_finite(number)) {
+    if (!has_digits(number)) {
       part.whole = not_finite_text(number.value, with_plus);
       others = (std::max)(others, part.whole.size());
       continue;
@@ -146,7 +147,7 @@ TRAINHOOK_DECL std::vector<std::string> numpy_column(std::span<const NumpyNumber
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const NumberText& part = parts[i];
-    if (!is_finite(numbers[i])) {
+    if (!has_digits(numbers[i])) {
       texts.push_back(fmt::format("{:>{}}", part.whole, left + after));
     } else if (has_exponent) {  // further digits are exact ones, not zeros
       const std::string digits = with_plus ? fmt::format("{:+#.{}e}", numbers[i].value, right)

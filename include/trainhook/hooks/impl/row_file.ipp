@@ -5,7 +5,6 @@
 
 #include <trainhook/hooks/row_file.hpp>
 
-#include <cmath>
 #include <type_traits>
 #include <utility>
 
@@ -13,6 +12,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
@@ -23,7 +23,7 @@ template <class T>
 [[nodiscard]] std::string number_cell(const Tensor& tensor, const RowFormat& format) {
   const T value = tensor.data<T>()[0];
   if constexpr (std::is_floating_point_v<T>) {
-    if (!std::isfinite(value)) return format.non_finite(value);
+    if (!is_finite(value)) return format.non_finite(value);
   }
   return fmt::format("{}", value);
 }

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/media/png.hpp>
 #include <trainhook/media/wav.hpp>
@@ -82,7 +83,7 @@ void image_to_bytes(std::span<const T> values, std::span<const std::uint8_t> bad
   const std::size_t channels = bad_color.size();
   const auto is_finite = [&](std::size_t pixel) {
     return std::ranges::all_of(values.subspan(pixel * channels, channels),
-                               [](T value) { return std::isfinite(value); });
+                               [](T value) { return detail::is_finite(value); });
   };
   T smallest = std::numeric_limits<T>::infinity();
   T largest = -smallest;

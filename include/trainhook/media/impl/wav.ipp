@@ -11,6 +11,7 @@
 #include <limits>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
 
 namespace trainhook::detail {
 
@@ -23,7 +24,7 @@ TRAINHOOK_DECL void append_wav_number(std::string& bytes, std::uint32_t number, 
 }
 
 TRAINHOOK_DECL std::int16_t wav_sample(float sample) noexcept {
-  if (std::isnan(sample)) return 0;
+  if (is_nan(sample)) return 0;
   using Limits = std::numeric_limits<std::int16_t>;
   return static_cast<std::int16_t>(std::clamp((std::round)(sample * 32768.0F), static_cast<float>((Limits::min)()),
                                               static_cast<float>((Limits::max)())));
