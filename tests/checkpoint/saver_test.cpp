@@ -80,6 +80,15 @@ class SaverTest : public ::testing::Test {
   testing::Script script;
 };
 
+TEST_F(SaverTest, NothingToRestoreIsAnErrorAsNothingToSaveIs) {
+  ScriptedSession session(script);
+  Saver all(on_disk());
+  const std::string prefix = save(all, session, 1);
+  Saver none(on_disk({.kinds = {StateKind::Input}}));
+  EXPECT_THROW(save(none, session, 2), InvalidArgumentError);
+  EXPECT_THROW(none.restore(session, prefix), InvalidArgumentError);
+}
+
 TEST_F(SaverTest, RestoresWhatItSaved) {
   ScriptedSession session(script);
   set(session, "weights", Tensor::of<float>({4, 5, 6}));

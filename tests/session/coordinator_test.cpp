@@ -331,6 +331,14 @@ TEST(Coordinator, JoinWaitsForAStopRequestWhileThreadsRun) {
   EXPECT_TRUE(joined);
 }
 
+TEST(Coordinator, AStopThatIsRequestedAfterTheJoinCounts) {
+  Coordinator coordinator;
+  coordinator.join();
+  EXPECT_FALSE(coordinator.should_stop());
+  coordinator.request_stop();
+  EXPECT_TRUE(coordinator.should_stop());
+}
+
 TEST(Coordinator, AGracePeriodWithoutEndWaitsForTheThreads) {
   ManualClock clock;
   Coordinator coordinator(clock);

@@ -156,7 +156,7 @@ class Saver {
   // Adds the current state of the graph's saveables, by name in the checkpoint.
   TRAINHOOK_DECL void add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const;
 
-  TRAINHOOK_DECL void expect_entries(std::size_t count) const;
+  TRAINHOOK_DECL void expect_entries(std::string_view what_for, std::size_t count) const;
 
   using AddTensor = FunctionRef<void(const std::string& name, const Tensor& tensor)>;
 

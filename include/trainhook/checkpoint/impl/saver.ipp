@@ -71,7 +71,7 @@ TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::OtherP
   Snapshot snapshot{session.snapshot(names), detail::VariableSlices(session.graph())};
   add_saveables(session.graph(), snapshot.entries);
   std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
-  expect_entries(snapshot.entries.size());
+  expect_entries("save", snapshot.entries.size());
   return snapshot;
 }
 
@@ -87,7 +87,7 @@ TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& re
       bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
   }
   add_saveables(session.graph(), entries);
-  expect_entries(entries.size());
+  expect_entries("save", entries.size());
   if (entries.empty()) return {};
   std::ranges::sort(entries, {}, &NamedTensor::name);
   return commit(request, bytes, detail::VariableSlices(session.graph()), [&](const AddTensor& add) {
@@ -101,9 +101,9 @@ TRAINHOOK_DECL void Saver::add_saveables(const Graph& graph, std::vector<NamedTe
     std::ranges::move(detail::entries_of(*saveable), std::back_inserter(entries));
 }
 
-TRAINHOOK_DECL void Saver::expect_entries(std::size_t count) const {
+TRAINHOOK_DECL void Saver::expect_entries(std::string_view what_for, std::size_t count) const {
   if (count == 0 && !options_.allow_empty)
-    throw InvalidArgumentError("No variables to save: the session has no state of the kinds asked for");
+    throw InvalidArgumentError("No variables to {}: the session has no state of the kinds asked for", what_for);
 }
 
 TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) {
@@ -185,6 +185,7 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
     if (!own.empty()) state = read_state(reader, own + saveable->name());
     states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(reader, saveable->name()));
   }
+  expect_entries("restore", chosen.size() + states.size());
   for (const auto& [saveable, state] : states) saveable->load(state);
   session.load(staged);
 }

@@ -75,16 +75,13 @@ TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
   {
     const std::scoped_lock lock(state_->mutex);
     source = threads_->stop_source;
-    if (!state_->joined) {
-      if (counts) {
-        log_error("{}{}", state_->errors.empty() ? "a thread asks to stop: " : "a further error after the first: ",
-                  describe(error));
-        state_->errors.push_back(error);
-      }
-      state_->stop_requested = true;
-    } else if (counts) {
-      std::rethrow_exception(error);
+    if (counts && state_->joined) std::rethrow_exception(error);
+    if (counts) {
+      log_error("{}{}", state_->errors.empty() ? "a thread asks to stop: " : "a further error after the first: ",
+                describe(error));
+      state_->errors.push_back(error);
     }
+    state_->stop_requested = true;
   }
   source.request_stop();
   state_->changed.notify_all();
