@@ -3,6 +3,7 @@
 /// EventFile: the event files of one writer in a directory, with their names and first events.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,7 +19,12 @@ class Clock;
 namespace detail {
 
 /// `events.out.tfevents.<seconds, ten digits>.<host>.<pid>.<number><suffix>`
-TRAINHOOK_DECL std::string event_file_name(double wall_seconds, std::string_view host, std::string_view suffix);
+TRAINHOOK_DECL std::string event_file_name(std::int64_t seconds, std::string_view host, std::string_view suffix);
+
+/// The seconds for the name of a new event file: the time, or more if the directory has files whose names would come
+/// after it. TensorBoard reads files in the order of their names and never goes back to an earlier one.
+[[nodiscard]] TRAINHOOK_DECL std::int64_t event_file_seconds(FileSystem& file_system, const std::string& directory,
+                                                             double wall_seconds);
 
 /// The first write creates the file. After a failed write, the next one creates another file, because readers stop at a
 /// torn record. Not thread-safe.

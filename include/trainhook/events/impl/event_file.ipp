@@ -7,9 +7,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,15 +29,32 @@ namespace trainhook::detail {
 /// What `source_metadata` of our files says.
 inline constexpr std::string_view kEventWriterName = "trainhook.events.file_writer";
 
+inline constexpr std::string_view kEventFilePrefix = "events.out.tfevents.";
+
 /// Counts the event files of this process: part of their names.
 TRAINHOOK_DECL std::uint64_t next_event_file_number() noexcept {
   static std::atomic<std::uint64_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-TRAINHOOK_DECL std::string event_file_name(double wall_seconds, std::string_view host, std::string_view suffix) {
-  return fmt::format("events.out.tfevents.{:010}.{}.{}.{}{}", static_cast<std::int64_t>(wall_seconds), host, ::getpid(),
-                     next_event_file_number(), suffix);
+TRAINHOOK_DECL std::string event_file_name(std::int64_t seconds, std::string_view host, std::string_view suffix) {
+  return fmt::format("{}{:010}.{}.{}.{}{}", kEventFilePrefix, seconds, host, ::getpid(), next_event_file_number(),
+                     suffix);
+}
+
+TRAINHOOK_DECL std::int64_t event_file_seconds(FileSystem& file_system, const std::string& directory,
+                                               double wall_seconds) {
+  constexpr std::int64_t kMost = 9'999'999'999;  // ten digits
+  std::int64_t seconds = static_cast<std::int64_t>(wall_seconds);
+  for (std::string_view name : file_system.list_directory(directory)) {
+    if (!name.starts_with(kEventFilePrefix)) continue;
+    name.remove_prefix(kEventFilePrefix.size());
+    std::int64_t taken = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), taken);
+    if (error == std::errc() && end != name.data() + name.size() && *end == '.' && taken < kMost)
+      seconds = (std::max)(seconds, taken + 1);
+  }
+  return seconds;
 }
 
 TRAINHOOK_DECL EventFile::EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix)
@@ -82,9 +102,10 @@ TRAINHOOK_DECL void EventFile::open() {
 TRAINHOOK_DECL std::unique_ptr<WritableFile> EventFile::create(double now) {
   constexpr int kMostAttempts = 10'000;
   const std::string host = host_name();
+  const std::int64_t seconds = event_file_seconds(file_system_, directory_, now);
   for (int attempt = 0;; ++attempt) {
     try {
-      return file_system_.create_writable(join_path(directory_, event_file_name(now, host, suffix_)),
+      return file_system_.create_writable(join_path(directory_, event_file_name(seconds, host, suffix_)),
                                           WriteMode::Exclusive);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::AlreadyExists || attempt == kMostAttempts) throw;
