@@ -117,8 +117,23 @@ TEST(EvaluationHook, LogsWritesAndPublishesItsFigures) {
   training.end();
   EXPECT_EQ(log.count("I validation at step 2: loss = 1, size = 3"), 1U);
   EXPECT_EQ(support::event_lines(training, "run/validation"),
-            (std::vector<std::string>{"2 loss=1", "2 size=3", "3 loss=1.5", "3 size=3"}));
+            (std::vector<std::string>{"1 START", "2 loss=1", "2 size=3", "3 loss=1.5", "3 size=3"}));
   EXPECT_EQ(training.hook->metrics().at(0).value, 1.5);
+}
+
+TEST(EvaluationHook, AResumedRunTakesBackWhatALostOneMeasuredOrWhatItMeasuresAgain) {
+  const auto events_after = [](int runs) {
+    Training training({.every_n_steps = 2, .output_dir = "run"});
+    training.begin();
+    training.set_step(4);
+    training.create();
+    training.run(runs);
+    training.end();
+    return support::event_lines(training, "run/eval");
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(events_after(2), (Lines{"5 START", "6 loss=3", "6 size=3"}));
+  EXPECT_EQ(events_after(0), (Lines{"4 START", "4 loss=2", "4 size=3"})) << "a finished run was started again";
 }
 
 /// A model whose only weight is its step, and data that are 1 to 5.

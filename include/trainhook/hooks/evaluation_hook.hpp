@@ -78,8 +78,9 @@ class EvaluationHook final : public SessionRunHook {
   Variable global_step_;
   FetchList fetches_;
   FileWriter* writer_ = nullptr;
-  std::optional<std::int64_t> measured_;  // the last evaluated step
-  bool in_first_period_ = false;          // the first period of the whole training, as far as known
+  std::optional<std::int64_t> start_step_;  // of the session, until its first events are written
+  std::optional<std::int64_t> measured_;    // the last evaluated step
+  bool in_first_period_ = false;            // the first period of the whole training, as far as known
   Metrics metrics_;
 };
 

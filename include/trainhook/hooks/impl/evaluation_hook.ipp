@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/evaluation_hook.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -62,11 +63,13 @@ TRAINHOOK_DECL void EvaluationHook::begin(Graph& graph) {
   writer_ =
       options_.output_dir.empty() ? nullptr : &services().writers().at(join_path(options_.output_dir, options_.name));
   if (timer_) timer_->reset();
+  start_step_.reset();
   measured_.reset();
   metrics_.clear();
 }
 
 TRAINHOOK_DECL void EvaluationHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  start_step_ = read_global_step(session, global_step_) + 1;
   if (!timer_) return;
   timer_->reset_unless_restored();
   in_first_period_ = !timer_->last_triggered_step();
@@ -95,6 +98,11 @@ TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t st
   metrics_ = evaluate_ ? evaluate_() : data_ ? run_on_data(session) : run_on_feeds(session);
   measured_ = step;
   in_first_period_ = false;
+  if (writer_ != nullptr &&
+      start_step_) {  // readers drop what a lost run wrote from here on, or what is measured again
+    writer_->add_session_log({.status = SessionLog::Start}, (std::min)(*start_step_, step));
+    start_step_.reset();
+  }
   std::string line;
   for (const Metric& metric : metrics_) {
     services().publish(fmt::format("{}/{}", options_.name, metric.name), {step, metric.value});
