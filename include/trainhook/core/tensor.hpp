@@ -198,16 +198,15 @@ class Tensor {
   }
 
   [[nodiscard]] detail::Buffer new_buffer() const {
-    if (dtype_ == DType::String) return detail::Buffer::of_strings(static_cast<std::size_t>(shape_.num_elements()));
-    return detail::Buffer::of_bytes(bytes_needed(dtype_, shape_));
+    if (dtype_ != DType::String) return detail::Buffer::of_bytes(bytes_needed(dtype_, shape_));
+    if (!std::in_range<std::size_t>(shape_.num_elements())) throw_too_large(dtype_, shape_);
+    return detail::Buffer::of_strings(static_cast<std::size_t>(shape_.num_elements()));
   }
 
-  /// The number of elements of a shape from a file fits 63 bits, but their bytes may not.
+  /// The number of elements of a shape from a file fits 63 bits, but their bytes may not fit a size.
   [[nodiscard]] static std::size_t bytes_needed(DType dtype, const Shape& shape) {
     std::size_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<std::size_t>(shape.num_elements()), dtype_size(dtype), &bytes)) {
-      throw_too_large(dtype, shape);
-    }
+    if (__builtin_mul_overflow(shape.num_elements(), dtype_size(dtype), &bytes)) throw_too_large(dtype, shape);
     return bytes;
   }
 
