@@ -44,6 +44,19 @@ class CheckpointStateTest : public ::testing::Test {
   LogSink previous_;
 };
 
+TEST_F(CheckpointStateTest, ACheckpointOfTheDirectoryThatIsGoneIsAnError) {
+  disk_.write_file("run/model.ckpt-1.index", "of step 1");
+  disk_.write_file("run/model.ckpt-2.index", "of step 2");
+  EXPECT_TRUE(detail::is_checkpoint_of(disk_, "run/model.ckpt-2", "run", "model.ckpt", 2));
+  EXPECT_FALSE(detail::is_checkpoint_of(disk_, "run/model.ckpt-2", "run", "model.ckpt", 3));
+  EXPECT_FALSE(detail::is_checkpoint_of(disk_, "", "run", "model.ckpt", 2)) << "nothing was restored";
+  disk_.remove_file("run/model.ckpt-2.index");
+  EXPECT_THROW(static_cast<void>(detail::is_checkpoint_of(disk_, "run/model.ckpt-2", "./run", "model.ckpt", 2)),
+               NotFoundError);
+  EXPECT_FALSE(detail::is_checkpoint_of(disk_, "other/model.ckpt-2", "run", "model.ckpt", 2))
+      << "what another directory has is its own affair";
+}
+
 TEST_F(CheckpointStateTest, ReadsTensorFlowsFile) {
   disk_.write_file(
       "run/checkpoint",

@@ -537,6 +537,30 @@ TEST(CheckpointInputPipelineHook, S29_RestoresAfterARecoveryToo) {
   EXPECT_EQ(training.latest(), 4);
 }
 
+TEST(CheckpointInputPipelineHook, AModelThatIsGoneSinceItWasRestoredIsAnError) {
+  support::LogLines log;
+  support::Outside outside;
+  {
+    Fed training(outside);
+    training.start_training(2);
+    training.train_steps(2);
+    training.end();
+  }
+  Fed resumed(outside);
+  resumed.start_training(2);
+  remove_checkpoint(outside.disk, "run/model.ckpt-2");
+  remove_checkpoint(outside.disk, "run/input.ckpt-2");
+  try {
+    resumed.train_steps(1);
+    FAIL() << "the input started from the beginning";
+  } catch (const NotFoundError& error) {
+    EXPECT_STREQ(error.what(),
+                 "run/model.ckpt-2, from which the session was restored, is gone: something else removes checkpoints "
+                 "from 'run'; restart the program to resume from its newest checkpoint");
+  }
+  EXPECT_EQ(resumed.step(), 2);
+}
+
 TEST(CheckpointInputPipelineHook, RestoresAtTheFirstRunSoThatInitializersDoNotUndoIt) {
   support::LogLines log;
   support::Outside outside;

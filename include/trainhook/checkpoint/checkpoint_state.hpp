@@ -87,8 +87,9 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
 
 namespace detail {
 
-/// True if `prefix`, by whatever path, has the same index bytes as the directory's checkpoint of that step. Without a
-/// basename: of any basename.
+/// True if `prefix`, from which the session was restored, has the same index bytes as the directory's checkpoint of
+/// that step, by whatever path. Without a basename: of any basename.
+/// @throws NotFoundError if it was one of the directory's and is gone.
 [[nodiscard]] TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix,
                                                    const std::string& directory,
                                                    const std::optional<std::string>& basename, std::int64_t step);

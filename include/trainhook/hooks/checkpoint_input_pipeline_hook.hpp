@@ -70,7 +70,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
   /// Restores the input at the first run; `run_step_fn` restores it before it calls the step function. @throws
-  /// NotFoundError, which lists the file's positions, if the position of an iterator is missing.
+  /// NotFoundError, which lists the file's positions, if the position of an iterator is missing, or if the model's
+  /// checkpoint is gone since the session was restored from it.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 

@@ -56,6 +56,7 @@ class CheckpointJob {
 
   /// True if the session was restored from a checkpoint of this directory and basename, which then counts as saved. If
   /// the basename differs, the model is saved again before the first run, so its input is restored at once.
+  /// @throws NotFoundError if the checkpoint is gone.
   [[nodiscard]] TRAINHOOK_DECL bool is_restored(SessionRef session);
 
   /// Writes the description of the graph, once per graph: a recovery does not change it.

@@ -209,10 +209,16 @@ namespace trainhook::detail {
 TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
                                      const std::optional<std::string>& basename, std::int64_t step) {
   if (prefix.empty() || step_of_checkpoint(prefix) != step) return false;
+  const auto index = find_bundle_index(file_system, prefix);
+  if (!index && plain_path(parent_path(prefix)) == plain_path(directory)) {
+    throw NotFoundError(
+        "{}, from which the session was restored, is gone: something else removes checkpoints from '{}'; restart the "
+        "program to resume from its newest checkpoint",
+        prefix, directory);
+  }
   for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
     if (step_of_checkpoint(found) != step) continue;
     if (plain_path(found) == plain_path(prefix)) return true;
-    const auto index = find_bundle_index(file_system, prefix);
     const auto own = find_bundle_index(file_system, found);
     if (index && own && read_file(file_system, own->path) == read_file(file_system, index->path)) return true;
   }
