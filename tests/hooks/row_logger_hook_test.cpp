@@ -87,6 +87,24 @@ TEST(RowLoggerHook, TheNewestRowIsInTheStateAndThoseBeforeAreOnTheDisk) {
   EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n4,3,9\n6,5,\n");
 }
 
+TEST(RowLoggerHook, ASessionThatIsLostBeforeItsFirstRunCutsNoRows) {
+  const LogLines quiet;
+  Outside outside;
+  const std::string before = "step,now,m\n2,1,\n4,3,\n6,5,\n";
+  outside.disk.write_file("log", before);
+  {
+    Training lost(outside, 2);
+    lost.start();
+    static_cast<void>(lost.hooks()[0]->save_state());
+    lost.hooks()[0]->abort(nullptr);
+  }
+  EXPECT_EQ(outside.disk.contents("log"), before);
+  Training second(outside, 4);
+  second.start();
+  second.run();
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n4,3,\n");
+}
+
 TEST(RowLoggerHook, SaysThatItsPeriodWasNeverOver) {
   const auto lines = [](std::int64_t first_step, int runs) {
     LogLines log;

@@ -15,8 +15,8 @@ namespace trainhook {
 /// lines end in a line feed.
 ///
 /// A run that is killed and resumed writes the same file as an uninterrupted one: rows after the restored step and a
-/// torn last line are cut off, and rows are on disk before the checkpoint of their step. So a run that starts at step 0
-/// starts the file again. List the hook after the hooks that publish. Source: Keras' `CSVLogger`.
+/// torn last line are cut off at the first run, and rows are on disk before the checkpoint of their step. So a run that
+/// starts at step 0 starts the file again. List the hook after the hooks that publish. Source: Keras' `CSVLogger`.
 ///
 ///     th::CsvLoggerHook({"loss"}, {.path = "run/log.csv", .every_n_steps = 100, .metrics = {"eval/accuracy"}})
 class CsvLoggerHook final : public detail::RowLoggerHook {

@@ -58,6 +58,9 @@ class RowLoggerHook : public SessionRunHook {
     std::vector<std::string> cells{};
   };
 
+  // Cuts rows off the file: call it when the session makes a step or ends, because one that is lost before repeats
+  // none.
+  TRAINHOOK_DECL void open_file();
   TRAINHOOK_DECL Row& row_of(std::int64_t step);
   TRAINHOOK_DECL void take_metrics();
   TRAINHOOK_DECL void write_row();
@@ -69,7 +72,7 @@ class RowLoggerHook : public SessionRunHook {
   std::optional<SecondOrStepTimer> timer_;  // none: metrics only
   Variable global_step_;
   FetchList fetches_;
-  std::unique_ptr<RowFile> file_;
+  std::unique_ptr<RowFile> file_;                  // null until it is opened
   std::optional<Row> row_;                         // the row that is not written yet
   std::vector<std::optional<std::int64_t>> seen_;  // the step of the last value of each metric
   std::int64_t step_ = 0;                          // after the last run

@@ -63,11 +63,16 @@ TRAINHOOK_DECL void RowLoggerHook::after_create_session(SessionRef session, Coor
     if (!timer_->last_triggered_step()) timer_->update_last_triggered_step(step_, services().clock());
   }
   file_.reset();
+}
+
+TRAINHOOK_DECL void RowLoggerHook::open_file() {
+  if (file_ != nullptr) return;
   file_ = std::make_unique<RowFile>(services().file_system(), options_.path, columns_, *format_,
                                     row_ ? row_->step - 1 : step_);
 }
 
 TRAINHOOK_DECL SessionRunArgs RowLoggerHook::before_run(SessionRunContext& context) {
+  open_file();
   take_metrics();
   if (row_ && row_->step <= step_) write_row();
   fetched_ = timer_ && timer_->should_trigger_for_step(step_ + 1, context);
@@ -86,6 +91,7 @@ TRAINHOOK_DECL void RowLoggerHook::after_run(SessionRunContext& context, const S
 }
 
 TRAINHOOK_DECL void RowLoggerHook::end(SessionRef /*session*/) {
+  open_file();
   take_metrics();
   if (row_) write_row();
   if (timer_ && !file_->last_step() && step_ > timer_->last_triggered_step().value_or(step_)) {
@@ -108,9 +114,10 @@ TRAINHOOK_DECL void RowLoggerHook::abort(const std::exception_ptr& /*error*/) no
 
 TRAINHOOK_DECL StateValues RowLoggerHook::save_state() {
   StateValues state;
-  if (file_ == nullptr) return state;
-  take_metrics();
-  file_->sync();
+  if (file_ != nullptr) {
+    take_metrics();
+    file_->sync();
+  }
   if (!row_) return state;
   Tensor cells(DType::String, Shape({static_cast<std::int64_t>(columns_.size())}));
   std::ranges::copy(row_->cells, cells.mutable_data<std::string>().begin());
