@@ -442,6 +442,7 @@ TEST(AsyncCheckpointSaverHook, S28_ARecoveryWaitsForTheSaveThatIsRunning) {
   };
   std::thread opener([&] { training.gate.open(); });
   EXPECT_THROW(training.run(), AbortedError);
+  training.services.wait_for_background_saves();
   EXPECT_TRUE(training.disk.exists("run/model.ckpt-2.index")) << "so that it is what the recovery restores";
   opener.join();
   training.services.start_session("run/model.ckpt-2");

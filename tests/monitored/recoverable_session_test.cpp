@@ -29,6 +29,7 @@
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -183,6 +184,46 @@ TEST_F(RecoverableSessionTest, S43_NeedsNoCheckpointBeforeThereWasASession) {
   Session session(counting, options({}, {.require_checkpoint = true}));
   EXPECT_EQ(counting->calls, 2);
   EXPECT_EQ(log.find("initial values"), std::string::npos) << "nothing is lost";
+}
+
+TEST_F(RecoverableSessionTest, WaitsForBackgroundSavesBeforeItLooksForACheckpoint) {
+  struct Creator final : SessionCreator {
+    Creator(Graph& of, std::string& to) : its_graph(&of), trace(&to) {}
+    Graph& graph() override { return *its_graph; }
+    OwnedSession create_session() override {
+      *trace += "create ";
+      return OwnedSession::make<SmallEngine>(*its_graph);
+    }
+    [[nodiscard]] bool has_checkpoint() const noexcept override {
+      *trace += "look ";
+      return true;
+    }
+    Graph* its_graph;
+    std::string* trace;
+  };
+  struct Saving final : SessionRunHook {
+    explicit Saving(std::string& to) : trace(&to) {}
+    void begin(Graph&) override {
+      services().before_recovery([this] { *trace += "wait "; });
+    }
+    std::string* trace;
+  };
+  struct Losing final : SessionRunHook {
+    void after_create_session(SessionRef, Coordinator&) override {
+      if (++sessions == 2) throw AbortedError("lost again");
+    }
+    SessionRunArgs before_run(SessionRunContext&) override {
+      if (++runs == 1) throw AbortedError("lost");
+      return {};
+    }
+    int sessions = 0, runs = 0;
+  };
+  std::string trace;
+  Session session(std::make_shared<Creator>(graph, trace),
+                  options({Losing(), Saving(trace)}, {.require_checkpoint = true}));
+  EXPECT_EQ(trace, "create ");
+  EXPECT_EQ(run(session, 1), 1);
+  EXPECT_EQ(trace, "create wait look create wait look create ");
 }
 
 TEST_F(RecoverableSessionTest, M027_AsksAgainEachTimeWhetherToStop) {

@@ -23,9 +23,9 @@ class CheckpointJob;
 /// another. Listeners are called on the loop's thread: `before_save` when the state is taken, `after_save` in the first
 /// hook call after the commit. A step counts as saved when it is committed. If a background save fails, the next run,
 /// or else `end`, throws its error. `end` waits for the writer and then saves the last step if it is not saved yet; a
-/// recovery only waits. If other ranks of a job write parts of a checkpoint, it is committed at the end of a later
-/// step, when all have finished; if a rank fails before that, the job ends without it. Source: TensorFlow's
-/// `AsyncCheckpointSaverHook`, which takes no snapshot.
+/// recovery waits for it, too, and resumes from what it wrote. If other ranks of a job write parts of a checkpoint, it
+/// is committed at the end of a later step, when all have finished; if a rank fails before that, the job ends without
+/// it. Source: TensorFlow's `AsyncCheckpointSaverHook`, which takes no snapshot.
 class AsyncCheckpointSaverHook final : public SessionRunHook {
  public:
   using Options = CheckpointSaverOptions;
@@ -48,10 +48,6 @@ class AsyncCheckpointSaverHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
-
-  /// Waits for the writer, so that a recovery finds the checkpoint. Does not wait for other ranks, because a job does
-  /// not recover.
-  TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
 
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;

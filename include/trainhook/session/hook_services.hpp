@@ -113,6 +113,13 @@ class HookServices {
   /// For the session's owner, before each step function.
   TRAINHOOK_DECL void prepare_step_function(SessionRef session) const;
 
+  /// For a hook that saves on a thread of its own, in `begin`: `wait` returns when all that it has started is written.
+  /// The session calls it after each loss, before it looks for a checkpoint to resume from.
+  void before_recovery(std::function<void()> wait) { background_saves_.push_back(std::move(wait)); }
+
+  /// For the session's owner, before it recreates a lost session.
+  TRAINHOOK_DECL void wait_for_background_saves() const;
+
   /// Sets the reason that the session's `why_it_ended()` returns; the first one counts. For a hook that requests a stop
   /// from the coordinator; during a run, pass the reason to `SessionRunContext::request_stop`.
   void set_stop_reason(std::string reason) {
@@ -195,6 +202,7 @@ class HookServices {
   PublishedMetrics restored_metrics_;
   std::function<std::optional<std::string>()> save_veto_;
   std::vector<std::function<void(SessionRef)>> put_off_;  // until the first run
+  std::vector<std::function<void()>> background_saves_;   // each waits for those of one hook
 };
 
 }  // namespace trainhook

@@ -15,6 +15,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/checkpoint_job.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
@@ -43,6 +44,9 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::wait_until_written() {
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::begin(Graph& graph) {
   writer_ = std::make_unique<detail::BackgroundWriter>();
   job_->begin(graph, services());
+  services().before_recovery([this] {
+    if (!job_->awaits_parts()) writer_->wait();  // other ranks hand their parts over at the end of a step
+  });
 }
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
@@ -63,11 +67,6 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_run(SessionRunContext& conte
   job_->keep_directory(context);
   if (writer_->has_outcome() && take_outcomes(context.session())) context.request_stop();
   if (job_->is_due(context) && save(context.session(), context.global_step())) context.request_stop();
-}
-
-TRAINHOOK_DECL void AsyncCheckpointSaverHook::on_run_failed(SessionRunContext& /*context*/,
-                                                            const std::exception_ptr& /*error*/) {
-  if (!job_->awaits_parts()) writer_->wait();  // parts come at the end of a step, and a job recovers by a new start
 }
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::end(SessionRef session) {

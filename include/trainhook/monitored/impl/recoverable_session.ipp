@@ -146,6 +146,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
         recent_.size(), policy_.max_attempts);
     std::rethrow_exception(error);
   }
+  services_->wait_for_background_saves();
   if (policy_.require_checkpoint && was_made_ && !creator_->has_checkpoint()) {
     log_error("the session is lost, and there is no checkpoint to resume from; the retry policy requires one");
     std::rethrow_exception(error);

@@ -14,6 +14,10 @@ TRAINHOOK_DECL void HookServices::prepare_step_function(SessionRef session) cons
   for (const auto& action : put_off_) action(session);
 }
 
+TRAINHOOK_DECL void HookServices::wait_for_background_saves() const {
+  for (const auto& wait : background_saves_) wait();
+}
+
 TRAINHOOK_DECL const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
   for (const auto& [known, metric] : metrics_) {
     if (known == name) return &metric;
