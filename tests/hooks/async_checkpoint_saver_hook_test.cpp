@@ -427,6 +427,24 @@ TEST(AsyncCheckpointSaverHook, S28_AListenersStopCounts) {
   EXPECT_TRUE(training.should_stop());
 }
 
+TEST(AsyncCheckpointSaverHook, S28_AListenersStopHoldsIfTheRecoveryIsNotBehindItsCheckpoint) {
+  Training training;
+  training.listener->stop_after = 2;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run_and_wait(2);
+  training.run();
+  training.services.start_session("run/model.ckpt-2");
+  training.set_step(2);
+  training.create();
+  EXPECT_TRUE(training.should_stop()) << "it is not asked about this checkpoint again";
+  training.services.start_session("run/model.ckpt-0");
+  training.set_step(0);
+  training.create();
+  EXPECT_FALSE(training.should_stop());
+}
+
 TEST(AsyncCheckpointSaverHook, S28_ARecoveryWaitsForTheSaveThatIsRunning) {
   Training training;
   training.add_saver({.save_steps = 2});

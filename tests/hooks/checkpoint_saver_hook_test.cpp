@@ -346,6 +346,9 @@ TEST(CheckpointSaverHook, S17_AListenersStopAtTheFirstSaveCounts) {
   training.add_saver({.save_steps = 3, .listeners = {listener}});
   training.start();
   EXPECT_TRUE(training.should_stop());
+  training.services.start_session("run/model.ckpt-0");
+  training.create();
+  EXPECT_TRUE(training.should_stop()) << "a recovery does not save it again";
 }
 
 TEST(CheckpointSaverHook, X43_S17_DoesNotSaveAgainWhatWasRestored) {

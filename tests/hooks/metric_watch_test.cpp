@@ -31,6 +31,19 @@ TEST(MetricWatch, CountsValuesThatAreNotBetter) {
   EXPECT_EQ(watch.best_step(), 40);
 }
 
+TEST(MetricWatch, ForgetsWhatWasNotLoadedWithTheSession) {
+  MetricWatch watch(Better::Lower, 0);
+  const PublishedMetric value{.step = 1, .value = 3};
+  EXPECT_TRUE(watch.take(&value));
+  StateValues state;
+  watch.save(state);
+  watch.load(state);
+  EXPECT_TRUE(watch.reset_unless_loaded());
+  EXPECT_TRUE(watch.has_seen_one());
+  EXPECT_FALSE(watch.reset_unless_loaded());
+  EXPECT_FALSE(watch.has_seen_one());
+}
+
 TEST(MetricWatch, IsWhatItWasAfterARestart) {
   MetricWatch watch(Better::Lower, 0);
   PublishedMetric value{.step = 1, .value = 3};

@@ -129,6 +129,25 @@ TEST(ProgressHook, SaysWhyTheRunEnded) {
             "step 2/10 (20 %), 1.00 steps/s in 2.0 s: interrupted\x1b[K\n");
 }
 
+TEST(ProgressHook, SaysNothingOfAStopRequestAfterWhichTrainingWentOn) {
+  struct Stopper final : SessionRunHook {
+    SessionRunArgs before_run(SessionRunContext& context) override {
+      if (context.global_step() == 0) context.request_stop();
+      return {};
+    }
+  };
+  Shown training;
+  training.add(Stopper());
+  training.add_progress({.every_secs = 1s});
+  training.start();
+  training.run();
+  training.create();  // as after a recovery that drops the request
+  training.run();
+  training.take();
+  training.end();
+  EXPECT_EQ(training.take(), "step 2 in 0.0 s: ended\n");
+}
+
 TEST(ProgressHook, SaysThatAStopWasRequested) {
   struct Stopper final : SessionRunHook {
     SessionRunArgs before_run(SessionRunContext& context) override {

@@ -64,6 +64,16 @@ TEST(StopAtCheckpointStepHook, EH11_StopsIfTheLastStepIsSaved) {
   EXPECT_TRUE(worker.should_stop());
 }
 
+TEST(StopAtCheckpointStepHook, StopsAfterARecoveryToAnEarlierStepToo) {
+  Worker worker(10);
+  worker.chief_saves(10);
+  worker.run(worker.nothing);
+  worker.set_step(5);
+  worker.create();
+  EXPECT_TRUE(worker.should_stop());
+  EXPECT_EQ(worker.services.stop_reason(), "step 10 is saved in 'run'");
+}
+
 TEST(StopAtCheckpointStepHook, S41_ARequestToStopEndsTheWait) {
   Worker worker(10);
   worker.coordinator->request_stop();

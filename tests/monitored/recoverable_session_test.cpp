@@ -560,8 +560,7 @@ TEST_F(LastStepTest, S5_AStopRequestSurvivesTheLossOfTheSessionInTheSameRun) {
     EXPECT_EQ(script.runs, 1);
     EXPECT_EQ(script.sessions, 2);
     EXPECT_TRUE(saving->ended);
-    EXPECT_NE(log.find("a hook had requested a stop before the session was lost: the loop ends here"),
-              std::string::npos);
+    EXPECT_NE(log.find("a stop had been requested before the session was lost: the loop ends here"), std::string::npos);
   }
 }
 

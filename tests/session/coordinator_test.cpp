@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 
 namespace trainhook {
@@ -139,6 +140,19 @@ TEST(Coordinator, C08_C09_JoinThrowsTheFirstOfSeveralErrors) {
   const std::vector<std::exception_ptr> all = coordinator.errors();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(message_of(all[1]), "Too late");
+}
+
+TEST(Coordinator, KnowsARequestWithoutAnErrorWhateverIsReportedBesides) {
+  const testing::LogLines quiet;
+  Coordinator coordinator;
+  coordinator.request_stop(std::make_exception_ptr(OutOfRangeError("a clean stop")));
+  EXPECT_FALSE(coordinator.stop_requested_without_error());
+  coordinator.request_stop();
+  EXPECT_TRUE(coordinator.stop_requested_without_error());
+  coordinator.request_stop(std::make_exception_ptr(AbortedError("lost")));
+  EXPECT_TRUE(coordinator.stop_requested_without_error());
+  coordinator.clear_stop();
+  EXPECT_FALSE(coordinator.stop_requested_without_error());
 }
 
 TEST(Coordinator, S10_KeepsAnErrorThatComesAfterARequestWithoutOne) {

@@ -38,6 +38,35 @@ TEST(HookServices, NothingForbidsASaveIfNoHookCanVetoIt) {
   EXPECT_EQ(services.save_veto(), "loss is NaN");
 }
 
+TEST(HookServices, WaitsForTheSavesOfEachHook) {
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
+  HookServices services(disk, clock, writers);
+  services.wait_for_background_saves();
+  std::string waited;
+  services.before_recovery([&] { waited += "a"; });
+  services.before_recovery([&] { waited += "b"; });
+  EXPECT_EQ(waited, "");
+  services.wait_for_background_saves();
+  services.wait_for_background_saves();
+  EXPECT_EQ(waited, "abab") << "at each loss";
+}
+
+TEST(HookServices, TheFirstReasonToStopCountsUntilItIsTaken) {
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
+  HookServices services(disk, clock, writers);
+  services.set_stop_reason("a");
+  services.set_stop_reason("b");
+  EXPECT_EQ(services.stop_reason(), "a");
+  EXPECT_EQ(services.take_stop_reason(), "a");
+  EXPECT_EQ(services.stop_reason(), "");
+  services.set_stop_reason("c");
+  EXPECT_EQ(services.stop_reason(), "c");
+}
+
 TEST(HookServices, InAJobASaveIsAWishUntilAllHaveAgreed) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;

@@ -98,6 +98,9 @@ class CheckpointJob {
   /// Calls the listeners' `after_save`. Returns true if one of them requests a stop.
   TRAINHOOK_DECL bool committed(SessionRef session, std::int64_t step, const std::string& prefix);
 
+  /// For a new session: true if a listener has requested a stop, at a step that the session has not gone back behind.
+  [[nodiscard]] TRAINHOOK_DECL bool is_stopped_by_listener(SessionRef session);
+
   /// Calls the listeners' `save_failed`, then rethrows the error, or logs it if it is tolerated.
   TRAINHOOK_DECL void failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
                              SaveOrder order = SaveOrder::Periodic);
@@ -135,8 +138,9 @@ class CheckpointJob {
   std::shared_ptr<OtherParts> others_;  // the same
   std::weak_ptr<OtherParts> pending_;   // the parts of a started commit
   std::optional<std::int64_t> last_saved_;
-  std::exception_ptr events_failure_;  // set by the writing thread; `end` reads it after waiting for that thread
-  std::uint64_t save_requests_ = 0;    // requests of others that were served
+  std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop
+  std::exception_ptr events_failure_;       // set by the writing thread; `end` reads it after waiting for that thread
+  std::uint64_t save_requests_ = 0;         // requests of others that were served
   int failures_ = 0;
   bool described_ = false;
   bool vetoed_ = false;

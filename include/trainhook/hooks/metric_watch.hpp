@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -32,6 +33,13 @@ class MetricWatch {
   void forgive() noexcept { worse_ = 0; }
 
   void reset() noexcept { *this = MetricWatch(better_, min_delta_); }
+
+  /// For `after_create_session`: forgets everything, unless it was loaded with this session. Returns whether it was.
+  bool reset_unless_loaded() noexcept {
+    if (std::exchange(loaded_, false)) return true;
+    reset();
+    return false;
+  }
   TRAINHOOK_DECL void save(StateValues& state) const;
   TRAINHOOK_DECL void load(const StateValues& state);
 
@@ -42,6 +50,7 @@ class MetricWatch {
   std::int64_t best_step_ = 0;
   std::optional<std::int64_t> seen_;  // the step of the last value
   std::int64_t worse_ = 0;
+  bool loaded_ = false;
 };
 
 /// For the end of a run whose hook has seen no value of its metric: logs a warning if none was published.

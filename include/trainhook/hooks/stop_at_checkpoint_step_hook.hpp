@@ -32,9 +32,11 @@ class StopAtCheckpointStepHook final : public SessionRunHook {
 
  private:
   [[nodiscard]] TRAINHOOK_DECL std::int64_t saved_step() const;
+  [[nodiscard]] TRAINHOOK_DECL std::string reason() const;
 
   Options options_;
   Coordinator* coordinator_ = nullptr;
+  bool is_saved_ = false;  // the chief has saved the last step, which no recovery of this session changes
 };
 
 }  // namespace trainhook

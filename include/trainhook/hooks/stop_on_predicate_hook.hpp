@@ -21,8 +21,8 @@ class FileSystem;
 /// Returns true if training should stop.
 using StopPredicate = std::function<bool()>;
 
-/// Calls a predicate at the first run and then at every period, and requests a stop if it returns true. Source:
-/// TensorFlow's `_StopOnPredicateHook`.
+/// Calls a predicate at the first run and then at every period, and requests a stop if it returns true, which no
+/// recovery changes. Source: TensorFlow's `_StopOnPredicateHook`.
 class StopOnPredicateHook final : public SessionRunHook {
  public:
   struct Options {
@@ -41,6 +41,7 @@ class StopOnPredicateHook final : public SessionRunHook {
  private:
   StopPredicate should_stop_;
   SecondOrStepTimer timer_;
+  bool is_stopped_ = false;  // the predicate looks at what no recovery takes back
 };
 
 struct MetricPredicateOptions {

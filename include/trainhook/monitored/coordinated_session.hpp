@@ -45,7 +45,16 @@ class CoordinatedSession {
 
   /// True if a hook requested a stop, whether or not the run succeeded.
   [[nodiscard]] bool stop_requested() const noexcept { return hooked_.should_stop(); }
-  void request_stop() noexcept { hooked_.request_stop(); }
+
+  /// See HookedSession.
+  [[nodiscard]] std::optional<std::int64_t> stop_since() const noexcept { return hooked_.stop_since(); }
+  void request_stop(std::int64_t since = HookedSession::kAlways) noexcept { hooked_.request_stop(since); }
+
+  /// True if a background thread, or the program, requested a stop from the coordinator, as hooks do only in
+  /// `after_create_session`.
+  [[nodiscard]] bool thread_requested_stop() const noexcept {
+    return !stopped_when_created_ && coordinator_->stop_requested_without_error();
+  }
   [[nodiscard]] bool stops_on_all_ranks() const noexcept { return hooked_.stops_on_all_ranks(); }
   bool take_back_stop() noexcept { return hooked_.take_back_stop(); }
 
@@ -80,6 +89,7 @@ class CoordinatedSession {
   std::shared_ptr<Coordinator> coordinator_;  // shared by a chief with its workers, which read its errors
   HookedSession hooked_;
   Duration stop_grace_period_secs_;
+  bool stopped_when_created_ = false;  // by a hook's after_create_session
   bool closed_ = false;
 };
 

@@ -3,9 +3,12 @@
 /// HookedSession: calls the hooks around each run and merges their requests into one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,16 +56,23 @@ class HookedSession {
                                IsLoss is_loss = is_preemption);
 
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
-  [[nodiscard]] bool should_stop() const noexcept { return stop_; }
+  [[nodiscard]] bool should_stop() const noexcept { return stop_since_.has_value(); }
 
-  /// Has the same effect as a hook's stop request: no further run.
-  void request_stop() noexcept { stop_ = true; }
+  /// The global step at which a hook requested a stop. The request holds from there on: a recovery that goes back
+  /// behind it drops the request. `kAlways` if it does not depend on a step; nothing without a request.
+  [[nodiscard]] std::optional<std::int64_t> stop_since() const noexcept { return stop_since_; }
+  static constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::lowest();
+
+  /// Has the same effect as a hook's stop request: no further run. The earliest step of several requests counts.
+  void request_stop(std::int64_t since = kAlways) noexcept {
+    stop_since_ = (std::min)(since, stop_since_.value_or(since));
+  }
 
   /// True if the stop was requested on every rank of the job at the same step.
-  [[nodiscard]] bool stops_on_all_ranks() const noexcept { return stop_ && stops_on_all_ranks_; }
+  [[nodiscard]] bool stops_on_all_ranks() const noexcept { return should_stop() && stops_on_all_ranks_; }
 
   /// Withdraws a stop request that other ranks do not know yet; returns whether there was one.
-  bool take_back_stop() noexcept { return std::exchange(stop_, false); }
+  bool take_back_stop() noexcept { return std::exchange(stop_since_, std::nullopt).has_value(); }
 
   /// Calls each hook's `before_run`, makes one merged run, calls each hook's `after_run`, and stores the user's part of
   /// the results in `results`.
@@ -77,13 +87,18 @@ class HookedSession {
     std::size_t told = 0;
     std::string_view callback{};              // the current callback; empty: none
     const SessionRunHook* stopper = nullptr;  // the first hook that requested a stop
+    std::int64_t stop_since = kAlways;        // see the member function
   };
 
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged);
   TRAINHOOK_DECL void tell_of_failure(SessionRunContext& context, Progress progress,
                                       const std::exception_ptr& error) noexcept;
 
-  TRAINHOOK_DECL void take_stop(const SessionRunContext& context, const SessionRunHook* stopper);
+  // Notes the first stop request of a run: call it after a hook's `before_run` or `after_run`, even if it threw.
+  TRAINHOOK_DECL static void note_stop(SessionRunContext& context, const SessionRunHook& hook,
+                                       Progress& progress) noexcept;
+  TRAINHOOK_DECL void take_stop(const SessionRunContext& context, const Progress& progress);
+  [[nodiscard]] TRAINHOOK_DECL const SessionRunHook& hook_of(const Progress& progress) const;  // whose callback runs
 
   SessionRef session_;
   const Hooks* hooks_;
@@ -92,7 +107,7 @@ class HookedSession {
   std::optional<Variable> global_step_;
   MergedRun merged_;
   bool is_running_ = false;
-  bool stop_ = false;
+  std::optional<std::int64_t> stop_since_;
   bool stops_on_all_ranks_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
@@ -43,6 +44,9 @@ class RecoverableSession {
 
   /// Calls `body(session)` in the same way, again from its start after a loss.
   TRAINHOOK_DECL void run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result);
+
+  /// Ends the loop for the program: no further run, whatever step a recovery goes back to.
+  TRAINHOOK_DECL void request_stop() noexcept;
 
   /// True during a run, or while the session is recreated. A nested run uses the same session; if it loses the session,
   /// the outer run recovers.
@@ -126,7 +130,9 @@ class RecoverableSession {
   TRAINHOOK_DECL void prepare_recovery(const std::exception_ptr& error);
 
   TRAINHOOK_DECL void back_off(std::size_t attempt);
-  TRAINHOOK_DECL void report();
+  TRAINHOOK_DECL void keep_stop();
+  TRAINHOOK_DECL void repeat_stop(std::optional<std::int64_t> resumed_at);
+  TRAINHOOK_DECL void report(std::optional<std::int64_t> resumed_at);
   TRAINHOOK_DECL static std::optional<std::int64_t> step_of(SessionRef session) noexcept;
 
   SessionCreator* creator_;
@@ -138,7 +144,8 @@ class RecoverableSession {
   std::optional<Recovery> pending_;
   std::deque<Duration> recent_;
   std::minstd_rand jitter_{std::random_device{}()};  // so that processes do not retry at the same time
-  bool stop_requested_ = false;                      // by a hook, in a session that was lost
+  std::optional<std::int64_t> stop_since_;           // of a request in a session that was lost; see HookedSession
+  std::string stop_reason_;                          // of that request
   bool was_made_ = false;                            // false until the first session exists
   bool is_busy_ = false;
   std::exception_ptr loss_;

@@ -40,6 +40,10 @@ class Coordinator {
   /// True once a stop was requested; `error()` is set by then. Takes no lock, so a loop can call it at every step.
   [[nodiscard]] TRAINHOOK_DECL bool should_stop() const noexcept;
 
+  /// True once `request_stop` was called without an error, not even one that is a clean stop, whatever else was
+  /// reported before or since.
+  [[nodiscard]] TRAINHOOK_DECL bool stop_requested_without_error() const noexcept;
+
   /// Waits until a stop is requested, at most for `timeout`. Returns false after a timeout.
   TRAINHOOK_DECL bool wait_for_stop(std::optional<Duration> timeout = std::nullopt);
 

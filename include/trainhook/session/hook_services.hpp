@@ -127,6 +127,9 @@ class HookServices {
   }
   [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
 
+  /// For the session's owner, after a loss: returns the reason and forgets it, so that the next request sets its own.
+  [[nodiscard]] std::string take_stop_reason() noexcept { return std::exchange(stop_reason_, {}); }
+
   /// The checkpoint that the session saved last or was restored from; empty: none.
   [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
   void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }

@@ -30,8 +30,11 @@ class SessionRunContext {
   /// The engine's session. Its own runs call no hooks.
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
 
-  /// Ends the loop after this run: `should_stop()` will be true, even if something later in the run throws. Cannot be
-  /// undone.
+  /// Ends the loop after this run: `should_stop()` will be true, even if something later in the run throws. The request
+  /// holds as long as its step does: if the session is lost and resumes at an earlier step than this one, the request
+  /// is dropped, and hooks decide again. If your reason is not in the model, such as a message from outside, keep it,
+  /// and call the coordinator's `request_stop` in `after_create_session`. A request in `on_run_failed` is about the
+  /// failure and is never dropped.
   void request_stop() noexcept { stop_requested_ = true; }
 
   /// The same, with the reason that the session's `why_it_ended()` returns; the first reason counts.

@@ -63,9 +63,9 @@ enum class HookPhase {
 /// | the step ended by | after_run | on_run_failed | the session afterwards |
 /// |---|---|---|---|
 /// | normal return | all hooks | | continues |
-/// | a hook called `request_stop()` | all hooks of this step | | `should_stop()` is true, even if something later in the run threw |
-/// | AbortedError, UnavailableError thrown by an after_run | those before it | it and those after it, once | recreated; the step is run again, unless a hook asked to stop |
-/// | AbortedError, UnavailableError | none for that attempt | all that ran before_run | recreated from the newest good checkpoint, within the retry policy; the step is run again, unless a hook asked to stop |
+/// | a hook called `request_stop()` | all hooks of this step | | `should_stop()` is true, even if something later in the run threw, unless the session is recreated at an earlier step: then the hook is asked again |
+/// | AbortedError, UnavailableError thrown by an after_run | those before it | it and those after it, once | recreated; the step is run again, unless a stop request holds |
+/// | AbortedError, UnavailableError | none for that attempt | all that ran before_run | recreated from the newest good checkpoint, within the retry policy; the step is run again, unless a stop request holds |
 /// | any other exception | none further | all that ran before_run | the exception leaves `run()`, or an earlier one of a thread; the session stays usable |
 ///
 /// How a session ends:
@@ -81,6 +81,8 @@ enum class HookPhase {
 /// | destructor, not unwinding | as `close()`, errors logged | no | yes | nothing |
 /// | destructor, unwinding from the end of input that `run()` threw | as `close()`, errors logged | no | yes | the exception continues |
 /// | destructor, unwinding otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
+///
+/// A stop that the program, a background thread or a signal requested holds after every recovery.
 ///
 /// `close()` in a callback or in the step takes effect after the run, which still returns its value. If the caller of
 /// `run()` handles an error, it is no longer an error of the session: if another exception unwinds later, `abort` gets

@@ -51,10 +51,12 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::begin(Graph& graph) {
 
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   writer_->wait();
-  if (take_outcomes(session)) coordinator.request_stop();
-  if (job_->is_restored(session)) return;
-  job_->describe(session.graph());
-  if (save(session, job_->global_step(session))) coordinator.request_stop();
+  take_outcomes(session);
+  if (!job_->is_restored(session)) {
+    job_->describe(session.graph());
+    save(session, job_->global_step(session));
+  }
+  if (job_->is_stopped_by_listener(session)) coordinator.request_stop();
 }
 
 TRAINHOOK_DECL SessionRunArgs AsyncCheckpointSaverHook::before_run(SessionRunContext& context) {

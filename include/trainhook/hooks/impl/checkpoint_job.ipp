@@ -75,6 +75,7 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
                               .directory_lock = options_.directory_lock});
   timer_.reset();
   last_saved_.reset();
+  stopped_at_.reset();
   saver_.reset();
   events_failure_ = nullptr;
   meta_graph_.clear();
@@ -214,7 +215,13 @@ TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t st
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
   bool stop = false;
   for (const auto& listener : options_.listeners) stop |= listener->after_save(session, step);
+  if (stop) stopped_at_ = step;
   return stop;
+}
+
+TRAINHOOK_DECL bool CheckpointJob::is_stopped_by_listener(SessionRef session) {
+  if (stopped_at_ && *stopped_at_ > global_step(session)) stopped_at_.reset();  // it is asked again at its next save
+  return stopped_at_.has_value();
 }
 
 TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,

@@ -26,9 +26,11 @@ TRAINHOOK_DECL std::optional<std::int64_t> CheckpointSaverHook::last_saved_step(
 TRAINHOOK_DECL void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, services()); }
 
 TRAINHOOK_DECL void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
-  if (job_->is_restored(session)) return;
-  job_->describe(session.graph());
-  if (job_->save_now(session, job_->global_step(session))) coordinator.request_stop();
+  if (!job_->is_restored(session)) {
+    job_->describe(session.graph());
+    job_->save_now(session, job_->global_step(session));
+  }
+  if (job_->is_stopped_by_listener(session)) coordinator.request_stop();
 }
 
 TRAINHOOK_DECL SessionRunArgs CheckpointSaverHook::before_run(SessionRunContext& context) {

@@ -33,6 +33,7 @@ TRAINHOOK_DECL EarlyStoppingHook::~EarlyStoppingHook() = default;
 TRAINHOOK_DECL void EarlyStoppingHook::begin(Graph& /*graph*/) { watch_.reset(); }
 
 TRAINHOOK_DECL void EarlyStoppingHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+  watch_.reset_unless_loaded();
   if (!has_stopped()) return;
   log_info(
       "EarlyStoppingHook: this run was stopped because {} did not become better than {:.6g}, of step {}; raise "

@@ -37,6 +37,7 @@ TRAINHOOK_DECL void MetricWatch::load(const StateValues& state) {
   seen_ = seen != nullptr ? std::optional(seen->scalar<std::int64_t>()) : std::nullopt;
   best_step_ = state.at("best_step").scalar<std::int64_t>();
   worse_ = state.at("worse").scalar<std::int64_t>();
+  loaded_ = true;
 }
 
 TRAINHOOK_DECL void warn_if_never_published(std::string_view hook, std::string_view metric,

@@ -69,7 +69,7 @@ TRAINHOOK_DECL SessionRunArgs ProgressHook::before_run(SessionRunContext& contex
 }
 
 TRAINHOOK_DECL void ProgressHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
-  if (context.stop_requested()) reason_ = "a stop was requested";
+  reason_ = context.stop_requested() ? "a stop was requested" : "";  // an earlier request may have been dropped
   step_ = context.global_step();
   if (!std::exchange(due_, false)) return;
   timer_.update_last_triggered_step(runs_, context.now());

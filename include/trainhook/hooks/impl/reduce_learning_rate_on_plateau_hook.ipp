@@ -45,6 +45,7 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {
 
 TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_create_session(SessionRef session,
                                                                           Coordinator& /*coordinator*/) {
+  if (!watch_.reset_unless_loaded()) cooldown_ = 0;
   dtype_ = detail::require_learning_rate(session, options_.learning_rate, "ReduceLearningRateOnPlateauHook");
 }
 

@@ -28,19 +28,28 @@ TRAINHOOK_DECL StopAtCheckpointStepHook::StopAtCheckpointStepHook(Options option
 
 TRAINHOOK_DECL void StopAtCheckpointStepHook::begin(Graph& graph) {
   detail::require_global_step(graph, "StopAtCheckpointStepHook");
+  is_saved_ = false;
 }
 
 TRAINHOOK_DECL void StopAtCheckpointStepHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
   coordinator_ = &coordinator;
+  if (!is_saved_) return;
+  services().set_stop_reason(reason());
+  coordinator.request_stop();
 }
 
 TRAINHOOK_DECL void StopAtCheckpointStepHook::after_run(SessionRunContext& context,
                                                         const SessionRunValues& /*values*/) {
   if (context.global_step() < options_.last_step) return;
-  if (saved_step() >= options_.last_step)
-    context.request_stop(fmt::format("step {} is saved in '{}'", options_.last_step, options_.model_dir));
+  is_saved_ = saved_step() >= options_.last_step;
+  if (is_saved_)
+    context.request_stop(reason());
   else
     static_cast<void>(coordinator_->wait_for_stop(options_.wait_after_file_check_secs));
+}
+
+TRAINHOOK_DECL std::string StopAtCheckpointStepHook::reason() const {
+  return fmt::format("step {} is saved in '{}'", options_.last_step, options_.model_dir);
 }
 
 TRAINHOOK_DECL std::int64_t StopAtCheckpointStepHook::saved_step() const {

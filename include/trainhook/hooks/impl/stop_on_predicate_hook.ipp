@@ -16,6 +16,7 @@
 #include <trainhook/events/read_eval_metrics.hpp>
 #include <trainhook/hooks/numpy_text.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook::detail {
@@ -89,10 +90,12 @@ TRAINHOOK_DECL StopOnPredicateHook::StopOnPredicateHook(StopPredicate should_sto
 
 TRAINHOOK_DECL void StopOnPredicateHook::begin(Graph& graph) {
   detail::require_global_step(graph, "StopOnPredicateHook");
+  is_stopped_ = false;
 }
 
-TRAINHOOK_DECL void StopOnPredicateHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {
+TRAINHOOK_DECL void StopOnPredicateHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
   timer_.reset_unless_restored();
+  if (is_stopped_) coordinator.request_stop();
 }
 
 TRAINHOOK_DECL void StopOnPredicateHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
@@ -101,6 +104,7 @@ TRAINHOOK_DECL void StopOnPredicateHook::after_run(SessionRunContext& context, c
   timer_.update_last_triggered_step(step, context);
   if (!should_stop_()) return;
   log_info("Requesting early stopping at global step {}", step);
+  is_stopped_ = true;
   context.request_stop();
 }
 

@@ -40,9 +40,11 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
       detail::expect_queue_runners(owned_.session.graph());
     }
     for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+      const bool was_stopped = coordinator_->should_stop();
       call_hook(*hook, "after_create_session", [&] { hook->after_create_session(owned_.session, *coordinator_); });
-      if (coordinator_->should_stop() && coordinator_->error() == nullptr)
-        services.set_stop_reason(fmt::format("{} requested a stop", short_type_name(*hook)));
+      if (was_stopped || !coordinator_->should_stop() || coordinator_->error() != nullptr) continue;
+      stopped_when_created_ = true;
+      services.set_stop_reason(fmt::format("{} requested a stop", short_type_name(*hook)));
     }
   } catch (...) {
     close_quietly(true);  // it is recreated, or the chief ends by an error

@@ -57,7 +57,7 @@ TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hoo
 }
 
 TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tensor> results) {
-  if (stop_)
+  if (should_stop())
     throw FailedPreconditionError("Run called even after should_stop requested; ask should_stop() before each step");
   if (is_running_) {  // from inside a run, whose memory must stay as it is
     MergedRun merged;
@@ -82,8 +82,8 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
     progress.callback = "before_run";
     for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
       merged.add(hook->before_run(context), session_);
+      if (context.stop_requested()) note_stop(context, *hook, progress);
       ++progress.asked;
-      if (context.stop_requested() && progress.stopper == nullptr) progress.stopper = hook.get();
     }
     progress.callback = {};
     merged.execute(session_, request);
@@ -92,33 +92,47 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
     for (; progress.told < hooks_->size(); ++progress.told) {
       SessionRunHook& hook = *(*hooks_)[progress.told];
       hook.after_run(context, merged.values_of(progress.told));
-      if (context.stop_requested() && progress.stopper == nullptr) progress.stopper = &hook;
+      if (context.stop_requested()) note_stop(context, hook, progress);
     }
   } catch (...) {
+    if (context.stop_requested() && !progress.callback.empty()) note_stop(context, hook_of(progress), progress);
     tell_of_failure(context, progress, std::current_exception());
-    if (context.stop_requested()) take_stop(context, progress.stopper);
+    if (context.stop_requested()) take_stop(context, progress);
     merged.release();
     throw;
   }
-  if (context.stop_requested()) take_stop(context, progress.stopper);
+  if (context.stop_requested()) take_stop(context, progress);
   merged.give_results(results);
   merged.release();
 }
 
-TRAINHOOK_DECL void HookedSession::take_stop(const SessionRunContext& context, const SessionRunHook* stopper) {
-  stop_ = true;
+TRAINHOOK_DECL void HookedSession::note_stop(SessionRunContext& context, const SessionRunHook& hook,
+                                             Progress& progress) noexcept {
+  if (progress.stopper != nullptr) return;
+  progress.stopper = &hook;
+  try {
+    progress.stop_since = context.global_step();
+  } catch (...) {  // without a step, nothing tells whether a recovery goes back behind the request
+  }
+}
+
+TRAINHOOK_DECL void HookedSession::take_stop(const SessionRunContext& context, const Progress& progress) {
+  request_stop(progress.stop_since);
   stops_on_all_ranks_ |= context.stops_on_all_ranks();
   services_->set_stop_reason(!context.stop_reason().empty() ? context.stop_reason()
-                             : stopper != nullptr ? fmt::format("{} requested a stop", short_type_name(*stopper))
-                                                  : std::string("a hook requested a stop"));
+                             : progress.stopper != nullptr
+                                 ? fmt::format("{} requested a stop", short_type_name(*progress.stopper))
+                                 : std::string("a hook requested a stop"));
+}
+
+TRAINHOOK_DECL const SessionRunHook& HookedSession::hook_of(const Progress& progress) const {
+  const bool before = progress.asked < hooks_->size();
+  return *(*hooks_)[before ? progress.asked : progress.told];
 }
 
 TRAINHOOK_DECL void HookedSession::tell_of_failure(SessionRunContext& context, Progress progress,
                                                    const std::exception_ptr& error) noexcept {
-  if (!progress.callback.empty()) {
-    const bool before = progress.asked < hooks_->size();
-    log_hook_failure(*(*hooks_)[before ? progress.asked : progress.told], progress.callback, error);
-  }
+  if (!progress.callback.empty()) log_hook_failure(hook_of(progress), progress.callback, error);
   try {
     // A lost run is made again: those that have heard of its success are done with it.
     const std::size_t first = progress.told > 0 && is_loss_(error) ? progress.told : 0;

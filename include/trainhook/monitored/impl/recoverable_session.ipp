@@ -46,6 +46,14 @@ TRAINHOOK_DECL void RecoverableSession::run_with(FunctionRef<void(CoordinatedSes
   });
 }
 
+TRAINHOOK_DECL void RecoverableSession::request_stop() noexcept {
+  if (session_ != nullptr) {
+    session_->request_stop();
+  } else {
+    stop_since_ = HookedSession::kAlways;
+  }
+}
+
 TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
   if (session_ == nullptr) return true;
   if (is_busy_) {  // a loss is up to the outer run
@@ -120,8 +128,11 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::without_losse
 TRAINHOOK_DECL void RecoverableSession::create() {
   session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *services_, stop_grace_period_secs_,
                                                   [this](const std::exception_ptr& error) { return is_loss(error); });
-  if (stop_requested_) session_->request_stop();
-  if (pending_) report();
+  if (pending_ || stop_since_) {
+    const std::optional<std::int64_t> resumed_at = step_of(session_->session());
+    repeat_stop(resumed_at);
+    if (pending_) report(resumed_at);
+  }
   was_made_ = true;
 }
 
@@ -132,9 +143,9 @@ TRAINHOOK_DECL bool RecoverableSession::is_over() {
 TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_ptr& error) {
   if (!pending_) pending_.emplace();
   pending_->cause = error;
+  keep_stop();
   if (session_ != nullptr) {
     pending_->lost_at = step_of(session_->session());
-    stop_requested_ |= session_->stop_requested();
     static_cast<void>(session_->close(true));  // its errors are in the log
     session_.reset();
   }
@@ -168,16 +179,43 @@ TRAINHOOK_DECL void RecoverableSession::back_off(std::size_t attempt) {
   wait_for_stop(std::stop_token(), clock, deadline_after(clock, Duration(static_cast<Duration::rep>(wanted * jitter))));
 }
 
-TRAINHOOK_DECL void RecoverableSession::report() {
+TRAINHOOK_DECL void RecoverableSession::keep_stop() {
+  std::string reason = services_->take_stop_reason();
+  if (session_ == nullptr) return;  // what hooks request while a session is created, they request again
+  if (const std::optional<std::int64_t> since = session_->stop_since()) {
+    stop_since_ = since;
+    stop_reason_ = std::move(reason);
+  }
+  if (session_->thread_requested_stop()) {
+    stop_since_ = HookedSession::kAlways;
+    stop_reason_ = "a background thread requested a stop";
+  }
+}
+
+TRAINHOOK_DECL void RecoverableSession::repeat_stop(std::optional<std::int64_t> resumed_at) {
+  const std::optional<std::int64_t> since = std::exchange(stop_since_, std::nullopt);
+  if (!since) return;
+  if (resumed_at && *resumed_at < *since) {
+    log_warning(
+        "a hook had requested a stop at step {} ({}), and the session continues from step {}: the request is dropped, "
+        "and the hook is asked again",
+        *since, stop_reason_, *resumed_at);
+    return;
+  }
+  session_->request_stop(*since);
+  services_->set_stop_reason(stop_reason_);
+  log_warning("a stop had been requested before the session was lost: the loop ends here");
+}
+
+TRAINHOOK_DECL void RecoverableSession::report(std::optional<std::int64_t> resumed_at) {
   Recovery recovery = *std::exchange(pending_, std::nullopt);
-  recovery.resumed_at = step_of(session_->session());
+  recovery.resumed_at = resumed_at;
   if (recovery.lost_at && recovery.resumed_at) {
     log_warning("recovered at step {}; {} steps are lost", *recovery.resumed_at,
                 *recovery.lost_at - *recovery.resumed_at);
   } else {
     log_warning("recovered");
   }
-  if (stop_requested_) log_warning("a hook had requested a stop before the session was lost: the loop ends here");
   if (was_made_ && creator_->is_chief() && services_->restored_from().empty()) {
     log_warning("there was no checkpoint to resume from: training starts again from initial values");
   }

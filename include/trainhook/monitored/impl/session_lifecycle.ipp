@@ -292,14 +292,14 @@ TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
 TRAINHOOK_DECL void SessionLifecycle::close() {
   if (impl_->closed || !impl_->session->is_busy()) return impl_->close();
   impl_->close_requested = true;
-  if (CoordinatedSession* live = impl_->session->session()) live->request_stop();
+  impl_->session->request_stop();
 }
 
 TRAINHOOK_DECL std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
   if (impl_->closed) return error;
   if (!impl_->session->is_busy()) return impl_->abort(error);
   impl_->abort_requested = error;
-  if (CoordinatedSession* live = impl_->session->session()) live->request_stop();
+  impl_->session->request_stop();
   return error;
 }
 

@@ -30,6 +30,7 @@ struct Coordinator::State {
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::atomic<bool> stop_requested = false;  // written under the mutex, so that waiters miss nothing
+  std::atomic<bool> requested_without_error = false;
   bool joined = false;
   std::vector<std::exception_ptr> errors;
 };
@@ -69,6 +70,10 @@ TRAINHOOK_DECL Coordinator::~Coordinator() {
 
 TRAINHOOK_DECL bool Coordinator::should_stop() const noexcept { return state_->stop_requested; }
 
+TRAINHOOK_DECL bool Coordinator::stop_requested_without_error() const noexcept {
+  return state_->requested_without_error;
+}
+
 TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
   const bool counts = error != nullptr && !state_->is_clean_stop(error);
   std::stop_source source(std::nostopstate);
@@ -81,6 +86,7 @@ TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
                 describe(error));
       state_->errors.push_back(error);
     }
+    if (error == nullptr) state_->requested_without_error = true;
     state_->stop_requested = true;
   }
   source.request_stop();
@@ -160,6 +166,7 @@ TRAINHOOK_DECL void Coordinator::join(Duration grace_period, bool ignore_live_th
 TRAINHOOK_DECL void Coordinator::clear_stop() {
   const std::scoped_lock lock(state_->mutex);
   state_->stop_requested = false;
+  state_->requested_without_error = false;
   state_->joined = false;
   state_->errors.clear();
   threads_->stop_source = std::stop_source();
