@@ -183,6 +183,16 @@ TEST(StopRequest, OfASignalHolds) {
   EXPECT_EQ(training.train({SignalHook()}), "SIGTERM at 8");
 }
 
+TEST(StopRequest, OfAStopFileHoldsThoughTheFileIsRemoved) {
+  Training training;
+  training.saver_phase = HookPhase::Report;
+  training.in_last_step = [&] {
+    training.clock.advance(std::chrono::seconds(2));
+    training.disk.write_file("run/stop", "");
+  };
+  EXPECT_EQ(training.train({SignalHook({.directory = "run"})}), "run/stop was made at 8");
+}
+
 TEST(StopRequest, OfAPredicateThatLooksOutsideIsRemembered) {
   Training training;
   int calls = 0;

@@ -40,7 +40,8 @@ TRAINHOOK_DECL void SignalHook::begin(Graph& /*graph*/) {
 }
 
 TRAINHOOK_DECL void SignalHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
-  const auto reason = reason_to_stop(services().clock().monotonic_now());
+  const auto reason =  // a file that was seen is gone
+      reason_.empty() ? reason_to_stop(services().clock().monotonic_now()) : std::optional(reason_);
   if (!reason) return;
   reason_ = *reason;
   services().set_stop_reason(reason_);
