@@ -62,6 +62,19 @@ TEST(Log, WithoutASinkLinesGoToStandardError) {
   set_log_sink(before);
 }
 
+TEST(Log, ThePrefixIsInTheLinesOfEverySink) {
+  const Lines lines;
+  detail::set_log_prefix("[rank 2] ");
+  log_warning("slow disk");
+  const LogSink to_lines = set_log_sink({});
+  ::testing::internal::CaptureStderr();
+  log_info("saved");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "I [rank 2] saved\n");
+  set_log_sink(to_lines);
+  detail::set_log_prefix("");
+  EXPECT_EQ(lines.all, std::vector<std::string>{"W [rank 2] slow disk"});
+}
+
 TEST(Log, ASinkThatThrowsDoesNoHarm) {
   const LogSink before = set_log_sink([](LogLevel, std::string_view) { throw std::runtime_error("full"); });
   EXPECT_NO_THROW(log_info("line"));

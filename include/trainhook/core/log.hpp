@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -15,7 +16,8 @@ namespace trainhook {
 
 enum class LogLevel { Info, Warning, Error };
 
-/// Receives one line, without its newline. Called from any thread, but never from two at once; must not throw.
+/// Receives one line, without its newline. Called from any thread, but never from two at once; must not throw. In a job
+/// of several MPI processes, a line begins with the rank: `[rank 2] `.
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
 /// Sends all later lines to `sink`; an empty `sink` restores the default, standard error. Returns the previous sink.
@@ -23,8 +25,11 @@ using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 TRAINHOOK_DECL LogSink set_log_sink(LogSink sink);
 
 namespace detail {
+/// All later lines begin with `prefix`, whatever the sink.
+TRAINHOOK_DECL void set_log_prefix(std::string prefix);
+
 TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::format_args args) noexcept;
-}
+}  // namespace detail
 
 /// Logs one line; the format string is checked at compile time: `log_info("saved {} in {}", path, time)`.
 template <class... Args>

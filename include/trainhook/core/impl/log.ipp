@@ -20,6 +20,7 @@ namespace detail {
 struct LogState {
   std::mutex mutex;
   LogSink sink;
+  std::string prefix;
 };
 
 TRAINHOOK_DECL LogState& log_state() {
@@ -27,11 +28,18 @@ TRAINHOOK_DECL LogState& log_state() {
   return state;
 }
 
+TRAINHOOK_DECL void set_log_prefix(std::string prefix) {
+  LogState& state = log_state();
+  const std::scoped_lock lock(state.mutex);
+  state.prefix = std::move(prefix);
+}
+
 TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::format_args args) noexcept {
   try {
-    const std::string line = fmt::vformat(format, args);
+    const std::string text = fmt::vformat(format, args);
     LogState& state = log_state();
     const std::scoped_lock lock(state.mutex);
+    const std::string line = state.prefix + text;
     if (state.sink) {
       state.sink(level, line);
     } else {
