@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Votes: what the ranks of a job say together.
+/// Votes: what the ranks of a job say together; and the text of ranks.
 #include <trainhook/session/collective.hpp>
 
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +42,21 @@ TEST(Votes, DoNotDependOnTheOrder) {
   Votes back = other;
   back.add(one);
   EXPECT_EQ(forth, back);
+}
+
+std::string text_of(const std::vector<int>& ranks) { return detail::ranks_text(ranks); }
+
+TEST(RanksText, NamesOneManyAndRows) {
+  EXPECT_EQ(text_of({3}), "rank 3");
+  EXPECT_EQ(text_of({0, 1}), "ranks 0 and 1");
+  EXPECT_EQ(text_of({0, 1, 2, 5}), "ranks 0 to 2 and 5");
+  EXPECT_EQ(text_of({1, 3, 4, 6, 7, 8, 9}), "ranks 1, 3, 4 and 6 to 9");
+}
+
+TEST(RanksText, StaysShort) {
+  std::vector<int> odd;
+  for (int rank = 1; rank < 1000; rank += 2) odd.push_back(rank);
+  EXPECT_EQ(text_of(odd), "ranks 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31 and 484 more");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 
 namespace trainhook::testing {
@@ -116,7 +117,22 @@ TEST(ThreadedRanks, WaitingEndsAtTheDeadline) {
     } catch (...) { text = describe(std::current_exception()); }
     is_over = true;
   });
-  EXPECT_EQ(text, "DeadlineExceeded: rank 0 has waited in 'barrier' for other ranks: 1 of 2 came");
+  EXPECT_EQ(text, "DeadlineExceeded: rank 0 has waited 5 s in 'barrier' for rank 1");
+}
+
+TEST(ThreadedRanks, AfterAMinuteTheFirstThatWaitsNamesTheMissing) {
+  LogLines log;
+  ManualClock clock;
+  ThreadedRanks job(4, clock);
+  job.run([&](const Ranks& ranks) {
+    if (ranks->rank() == 1 || ranks->rank() == 2) {
+      while (clock.waiters() < 2) std::this_thread::yield();
+      if (ranks->rank() == 1) clock.advance(60s);
+      while (log.count("rank") == 0) std::this_thread::yield();
+    }
+    ranks->barrier(7200s);
+  });
+  EXPECT_EQ(log.lines, std::vector<std::string>{"W rank 0 has waited 60 s in 'barrier' for ranks 1 and 2"});
 }
 
 TEST(ThreadedRanks, OneRankCanEndTheJobOfAll) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ namespace detail {
 
 class Agreement;
 struct AgreementOptions;
+
+/// For messages: `rank 2`, `ranks 0 to 4, 7 and 9`. @param ranks in ascending order
+[[nodiscard]] TRAINHOOK_DECL std::string ranks_text(std::span<const int> ranks);
 
 }  // namespace detail
 

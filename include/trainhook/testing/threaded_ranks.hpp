@@ -16,7 +16,7 @@
 namespace trainhook::testing {
 
 /// A job whose ranks are threads. It is stricter than MPI: ranks that make different calls get an InternalError that
-/// names the calls, and no call waits for a rank that has ended.
+/// names the calls, and no call waits for a rank that has ended. After a minute a call logs which ranks it waits for.
 class ThreadedRanks {
  public:
   /// @param clock measures how long calls wait; must outlive this

@@ -6,6 +6,7 @@
 #include <trainhook/testing/threaded_ranks.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <map>
@@ -17,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/monitored/rank_agreement.hpp>
 
 namespace trainhook::testing {
@@ -58,6 +60,7 @@ class ThreadedRanks::Job {
 
  private:
   TRAINHOOK_DECL void expect_alive() const;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<int> ranks_that(bool have_made, std::size_t number) const;
 
   std::size_t size_;
   Clock* clock_;
@@ -101,6 +104,16 @@ TRAINHOOK_DECL void ThreadedRanks::Job::arrive(std::size_t number, std::string_v
   changed_.notify_all();
 }
 
+// The ranks that have made the call, or have not.
+TRAINHOOK_DECL std::vector<int> ThreadedRanks::Job::ranks_that(bool have_made, std::size_t number) const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size(); ++rank) {
+    const auto made = made_.find(rank);
+    if ((made != made_.end() && made->second > number) == have_made) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 TRAINHOOK_DECL ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t number, int rank, Duration max_wait) {
   std::unique_lock lock(mutex_);
   Call& call = calls_.at(number);
@@ -110,13 +123,20 @@ TRAINHOOK_DECL ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t num
   const auto is_over = [&] {
     return call.arrived == size_ || ended_by_ >= 0 || !mismatch_.empty() || missing() != gone_.end();
   };
-  const bool in_time =
-      is_over() || clock_->wait_until(lock, changed_, trainhook::detail::deadline_after(*clock_, max_wait), is_over);
+  const Duration deadline = trainhook::detail::deadline_after(*clock_, max_wait);
+  const Duration warning = trainhook::detail::deadline_after(*clock_, std::chrono::seconds(60));
+  const auto late = [&](Duration waited) {
+    return fmt::format("rank {} has waited {:g} s in '{}' for {}", rank, std::chrono::duration<double>(waited).count(),
+                       call.kind, trainhook::detail::ranks_text(ranks_that(false, number)));
+  };
+  bool in_time = is_over();
+  if (!in_time && warning < deadline && !clock_->wait_until(lock, changed_, warning, is_over) &&
+      ranks_that(true, number).front() == rank)  // one for all that wait
+    log_warning("{}", late(std::chrono::seconds(60)));
+  in_time = in_time || clock_->wait_until(lock, changed_, deadline, is_over);
   if (call.arrived < size_) {
     expect_alive();
-    if (!in_time)
-      throw DeadlineExceededError("rank {} has waited in '{}' for other ranks: {} of {} came", rank, call.kind,
-                                  call.arrived, size_);
+    if (!in_time) throw DeadlineExceededError("{}", late(max_wait));
     throw UnavailableError("rank {} waits in '{}' for rank {}, which has ended", rank, call.kind, missing()->first);
   }
   Call result = call;
