@@ -15,6 +15,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/csv_logger_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
@@ -126,8 +128,34 @@ TEST(RankAgreement, ARankThatNeverAnswersEndsTheJob) {
     clock.advance(61s);
     while (job.why_it_was_ended().empty()) std::this_thread::yield();
   });
-  EXPECT_EQ(errors.front(), "DeadlineExceeded: rank 0 has waited in 'votes' for other ranks: 1 of 2 came");
+  EXPECT_EQ(errors.front(), "DeadlineExceeded: rank 0 has waited 60 s in 'votes' for rank 1");
   EXPECT_EQ(job.why_it_was_ended(), errors.front());
+}
+
+TEST(RankAgreement, ARankThatHasFailedSaysSoBeforeItWaitsForTheOthers) {
+  testing::LogLines log;
+  testing::ManualClock clock;
+  testing::ThreadedRanks job(2, clock);
+  errors_of(job, [&](RankAgreement& agreement) {
+    if (agreement.rank() == 1) throw DataLossError("torn");
+    while (clock.waiters() == 0) std::this_thread::yield();
+    EXPECT_EQ(log.count("E rank 1 has failed, and tells the other ranks: torn"), 1U);
+    agreement.settle();
+  });
+}
+
+TEST(RankAgreement, HooksOfSeveralRanksMayNotWriteTheSameFile) {
+  testing::ThreadedRanks job(3);
+  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
+    const Graph graph;
+    const std::string path = agreement.rank() == 2 ? "log-2.csv" : "log.csv";
+    agreement.expect_same_program(graph, in_phases({CsvLoggerHook({}, {.path = path, .metrics = {"eval/loss"}})}));
+  });
+  const std::string expected =
+      "InvalidArgument: several ranks would write the same: log.csv (CsvLoggerHook on ranks 0 and 1). Put the hook "
+      "into "
+      "chief_only_hooks, or give each rank a path of its own";
+  EXPECT_EQ(errors, (Strings{expected, expected, expected}));
 }
 
 TEST(RankAgreement, ASessionWithItsOwnCreatorHasOne) {

@@ -3,13 +3,25 @@
 /// What ranks must have in common.
 #include <trainhook/monitored/rank_facts.hpp>
 
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/hparams_hook.hpp>
+#include <trainhook/hooks/json_lines_hook.hpp>
+#include <trainhook/hooks/profiler_hook.hpp>
+#include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/hooks/summary_saver_hook.hpp>
 
 namespace trainhook::detail {
 namespace {
@@ -39,6 +51,39 @@ TEST(Facts, ThatDifferAreNamedFromBothSides) {
   EXPECT_EQ(fact_differences({{"a", "1"}, {"b", "2"}}, {{"a", "1"}, {"b", "2"}}), "");
   EXPECT_EQ(fact_differences({{"a", "1"}, {"b", "2"}}, {{"a", "3"}, {"c", "4"}}),
             "a is '1' and not '3', b is '2' and not there, c is not there and not '4'");
+}
+
+TEST(Outputs, AreWhereHooksWrite) {
+  const Hooks hooks =
+      in_phases({CsvLoggerHook({}, {.path = "log.csv", .metrics = {"eval/loss"}}),
+                 StepCounterHook({.output_dir = "run"}), StepCounterHook(), StopAtStepHook({.last_step = 9})});
+  EXPECT_EQ(outputs_of(hooks), (Facts{{"log.csv", "CsvLoggerHook"}, {"run", "StepCounterHook"}}));
+}
+
+TEST(Outputs, OfEveryStockHookAreKnown) {
+  const Hooks hooks = in_phases(
+      {JsonLinesHook({}, {.path = "1", .metrics = {"eval/loss"}}),
+       SummarySaverHook({.save_steps = 1, .output_dir = "2", .summary_op = "s:0"}),
+       SummarySaverHook({.save_steps = 1, .summary_writer = std::make_shared<FileWriter>("3"), .summary_op = "s:0"}),
+       StepCounterHook({.summary_writer = std::make_shared<FileWriter>("4")}),
+       ProfilerHook({.save_steps = 1, .output_dir = "5"}), ProfilerHook({.save_steps = 1}),
+       HParamsHook({.hparams = {{"rate", 0.1}}, .output_dir = "7"}),
+       BestCheckpointHook({.metric = "eval/loss", .directory = "8"}), BestCheckpointHook(),
+       CheckpointSaverHook({.checkpoint_dir = "10", .save_steps = 1}),
+       AsyncCheckpointSaverHook({.checkpoint_dir = "11", .save_steps = 1})});
+  std::vector<std::string> paths;
+  for (const auto& [path, hook] : outputs_of(hooks)) paths.push_back(path);
+  EXPECT_EQ(paths, (std::vector<std::string>{"1", "2", "3", "4", "5", ".", "7", "8", "best", "10", "11"}));
+}
+
+TEST(Outputs, OfSeveralRanksAreNamed) {
+  const Facts log = {{"log.csv", "CsvLoggerHook"}};
+  const Facts own = {{"log-1.csv", "CsvLoggerHook"}, {"run", "StepCounterHook"}};
+  EXPECT_EQ(shared_outputs({log, own, {}}), "");
+  EXPECT_EQ(shared_outputs({{{"run", "A"}, {"run", "B"}}, {}}), "") << "one rank may write twice";
+  EXPECT_EQ(shared_outputs({log, own, log, own}),
+            "log-1.csv (CsvLoggerHook on ranks 1 and 3), log.csv (CsvLoggerHook on ranks 0 and 2), run "
+            "(StepCounterHook on ranks 1 and 3)");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/checkpoint_saver_options.hpp>
@@ -44,6 +45,7 @@ class AsyncCheckpointSaverHook final : public SessionRunHook {
   TRAINHOOK_DECL void wait_until_written();
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
+  [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
@@ -50,6 +51,9 @@ class BestCheckpointHook final : public SessionRunHook {
 
   /// Runs after the hooks that publish metrics or change the model.
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
+  [[nodiscard]] std::string writes_to() const override {
+    return options_.directory.empty() ? "best" : options_.directory;
+  }
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
   /// @throws FailedPreconditionError if there is no directory, if several hooks save the model, or if another session

@@ -47,6 +47,7 @@ class CheckpointJob {
   TRAINHOOK_DECL ~CheckpointJob();
 
   [[nodiscard]] std::string_view hook() const noexcept { return hook_; }
+  [[nodiscard]] const std::string& directory() const noexcept { return options_.checkpoint_dir; }
   [[nodiscard]] SaveOverlap overlap() const noexcept { return options_.overlap; }
   [[nodiscard]] std::optional<std::int64_t> last_saved_step() const noexcept { return last_saved_; }
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step(SessionRef session) const;

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/checkpoint_saver_options.hpp>
@@ -37,6 +38,7 @@ class CheckpointSaverHook final : public SessionRunHook {
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> last_saved_step() const noexcept;
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
+  [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;

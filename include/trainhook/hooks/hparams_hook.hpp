@@ -53,6 +53,7 @@ class HParamsHook final : public SessionRunHook {
   HParamsHook& operator=(HParamsHook&&) = delete;
   TRAINHOOK_DECL ~HParamsHook() override;
 
+  [[nodiscard]] std::string writes_to() const override { return options_.output_dir; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void end(SessionRef session) override;

@@ -34,6 +34,7 @@ class ProfilerHook final : public SessionRunHook {
   ProfilerHook& operator=(ProfilerHook&&) = delete;
   TRAINHOOK_DECL ~ProfilerHook() override;
 
+  [[nodiscard]] std::string writes_to() const override { return output_dir_; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;

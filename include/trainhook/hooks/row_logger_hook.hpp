@@ -39,6 +39,7 @@ class RowLoggerHook : public SessionRunHook {
   RowLoggerHook& operator=(RowLoggerHook&&) = delete;
   TRAINHOOK_DECL ~RowLoggerHook() override;
 
+  [[nodiscard]] std::string writes_to() const override { return options_.path; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;

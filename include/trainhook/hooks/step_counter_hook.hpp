@@ -37,6 +37,7 @@ class StepCounterHook final : public SessionRunHook {
   StepCounterHook& operator=(StepCounterHook&&) = delete;
   TRAINHOOK_DECL ~StepCounterHook() override;
 
+  [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;

@@ -45,6 +45,7 @@ class SummarySaverHook final : public SessionRunHook {
   SummarySaverHook& operator=(SummarySaverHook&&) = delete;
   TRAINHOOK_DECL ~SummarySaverHook() override;
 
+  [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 

@@ -42,10 +42,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   void expect_same_options(const MonitoredTrainingSessionOptions& options) override {
     expect_same(facts_about(options));
   }
-  void expect_same_program(const Graph& graph, const Hooks& hooks) override {
-    if (size() > 1) refuse_input_of_one_rank(hooks);
-    expect_same(facts_about(graph, hooks));
-  }
+  TRAINHOOK_DECL void expect_same_program(const Graph& graph, const Hooks& hooks) override;
   [[nodiscard]] TRAINHOOK_DECL std::string from_chief(std::string bytes) override;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> to_chief(const std::string& bytes) override;
   TRAINHOOK_DECL void settle() override;

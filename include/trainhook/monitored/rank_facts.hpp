@@ -32,6 +32,13 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// @throws InvalidArgumentError for a hook that would save the input of this rank only.
 TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks);
 
+/// The files and directories that the hooks write, with the hooks' types.
+[[nodiscard]] TRAINHOOK_DECL Facts outputs_of(const Hooks& hooks);
+
+/// Describes the outputs that several ranks write, for messages; empty if there are none.
+/// @param outputs of all ranks
+[[nodiscard]] TRAINHOOK_DECL std::string shared_outputs(const std::vector<Facts>& outputs);
+
 /// Converts facts to bytes and back.
 [[nodiscard]] TRAINHOOK_DECL std::string fact_bytes(const Facts& facts);
 [[nodiscard]] TRAINHOOK_DECL Facts facts_in(std::string_view bytes);

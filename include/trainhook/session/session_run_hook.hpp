@@ -56,7 +56,7 @@ enum class HookPhase {
 /// thread that calls the monitored session, one callback at a time. A hook belongs to one session at a time; a second
 /// session refuses it. A callback may run the monitored session itself: such a nested run calls all hooks, and its
 /// error leaves the callback unless the callback catches it. Source: TensorFlow's `SessionRunHook`; `abort`,
-/// `on_run_failed`, `phase`, `veto_save`, `save_state` and `load_state` are additions.
+/// `on_run_failed`, `phase`, `veto_save`, `writes_to`, `save_state` and `load_state` are additions.
 ///
 /// How a step ends:
 ///
@@ -121,6 +121,10 @@ class SessionRunHook {
   /// Returns a reason if the current model must not be saved. Called before each save, in a job on all ranks: one
   /// reason from any rank is enough.
   [[nodiscard]] virtual std::optional<std::string> veto_save() { return std::nullopt; }
+
+  /// The file that this hook writes, or the directory of its files; empty: none. Called before `begin`: the ranks of a
+  /// job refuse hooks of several ranks that write to the same one.
+  [[nodiscard]] virtual std::string writes_to() const { return {}; }
 
   /// The name of this hook's state in checkpoints; must be stable. Empty: the name of its type, numbered if there are
   /// several.

@@ -41,6 +41,8 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::wait_until_written() {
   writer_->wait();
 }
 
+TRAINHOOK_DECL std::string AsyncCheckpointSaverHook::writes_to() const { return job_->directory(); }
+
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::begin(Graph& graph) {
   writer_ = std::make_unique<detail::BackgroundWriter>();
   job_->begin(graph, services());

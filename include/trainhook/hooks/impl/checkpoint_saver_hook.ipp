@@ -23,6 +23,8 @@ TRAINHOOK_DECL std::optional<std::int64_t> CheckpointSaverHook::last_saved_step(
   return job_->last_saved_step();
 }
 
+TRAINHOOK_DECL std::string CheckpointSaverHook::writes_to() const { return job_->directory(); }
+
 TRAINHOOK_DECL void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, services()); }
 
 TRAINHOOK_DECL void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {

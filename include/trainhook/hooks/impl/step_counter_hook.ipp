@@ -31,6 +31,10 @@ TRAINHOOK_DECL StepCounterHook::StepCounterHook(Options options)
   }
 }
 
+TRAINHOOK_DECL std::string StepCounterHook::writes_to() const {
+  return given_writer_ != nullptr ? given_writer_->get_logdir() : output_dir_;
+}
+
 TRAINHOOK_DECL void StepCounterHook::begin(Graph& graph) {
   tag_ = detail::require_global_step(graph, "StepCounterHook").name() + "/sec";
   writer_ = given_writer_.get();

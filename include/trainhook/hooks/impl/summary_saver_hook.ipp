@@ -40,6 +40,10 @@ TRAINHOOK_DECL SummarySaverHook::SummarySaverHook(Options options)
   }
 }
 
+TRAINHOOK_DECL std::string SummarySaverHook::writes_to() const {
+  return options_.summary_writer != nullptr ? options_.summary_writer->get_logdir() : options_.output_dir;
+}
+
 TRAINHOOK_DECL void SummarySaverHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "SummarySaverHook");
   summaries_ = options_.summary_op.resolve_outputs(graph, "SummarySaverHook");

@@ -207,6 +207,21 @@ TRAINHOOK_DECL void RankAgreement::expect_same(const Facts& facts) {
   throw InvalidArgumentError("the ranks of the job must be alike. Compared with rank 0{}", text.substr(1));
 }
 
+TRAINHOOK_DECL void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) {
+  if (size() > 1) refuse_input_of_one_rank(hooks);
+  const std::string own = fact_bytes(outputs_of(hooks));
+  expect_same(facts_about(graph, hooks));
+  std::vector<Facts> outputs;
+  for (const std::string& bytes : talking([&] { return ranks_->all_gather(own, options_.max_wait_secs); }))
+    outputs.push_back(facts_in(bytes));
+  const std::string shared = shared_outputs(outputs);
+  if (shared.empty()) return;
+  is_over_ = true;  // all ranks see it
+  throw InvalidArgumentError(
+      "several ranks would write the same: {}. Put the hook into chief_only_hooks, or give each rank a path of its own",
+      shared);
+}
+
 TRAINHOOK_DECL std::string RankAgreement::from_chief(std::string bytes) {
   settle();
   return talking([&] { return ranks_->broadcast(std::move(bytes), 0, options_.max_wait_secs); });
@@ -316,6 +331,7 @@ TRAINHOOK_DECL void RankAgreement::fail(const std::exception_ptr& error) noexcep
   if (is_over_) return;
   try {
     failure_ = failure_bytes(error);
+    log_error("rank {} has failed, and tells the other ranks: {}", ranks_->rank(), failure_message(failure_));
     if (is_under_way_) static_cast<void>(end(options_.stop_grace_period_secs));
     begin(vote(kFailed));
     static_cast<void>(end(options_.stop_grace_period_secs));

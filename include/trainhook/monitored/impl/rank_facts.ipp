@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +22,9 @@
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/process_identity.hpp>
+#include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/session/collective.hpp>
 
 namespace trainhook::detail {
 
@@ -91,6 +94,33 @@ TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks) {
         "CheckpointInputPipelineHook saves the input of one rank, and each rank of a job has its own: leave it out, "
         "and add make_saveable_from_iterator(iterator) to the graph's collection graph_keys::kSaveableObjects");
   }
+}
+
+TRAINHOOK_DECL Facts outputs_of(const Hooks& hooks) {
+  Facts outputs;
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    if (std::string path = hook->writes_to(); !path.empty())
+      outputs.emplace_back(std::move(path), short_type_name(*hook));
+  }
+  return outputs;
+}
+
+TRAINHOOK_DECL std::string shared_outputs(const std::vector<Facts>& outputs) {
+  std::map<std::string, std::vector<int>> ranks_of;
+  std::map<std::string, std::string> hook_of;  // of the last rank, because the chief's own hooks are not the user's
+  for (std::size_t rank = 0; rank < outputs.size(); ++rank) {
+    for (const auto& [path, hook] : outputs[rank]) {
+      std::vector<int>& ranks = ranks_of[path];
+      if (ranks.empty() || ranks.back() != static_cast<int>(rank)) ranks.push_back(static_cast<int>(rank));
+      hook_of[path] = hook;
+    }
+  }
+  std::string text;
+  for (const auto& [path, ranks] : ranks_of) {
+    if (ranks.size() > 1)
+      text += fmt::format("{}{} ({} on {})", text.empty() ? "" : ", ", path, hook_of[path], ranks_text(ranks));
+  }
+  return text;
 }
 
 TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options) {
