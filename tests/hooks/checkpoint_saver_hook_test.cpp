@@ -423,6 +423,44 @@ TEST(CheckpointSaverHook, S13_DoesNotSaveWhatACheckVetoesNotEvenAtTheEnd) {
   training.end();
   EXPECT_EQ(training.saved(), 0);
   EXPECT_EQ(log.count("the model of step 2 is not saved: tensor 'loss' is NaN or infinite"), 1U);
+  EXPECT_EQ(
+      log.count("the newest checkpoint is that of step 0: hooks vetoed every save since (2), the last one because: "
+                "tensor 'loss' is NaN or infinite"),
+      1U);
+}
+
+TEST(CheckpointSaverHook, ARunWhoseEverySaveWasVetoedSaysSoAtItsEnd) {
+  for (const bool by_error : {false, true}) {
+    support::LogLines log;
+    Alone training;
+    training.services.set_save_veto([] { return std::optional<std::string>("not now"); });
+    CheckpointSaverHook& hook = training.add_saver({.save_steps = 2});
+    training.start();
+    for (int i = 0; i < 4; ++i) training.run();
+    EXPECT_EQ(log.count("vetoed"), 0U);
+    if (by_error) {
+      hook.abort(nullptr);
+    } else {
+      training.end();
+    }
+    EXPECT_EQ(log.count("W CheckpointSaverHook: this run has no checkpoint: hooks vetoed every save"), 1U);
+    EXPECT_EQ(log.count(", the last one because: not now"), 1U);
+  }
+}
+
+TEST(CheckpointSaverHook, VetoesBeforeTheLastCheckpointAreNoNews) {
+  support::LogLines log;
+  Alone training;
+  bool vetoes = true;
+  training.services.set_save_veto(
+      [&] { return vetoes ? std::optional<std::string>("not now") : std::optional<std::string>(); });
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.run();
+  vetoes = false;
+  training.run();
+  training.end();
+  EXPECT_EQ(log.count("vetoed"), 0U);
 }
 
 TEST(CheckpointSaverHook, S13_SavesAVetoedModelAsSoonAsItIsGoodAgain) {

@@ -113,7 +113,7 @@ class CheckpointJob {
   /// first error. A failure of this save is never tolerated.
   TRAINHOOK_DECL void end(SessionRef session);
 
-  /// Unlocks the directory.
+  /// Unlocks the directory. Logs how many saves were vetoed since the last checkpoint.
   TRAINHOOK_DECL void abort() noexcept;
 
  private:
@@ -144,7 +144,9 @@ class CheckpointJob {
   std::uint64_t save_requests_ = 0;         // requests of others that were served
   int failures_ = 0;
   bool described_ = false;
-  bool vetoed_ = false;
+  bool vetoed_ = false;  // the last save that was due
+  int vetoes_ = 0;       // since the last checkpoint
+  std::string veto_;     // the reason of the last one
 };
 
 }  // namespace trainhook::detail

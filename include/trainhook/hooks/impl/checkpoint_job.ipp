@@ -80,7 +80,7 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
   events_failure_ = nullptr;
   meta_graph_.clear();
   described_ = vetoed_ = false;
-  failures_ = 0;
+  failures_ = vetoes_ = 0;
   save_requests_ = services.num_save_requests();
   for (const auto& listener : options_.listeners) listener->begin();
 }
@@ -147,7 +147,10 @@ TRAINHOOK_DECL bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t st
   if (!reason && ranks != nullptr) reason = ranks->veto(session, *find_saver(session.graph()), step);
   if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, step, *reason);
   vetoed_ = reason.has_value();
-  return vetoed_;
+  if (!vetoed_) return false;
+  ++vetoes_;
+  veto_ = *std::move(reason);
+  return true;
 }
 
 TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t step, Commit when) {
@@ -211,6 +214,7 @@ TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t st
   last_saved_ = step;
   services_->set_newest_checkpoint(prefix);
   failures_ = 0;
+  if (!vetoed_) vetoes_ = 0;  // else a later save was vetoed while this one was written
   FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
   bool stop = false;
@@ -270,6 +274,16 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
 TRAINHOOK_DECL void CheckpointJob::abort() noexcept {
   others_.reset();
   claim_.reset();
+  const int vetoes = std::exchange(vetoes_, 0);
+  if (vetoes == 0) return;
+  if (last_saved_) {
+    log_warning(
+        "{}: the newest checkpoint is that of step {}: hooks vetoed every save since ({}), the last one because: {}",
+        hook_, *last_saved_, vetoes, veto_);
+  } else {
+    log_warning("{}: this run has no checkpoint: hooks vetoed every save ({}), the last one because: {}", hook_, vetoes,
+                veto_);
+  }
 }
 
 TRAINHOOK_DECL std::string CheckpointJob::save_path() const {
