@@ -4,10 +4,13 @@
 #include <trainhook/mpi/communicator.hpp>
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/testing/log_lines.hpp>
 
 #include "world.hpp"
 
@@ -42,6 +45,13 @@ TEST(Communicator, TakesAPartOfTheRanks) {
   MPI_Comm_free(&half);
   EXPECT_EQ(part.rank(), world().rank() / 2);
   EXPECT_EQ(part.size(), (world().size() + 1 - world().rank() % 2) / 2);
+}
+
+TEST(Communicator, LogLinesBeginWithTheRankInTheWorld) {
+  trainhook::testing::LogLines log;
+  log_info("saved");
+  const std::string rank = "[rank " + std::to_string(world().rank()) + "] ";
+  EXPECT_EQ(log.lines, std::vector<std::string>{"I " + (world().size() > 1 ? rank : "") + "saved"});
 }
 
 TEST(Communicator, AMistakeIsAnErrorThatNamesCallAndRank) {

@@ -3,7 +3,6 @@
 /// mpi::all_reduce: the sum or the mean of numbers of all ranks.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,9 +17,6 @@
 namespace trainhook::mpi {
 
 using trainhook::Reduction;
-
-/// How long a call waits for other ranks by default, as a training session does.
-inline constexpr Duration kMaxWait = std::chrono::hours(2);
 
 /// Replaces `values` on every rank by the sum or the mean over all ranks, element by element. All ranks must call it,
 /// with the same number of values. MPI chooses the order of the additions from the number of ranks and the number of

@@ -13,7 +13,9 @@ namespace trainhook::mpi {
 
 /// A Collective for the ranks of `comm`, with a communicator of its own. All of them must make one. Use it on the
 /// thread that began MPI. @throws FailedPreconditionError if MPI runs with MPI_THREAD_SINGLE.
-[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm);
+/// @param max_wait how long to wait until the other ranks make theirs; after that the job is ended with MPI_Abort
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm,
+                                                                    Duration max_wait = kMaxWait);
 
 }  // namespace trainhook::mpi
 

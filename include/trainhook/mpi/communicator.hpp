@@ -3,25 +3,37 @@
 /// Communicator: a group of MPI processes that exchange messages of their own.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <mpi.h>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/mpi/calls.hpp>
 
 namespace trainhook::mpi {
+
+namespace detail {
+class RollCall;
+}
+
+/// How long a call waits for other ranks by default, as a training session does.
+inline constexpr Duration kMaxWait = std::chrono::hours(2);
 
 /// Owns a communicator of MPI. Copies are cheap and share it; the last one frees it, unless MPI has ended before. MPI's
 /// errors become exceptions, which name the call and the rank. The ranks are those of the communicator, from 0.
 class Communicator {
  public:
   /// A duplicate of `original`, so that its messages are not mixed with others. All ranks of `original` must make it.
+  /// @param max_wait how long to wait for the other ranks; after that the job is ended with MPI_Abort
   /// @throws FailedPreconditionError unless MPI is initialized: make an mpi::Runtime before.
-  TRAINHOOK_DECL explicit Communicator(MPI_Comm original);
+  TRAINHOOK_DECL explicit Communicator(MPI_Comm original, Duration max_wait = kMaxWait);
 
   /// A new communicator for the same ranks. All of them must make the call.
-  [[nodiscard]] TRAINHOOK_DECL Communicator duplicate() const;
+  [[nodiscard]] TRAINHOOK_DECL Communicator duplicate(Duration max_wait = kMaxWait) const;
 
   [[nodiscard]] TRAINHOOK_DECL int rank() const noexcept;
   [[nodiscard]] TRAINHOOK_DECL int size() const noexcept;
@@ -29,25 +41,21 @@ class Communicator {
   /// For calls of MPI of your own. Its error handler is MPI_ERRORS_RETURN.
   [[nodiscard]] TRAINHOOK_DECL MPI_Comm native() const noexcept;
 
+  /// For waiting: finds out who is missing. Duplicates share it.
+  [[nodiscard]] TRAINHOOK_DECL detail::RollCall& roll_call() const noexcept;
+
  private:
   struct Handle;
+  explicit Communicator(std::shared_ptr<const Handle> handle) : handle_(std::move(handle)) {}
+
   std::shared_ptr<const Handle> handle_;
 };
 
 namespace detail {
 
-/// Throws an InternalError with MPI's own words, unless `code` is MPI_SUCCESS.
-TRAINHOOK_DECL void expect_success(int code, const char* call, int rank);
-
 /// @throws FailedPreconditionError, naming `who`, if MPI has less than MPI_THREAD_FUNNELED.
 /// @param is_ours whether this library began MPI
 TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours);
-
-/// Logs `why` and ends all processes of the job.
-[[noreturn]] TRAINHOOK_DECL void end_job(MPI_Comm comm, int rank, std::string_view why) noexcept;
-
-/// True after MPI was initialized and before it is finalized.
-[[nodiscard]] TRAINHOOK_DECL bool is_running() noexcept;
 
 }  // namespace detail
 }  // namespace trainhook::mpi

@@ -47,9 +47,8 @@ class MpiReducer final : public AllReducer {
 
   [[nodiscard]] std::unique_ptr<BackgroundSum> make_background_sum() override {
     if (sums_ == nullptr) {
-      std::int64_t here = 1;  // MPI_Comm_dup has no deadline
-      add_up(std::as_writable_bytes(std::span(&here, 1)), DType::Int64);
-      sums_ = std::make_shared<BackgroundSums>(BackgroundSums{.comm = comm_.duplicate(), .max_wait = max_wait_});
+      sums_ =
+          std::make_shared<BackgroundSums>(BackgroundSums{.comm = comm_.duplicate(max_wait_), .max_wait = max_wait_});
     }
     return std::make_unique<MpiBackgroundSum>(sums_);
   }

@@ -31,7 +31,7 @@ TRAINHOOK_DECL void start_sums(std::span<std::byte> values, DType dtype, const C
   const std::size_t longest = longest_part * dtype_size(dtype);
   for (std::size_t begin = 0; begin < values.size(); begin += longest) {
     const std::span<std::byte> part = values.subspan(begin, (std::min)(longest, values.size() - begin));
-    Request& request = requests.emplace_back("MPI_Iallreduce", comm.rank());
+    Request& request = requests.emplace_back("MPI_Iallreduce", comm.rank(), &comm.roll_call());
     expect_success(MPI_Iallreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size() / dtype_size(dtype)),
                                   mpi_type(dtype), MPI_SUM, comm.native(), request.native()),
                    "MPI_Iallreduce", comm.rank());
@@ -41,7 +41,7 @@ TRAINHOOK_DECL void start_sums(std::span<std::byte> values, DType dtype, const C
 TRAINHOOK_DECL void wait_for(std::deque<Request>& requests, const Communicator& comm, Duration max_wait) {
   try {
     for (; !requests.empty(); requests.pop_front()) requests.front().wait(max_wait);
-  } catch (const DeadlineExceededError& error) { end_job(comm.native(), comm.rank(), error.what()); }
+  } catch (const DeadlineExceededError& error) { end_job(comm.rank(), error.what()); }
 }
 
 /// Keeps what MPI still uses until the process ends: a reduction can neither be cancelled nor be freed.

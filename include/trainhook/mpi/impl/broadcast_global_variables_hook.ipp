@@ -16,7 +16,7 @@ namespace trainhook::mpi {
 
 TRAINHOOK_DECL BroadcastGlobalVariablesHook::BroadcastGlobalVariablesHook(const Communicator& comm, int root_rank,
                                                                           Duration max_wait_secs)
-    : ranks_(collective(comm)), root_rank_(root_rank), max_wait_(max_wait_secs) {
+    : ranks_(collective(comm, max_wait_secs)), root_rank_(root_rank), max_wait_(max_wait_secs) {
   if (root_rank < 0 || root_rank >= comm.size())
     throw InvalidArgumentError("BroadcastGlobalVariablesHook: there is no rank {}, only 0 to {}", root_rank,
                                comm.size() - 1);

@@ -105,7 +105,7 @@ class MpiCollective final : public Collective {
 
   [[nodiscard]] Votes finish(Duration max_wait) override {
     if (!is_reducing_) throw FailedPreconditionError("finish: there is no reduction to finish; call begin first");
-    wait_until([this] { return exchange_->is_done(); }, "an agreement", rank(), max_wait);
+    wait_until([this] { return exchange_->is_done(); }, "an agreement", rank(), max_wait, &comm_.roll_call());
     is_reducing_ = false;
     return exchange_->votes();
   }
@@ -114,7 +114,7 @@ class MpiCollective final : public Collective {
     call("MPI_Ibarrier", max_wait, [&](MPI_Request* request) { return MPI_Ibarrier(comm_.native(), request); });
   }
 
-  void end_job(const std::string& why) noexcept override { detail::end_job(comm_.native(), rank(), why); }
+  void end_job(const std::string& why) noexcept override { detail::end_job(rank(), why); }
 
   [[nodiscard]] std::shared_ptr<trainhook::detail::Agreement> make_agreement(
       const trainhook::detail::AgreementOptions& options) override {
@@ -127,7 +127,7 @@ class MpiCollective final : public Collective {
   template <class Start>
   void call(const char* name, Duration max_wait, Start start) {
     expect_no_reduction(name);
-    Request request(name, rank());
+    Request request(name, rank(), &comm_.roll_call());
     expect_success(start(request.native()), name, rank());
     request.wait(max_wait);
   }
@@ -165,9 +165,9 @@ class MpiCollective final : public Collective {
 
 namespace trainhook::mpi {
 
-TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm) {
+TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm, Duration max_wait) {
   detail::expect_threads("mpi::collective", false);
-  return std::make_shared<detail::MpiCollective>(comm.duplicate());
+  return std::make_shared<detail::MpiCollective>(comm.duplicate(max_wait));
 }
 
 }  // namespace trainhook::mpi

@@ -5,13 +5,14 @@
 
 #include <trainhook/mpi/communicator.hpp>
 
-#include <array>
-#include <cstddef>
-#include <cstdlib>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/mpi/request.hpp>
+#include <trainhook/mpi/roll_call.hpp>
 
 namespace trainhook::mpi {
 
@@ -26,23 +27,57 @@ struct Communicator::Handle {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 1;
+  std::shared_ptr<detail::RollCall> roll_call;
 };
 
-TRAINHOOK_DECL Communicator::Communicator(MPI_Comm original) {
+namespace detail {
+
+/// Ends the job after `max_wait`: the duplication cannot be given up. @param roll_call may be null
+TRAINHOOK_DECL MPI_Comm duplicate_of(MPI_Comm original, int rank, Duration max_wait, RollCall* roll_call) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  try {
+    Request request("MPI_Comm_idup", rank, roll_call);
+    expect_success(MPI_Comm_idup(original, &comm, request.native()), "MPI_Comm_idup", rank);
+    request.wait(max_wait);
+  } catch (const DeadlineExceededError& error) { end_job(rank, error.what()); }
+  expect_success(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", rank);
+  return comm;
+}
+
+/// In a job of several processes, their log lines would else be mixed up.
+TRAINHOOK_DECL void put_rank_into_log() {
+  int rank = 0;
+  int size = 1;
+  expect_success(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank", 0);
+  expect_success(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size", rank);
+  if (size > 1) trainhook::detail::set_log_prefix(fmt::format("[rank {}] ", rank));
+}
+
+}  // namespace detail
+
+TRAINHOOK_DECL Communicator::Communicator(MPI_Comm original, Duration max_wait) {
   if (!detail::is_running())
     throw FailedPreconditionError(
         "mpi::Communicator: MPI is not running; "
         "make an mpi::Runtime at the start of main and let it live until the end");
+  detail::put_rank_into_log();
   const auto handle = std::make_shared<Handle>();
   handle_ = handle;
   detail::expect_success(MPI_Comm_rank(original, &handle->rank), "MPI_Comm_rank", 0);
-  detail::expect_success(MPI_Comm_dup(original, &handle->comm), "MPI_Comm_dup", handle->rank);
-  detail::expect_success(MPI_Comm_set_errhandler(handle->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
-                         handle->rank);
-  detail::expect_success(MPI_Comm_size(handle->comm, &handle->size), "MPI_Comm_size", handle->rank);
+  detail::expect_success(MPI_Comm_size(original, &handle->size), "MPI_Comm_size", handle->rank);
+  handle->comm = detail::duplicate_of(original, handle->rank, max_wait, nullptr);
+  handle->roll_call =
+      std::make_shared<detail::RollCall>(detail::duplicate_of(handle->comm, handle->rank, max_wait, nullptr));
 }
 
-TRAINHOOK_DECL Communicator Communicator::duplicate() const { return Communicator(handle_->comm); }
+TRAINHOOK_DECL Communicator Communicator::duplicate(Duration max_wait) const {
+  const auto handle = std::make_shared<Handle>();
+  handle->rank = rank();
+  handle->size = size();
+  handle->roll_call = handle_->roll_call;
+  handle->comm = detail::duplicate_of(native(), rank(), max_wait, &roll_call());
+  return Communicator(handle);
+}
 
 TRAINHOOK_DECL int Communicator::rank() const noexcept { return handle_->rank; }
 
@@ -50,19 +85,11 @@ TRAINHOOK_DECL int Communicator::size() const noexcept { return handle_->size; }
 
 TRAINHOOK_DECL MPI_Comm Communicator::native() const noexcept { return handle_->comm; }
 
+TRAINHOOK_DECL detail::RollCall& Communicator::roll_call() const noexcept { return *handle_->roll_call; }
+
 }  // namespace trainhook::mpi
 
 namespace trainhook::mpi::detail {
-
-TRAINHOOK_DECL void expect_success(int code, const char* call, int rank) {
-  if (code == MPI_SUCCESS) return;
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
-  throw InternalError("{} failed on rank {}: {}", call, rank,
-                      length > 0 ? std::string_view(text.data(), static_cast<std::size_t>(length))
-                                 : std::string_view("MPI gives no reason"));
-}
 
 TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours) {
   int level = MPI_THREAD_SINGLE;
@@ -72,20 +99,6 @@ TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours) {
       "{}: MPI runs with MPI_THREAD_SINGLE, and a program that saves checkpoints has threads. {}", who,
       is_ours ? "Use an MPI that was built with support for threads"
               : "Let mpi::Runtime begin MPI, or call MPI_Init_thread with MPI_THREAD_FUNNELED instead of MPI_Init");
-}
-
-TRAINHOOK_DECL void end_job(MPI_Comm comm, int rank, std::string_view why) noexcept {
-  log_error("rank {} ends the job: {}", rank, why);
-  MPI_Abort(comm, 1);
-  std::abort();  // which MPI_Abort has done before it could return
-}
-
-TRAINHOOK_DECL bool is_running() noexcept {
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
 }
 
 }  // namespace trainhook::mpi::detail

@@ -5,22 +5,64 @@
 
 #include <trainhook/mpi/runtime.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <cstdlib>
 #include <exception>
+#include <mutex>
+#include <thread>
 
 #include <fmt/format.h>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/mpi/request.hpp>
 
+namespace trainhook::mpi::detail {
+
+/// Ends this process, and by that the job, unless it is destroyed in time: for calls that cannot be given up and after
+/// or before which MPI cannot end the job.
+class Watchdog {
+ public:
+  Watchdog(const char* call, Duration max_wait)
+      : thread_([this, call, max_wait] {
+          Clock& clock = system_clock();
+          std::unique_lock lock(mutex_);
+          if (clock.wait_until(lock, changed_, trainhook::detail::deadline_after(clock, max_wait),
+                               [this] { return is_done_; }))
+            return;
+          log_error("the process ends, and the job with it: it has waited {:g} s in {} for other ranks",
+                    std::chrono::duration<double>(max_wait).count(), call);
+          std::_Exit(1);
+        }) {}
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog() {
+    const std::scoped_lock lock(mutex_);
+    is_done_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_done_ = false;
+  std::jthread thread_;  // the last one, because it uses the others
+};
+
+}  // namespace trainhook::mpi::detail
+
 namespace trainhook::mpi {
 
-TRAINHOOK_DECL Runtime::Runtime(int& argc, char**& argv) : exceptions_at_start_(std::uncaught_exceptions()) {
+TRAINHOOK_DECL Runtime::Runtime(int& argc, char**& argv, Duration max_wait)
+    : max_wait_(max_wait), exceptions_at_start_(std::uncaught_exceptions()) {
   begin(argc, argv);
   try {
     detail::expect_threads("mpi::Runtime", is_ours_);
-    world_.emplace(MPI_COMM_WORLD);
+    world_.emplace(MPI_COMM_WORLD, max_wait_);
+    if (is_ours_) ends_ = world_->duplicate(max_wait_);
   } catch (...) {
     if (is_ours_) end();
     throw;
@@ -29,17 +71,21 @@ TRAINHOOK_DECL Runtime::Runtime(int& argc, char**& argv) : exceptions_at_start_(
 
 TRAINHOOK_DECL Runtime::~Runtime() {
   if (!is_ours_ || !detail::is_running()) return;
-  if (std::uncaught_exceptions() > exceptions_at_start_) {
-    try {
-      detail::Request all_are_here("MPI_Ibarrier", world_->rank());
-      detail::expect_success(MPI_Ibarrier(world_->native(), all_are_here.native()), "MPI_Ibarrier", world_->rank());
-      all_are_here.wait(std::chrono::seconds(10));
-    } catch (...) {
-      detail::end_job(MPI_COMM_WORLD, world_->rank(),
-                      fmt::format("it ends by an exception, and the other ranks did not end with it: {}",
-                                  describe(std::current_exception())));
-    }
+  const bool by_exception = std::uncaught_exceptions() > exceptions_at_start_;
+  const Duration max_wait = by_exception ? (std::min)(max_wait_, Duration(std::chrono::seconds(10))) : max_wait_;
+  const int rank = world_->rank();
+  try {
+    if (by_exception && world_->size() > 1)
+      log_error("rank {} ends by an exception; it waits up to {:g} s for the others to end, too", rank,
+                std::chrono::duration<double>(max_wait).count());
+    detail::Request all_are_here("MPI_Finalize", rank, &ends_->roll_call());
+    detail::expect_success(MPI_Ibarrier(ends_->native(), all_are_here.native()), "MPI_Ibarrier", rank);
+    all_are_here.wait(max_wait);
+  } catch (...) {
+    detail::end_job(rank, fmt::format("it ends{}, and the other ranks did not end with it: {}",
+                                      by_exception ? " by an exception" : "", describe(std::current_exception())));
   }
+  ends_.reset();
   world_.reset();
   end();
 }
@@ -51,12 +97,14 @@ TRAINHOOK_DECL void Runtime::begin(int& argc, char**& argv) {
     throw FailedPreconditionError(
         "mpi::Runtime: MPI has ended, and a process can begin it only once; make one Runtime at the start of main");
   if (detail::is_running()) return;
+  const detail::Watchdog watchdog("MPI_Init_thread", max_wait_);
   int level = MPI_THREAD_SINGLE;
   detail::expect_success(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", 0);
   is_ours_ = true;
 }
 
 TRAINHOOK_DECL void Runtime::end() noexcept {
+  const detail::Watchdog watchdog("MPI_Finalize", max_wait_);
   if (MPI_Finalize() != MPI_SUCCESS) log_error("MPI_Finalize failed");
 }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of calls.hpp.
+#pragma once
+
+#include <trainhook/mpi/calls.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+
+#include <mpi.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+
+namespace trainhook::mpi::detail {
+
+TRAINHOOK_DECL bool is_running() noexcept {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+TRAINHOOK_DECL void expect_success(int code, const char* call, int rank) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
+  throw InternalError("{} failed on rank {}: {}", call, rank,
+                      length > 0 ? std::string_view(text.data(), static_cast<std::size_t>(length))
+                                 : std::string_view("MPI gives no reason"));
+}
+
+TRAINHOOK_DECL void end_job(int rank, std::string_view why) noexcept {
+  log_error("rank {} ends the job: {}", rank, why);
+  MPI_Abort(MPI_COMM_WORLD, 1);  // of another communicator MPICH asks the ranks, and waits for one that hangs
+  std::abort();                  // which MPI_Abort has done before it could return
+}
+
+}  // namespace trainhook::mpi::detail
