@@ -15,6 +15,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/mpi/collective.hpp>
+#include <trainhook/testing/log_lines.hpp>
 
 #include "world.hpp"
 
@@ -81,6 +82,20 @@ TEST(ShardGlobally, APositionThatOtherRanksSavedIsGoneOnFrom) {
   Element part;
   mine.get_next(part);
   EXPECT_EQ(joined(text_of(part)), text_of(batch));
+}
+
+TEST(ShardGlobally, RowsThatRanksDoNotDivideAreSaidOnce) {
+  trainhook::testing::LogLines log;
+  const Dataset parts = shard_globally(batches(), world());
+  for (int i = 0; i < 2; ++i) {
+    Iterator mine(parts);
+    Element part;
+    mine.get_next(part);
+    mine.get_next(part);
+  }
+  const bool is_said = world().rank() == 0 && 10 % world().size() != 0;
+  EXPECT_EQ(log.count("of a batch of 10, so the mean of their gradients is not the mean over the rows"),
+            is_said ? 1U : 0U);
 }
 
 TEST(ShardGlobally, WhatIsNotABatchIsAnError) {

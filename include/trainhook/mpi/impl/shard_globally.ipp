@@ -6,14 +6,17 @@
 #include <trainhook/mpi/shard_globally.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 
@@ -42,7 +45,8 @@ TRAINHOOK_DECL InvalidArgumentError no_batch(std::string_view what) {
       "mpi::shard_globally: the dataset gives {}, and each component must be a batch; call batch() before", what);
 }
 
-TRAINHOOK_DECL Element rows_of_rank(Element batch, int rank, int size) {
+/// @param has_warned whether it was said that ranks get different numbers of rows
+TRAINHOOK_DECL Element rows_of_rank(Element batch, int rank, int size, std::atomic_flag& has_warned) {
   std::int64_t rows = -1;
   for (const Tensor& component : batch) {
     if (component.shape().rank() == 0) throw no_batch("a scalar");
@@ -58,6 +62,13 @@ TRAINHOOK_DECL Element rows_of_rank(Element batch, int rank, int size) {
         "mpi::shard_globally: a batch of {} rows is too small for {} ranks; "
         "make batches larger, or leave out the last one with batch(n, {{.drop_remainder = true}})",
         rows, size);
+  }
+  if (rank == 0 && rows % size != 0 && !has_warned.test_and_set()) {
+    log_warning(
+        "mpi::shard_globally: {} ranks get {} or {} rows each of a batch of {}, so the mean of their gradients is not "
+        "the mean over the rows. Choose a batch size that the number of ranks divides, leave out the last batch with "
+        "batch(n, {{.drop_remainder = true}}), or use Reduction::Sum and a loss that is divided by all rows",
+        size, rows / size, rows / size + 1, rows);
   }
   for (Tensor& component : batch) component = rows_of(component, rows * rank / size, rows * (rank + 1) / size);
   return batch;
@@ -76,8 +87,8 @@ TRAINHOOK_DECL Dataset shard_globally(const Dataset& batches, const Communicator
     dims.front() = kUnknownDim;  // it depends on the rank, and the saved position must not
     component.shape = PartialShape(std::span<const std::int64_t>(dims));
   }
-  return batches.map([rank = comm.rank(),
-                      size = comm.size()](Element batch) { return detail::rows_of_rank(std::move(batch), rank, size); },
+  return batches.map([rank = comm.rank(), size = comm.size(), has_warned = std::make_shared<std::atomic_flag>()](
+                         Element batch) { return detail::rows_of_rank(std::move(batch), rank, size, *has_warned); },
                      {.element_spec = std::move(spec)});
 }
 
