@@ -28,6 +28,18 @@ TEST(Graph, GivesEachNodeAUniqueName) {
   EXPECT_EQ(graph.add({.type = "NoOp"}).name(), "NoOp");
 }
 
+TEST(Graph, EndsTheProgramIfItIsDestroyedBeforeItsSession) {
+  EXPECT_DEATH(
+      {
+        Graph graph;
+        graph.begin_use();
+      },
+      "a graph is destroyed before its session");
+  Graph graph;
+  graph.begin_use();
+  graph.end_use();
+}
+
 TEST(Graph, PutsTheScopeInFrontAndLeavesItAgain) {
   Graph graph;
   {

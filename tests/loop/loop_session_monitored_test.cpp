@@ -236,5 +236,36 @@ TEST_F(LoopSessionMonitoredTest, LeavesTheMemoryAloneIfTheCheckpointDoesNotFit) 
   EXPECT_EQ(other.global_step(), 0);
 }
 
+TEST(LoopSession, EndsTheProgramIfItIsDestroyedBeforeItsSession) {
+  const auto destroy_first = [](bool is_lost) {
+    std::unique_ptr<MonitoredSession<LoopSession>> session;
+    LoopSession loop;
+    session.reset(new MonitoredSession<LoopSession>(monitored_training_session(loop)));
+    if (is_lost) {
+      try {
+        session->run([] { throw AbortedError("gone"); });
+      } catch (const Error&) {}
+    }
+  };
+  EXPECT_DEATH(destroy_first(false), "a loop is destroyed before its session, which still uses it: declare the loop");
+  EXPECT_DEATH(destroy_first(true), "a loop is destroyed before its session");
+}
+
+TEST(LoopSession, MayBeDestroyedBeforeASessionThatHasEnded) {
+  const QuietLog log;
+  for (const bool throws : {false, true}) {
+    std::unique_ptr<MonitoredSession<LoopSession>> session;
+    LoopSession loop;
+    session.reset(new MonitoredSession<LoopSession>(monitored_training_session(loop)));
+    if (throws) {
+      EXPECT_THROW(run_until_stop(*session, [] { throw std::runtime_error("no"); }), std::runtime_error);
+    } else {
+      session->close();
+    }
+  }
+  LoopSession loop;
+  EXPECT_THROW(monitored_training_session(loop, {.stop_grace_period_secs = std::chrono::seconds(-1)}), Error);
+}
+
 }  // namespace
 }  // namespace trainhook

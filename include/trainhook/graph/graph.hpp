@@ -4,6 +4,7 @@
 #pragma once
 
 #include <any>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,12 +24,14 @@ struct OpDef;
 
 /// A model as named nodes, like TensorFlow's `tf.Graph`. Nodes are added until `finalize()` and never removed or
 /// changed, so the order of creation is an order of execution. One thread builds the graph; after `finalize()` any
-/// number of threads may read it. Handles point into the graph, so it can be neither copied nor moved.
+/// number of threads may read it. Handles point into the graph, so it can be neither copied nor moved. It must outlive
+/// its sessions: the destructor ends the program, after a log line, if a monitored session of the graph is open.
 class Graph {
  public:
   Graph() = default;
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
+  TRAINHOOK_DECL ~Graph();
 
   /// Adds a node under the current name scope and control dependencies. A name that is taken gets the suffix `_1`,
   /// `_2`, ... A name that ends in `/` is the full name without the slash, so that a node can have the name of a scope.
@@ -123,6 +126,13 @@ class Graph {
     std::vector<Operation> controls_;
   };
 
+  /// For a monitored session, which refers to the graph between these calls.
+  void begin_use() noexcept { ++uses_; }
+  void end_use() noexcept { --uses_; }
+
+  /// For the destructor of a graph or its owner, called `what` in the log line: ends the program if it is in use.
+  TRAINHOOK_DECL void expect_unused(std::string_view what) const noexcept;
+
   /// Nodes added while the result exists are called `name/...`, or `name_1/...` if the scope was used before. A name
   /// that ends in `/` is a full prefix, which re-enters that scope.
   TRAINHOOK_DECL Scope name_scope(std::string_view name);
@@ -164,6 +174,7 @@ class Graph {
   std::int64_t random_seed_ = 87654321;  // TensorFlow's default if only the node has a seed
   std::int64_t next_op_seed_ = 0;
   bool finalized_ = false;
+  std::atomic<int> uses_ = 0;  // open sessions
 };
 
 }  // namespace trainhook

@@ -52,7 +52,8 @@ concept ValueFunction = std::invocable<F&> && (TensorElement<std::remove_cvref_t
 /// gradient_step(weights); })`.
 ///
 /// The loop refers to registered objects and does not copy them: they must outlive the session and keep their address
-/// (a vector may reallocate but must keep its size). Names are unique. Registration ends when the session is created.
+/// (a vector may reallocate but must keep its size). The loop must outlive the session, too: otherwise its destructor
+/// ends the program, after a log line. Names are unique. Registration ends when the session is created.
 ///
 /// A run calls the step, then computes the fetches: variables and values as they are *after* the step, each read at
 /// most once per run; the global step as it was *before* the step, which is what TensorFlow's hooks see. Every callable

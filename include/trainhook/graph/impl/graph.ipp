@@ -8,16 +8,29 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/op_def.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL Graph::~Graph() { expect_unused("graph"); }
+
+TRAINHOOK_DECL void Graph::expect_unused(std::string_view what) const noexcept {
+  if (uses_ == 0) return;
+  log_error(
+      "a {0} is destroyed before its session, which still uses it: declare the {0} before the session, or close the "
+      "session first. The program ends here",
+      what);
+  std::abort();
+}
 
 TRAINHOOK_DECL Operation Graph::add(NodeSpec spec) {
   check_not_finalized();

@@ -79,7 +79,7 @@ TRAINHOOK_DECL LoopSession::Impl::Impl() : values(graph), global_step(create_glo
 
 TRAINHOOK_DECL LoopSession::LoopSession() : impl_(std::make_unique<Impl>()) {}
 
-TRAINHOOK_DECL LoopSession::~LoopSession() = default;
+TRAINHOOK_DECL LoopSession::~LoopSession() { impl_->graph.expect_unused("loop"); }
 
 TRAINHOOK_DECL std::int64_t LoopSession::global_step() const noexcept { return impl_->step; }
 

@@ -116,6 +116,7 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
   graph = &creator->graph();
+  graph->begin_use();
   if (agreement != nullptr) agreement->expect_same_program(*graph, hooks.all());
   if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
   if (creator->is_chief()) hooks.save_with(*graph, agreement != nullptr && !agreement->is_chief());
@@ -216,6 +217,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::release_parts() noexcept {
   const bool has_finalized = graph != nullptr && !was_finalized;  // no graph: a worker whose chief never came
   if (has_finalized) graph->unfinalize();
   hooks.leave();
+  if (graph != nullptr) graph->end_use();
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::expect_open() const {
