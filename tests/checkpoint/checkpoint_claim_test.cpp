@@ -3,6 +3,7 @@
 /// Who may save into a directory, and what is done to one before the first save.
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +13,14 @@
 #include <temporary_folder.hpp>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 namespace trainhook {
@@ -30,20 +34,52 @@ CheckpointClaim claim_of(const std::string& directory) {
   return {.directory = directory, .basename = "model.ckpt", .hook = "CheckpointSaverHook"};
 }
 
+/// What a session has of which a directory is claimed.
+class Claimer {
+ public:
+  explicit Claimer(FileSystem& disk) : disk_(&disk) {}
+
+  [[nodiscard]] std::shared_ptr<CheckpointClaim> claim(CheckpointClaim wanted) {
+    return claim_checkpoints(graph_, services, std::move(wanted));
+  }
+  [[nodiscard]] std::shared_ptr<CheckpointClaim> claim(const std::string& directory) {
+    return claim(claim_of(directory));
+  }
+
+ private:
+  FileSystem* disk_;
+  testing::ManualClock clock_;
+  FileWriterCache writers_{{.file_system = disk_, .clock = &clock_}};
+  Graph graph_;
+
+ public:
+  HookServices services{*disk_, clock_, writers_};
+};
+
 TEST(CheckpointClaim, OneSessionAtATimeSavesIntoADirectory) {
   testing::MemoryFileSystem disk;
-  Graph here;
-  Graph there;
-  auto first = claim_checkpoints(here, disk, claim_of("run"));
+  Claimer here(disk);
+  Claimer there(disk);
+  auto first = here.claim("run");
   try {
-    auto second = claim_checkpoints(there, disk, claim_of("run"));
+    auto second = there.claim("run");
     FAIL();
   } catch (const FailedPreconditionError& error) {
     EXPECT_NE(std::string(error.what()).find("run/.checkpoint_lock"), std::string::npos) << error.what();
   }
-  EXPECT_NE(claim_checkpoints(there, disk, claim_of("elsewhere")), nullptr);
+  EXPECT_NE(there.claim("elsewhere"), nullptr);
   first.reset();
-  EXPECT_NE(claim_checkpoints(there, disk, claim_of("run")), nullptr);
+  EXPECT_NE(there.claim("run"), nullptr);
+}
+
+TEST(CheckpointClaim, SaysThatItIsEndingWhenTheSessionsEndBegins) {
+  testing::MemoryFileSystem disk;
+  Claimer session(disk);
+  const auto claim = session.claim("run");
+  const auto given_up = session.claim("elsewhere");
+  EXPECT_FALSE(detail::read_holder(disk, "run/.checkpoint_lock")->is_ending);
+  session.services.begin_end();
+  EXPECT_TRUE(detail::read_holder(disk, "run/.checkpoint_lock")->is_ending);
 }
 
 TEST(CheckpointClaim, TheRefusalNamesTheOptionThatSwitchesTheLockOff) {
@@ -54,12 +90,12 @@ TEST(CheckpointClaim, TheRefusalNamesTheOptionThatSwitchesTheLockOff) {
     if (operation == testing::FileOperation::LockFile) throw UnimplementedError("cannot lock {}: no locks here", path);
   });
   for (FileSystem* system : {static_cast<FileSystem*>(&disk), static_cast<FileSystem*>(&no_locks)}) {
-    Graph here;
-    Graph there;
-    const auto first = claim_checkpoints(here, *system, claim_of("run"));
+    Claimer here(*system);
+    Claimer there(*system);
+    const auto first = here.claim("run");
     EXPECT_EQ(disk.exists("run/.checkpoint_lease"), system == &no_locks);
     try {
-      const auto second = claim_checkpoints(there, *system, claim_of("run"));
+      const auto second = there.claim("run");
       FAIL();
     } catch (const FailedPreconditionError& error) {
       EXPECT_NE(std::string(error.what()).find("directory_lock = DirectoryLock::None"), std::string::npos)
@@ -67,7 +103,7 @@ TEST(CheckpointClaim, TheRefusalNamesTheOptionThatSwitchesTheLockOff) {
     }
     CheckpointClaim unlocked = claim_of("run");
     unlocked.directory_lock = DirectoryLock::None;
-    EXPECT_EQ(claim_checkpoints(there, *system, std::move(unlocked))->hold, nullptr);
+    EXPECT_EQ(there.claim(std::move(unlocked))->hold, nullptr);
   }
   EXPECT_EQ(log.count("I cannot lock run/.checkpoint_lock: no locks here; a lease in 'run' is used instead of a lock"),
             2U);
@@ -77,17 +113,23 @@ TEST(CheckpointClaim, ALockFileThatWasRemovedIsMadeAgainWithAWarning) {
   testing::LogLines log;
   const support::TemporaryFolder folder;
   FileSystem& disk = posix_file_system();
-  Graph here;
-  Graph there;
-  const auto claim = claim_checkpoints(here, disk, claim_of(folder.path()));
+  Claimer here(disk);
+  Claimer there(disk);
+  const auto claim = here.claim(folder.path());
   disk.remove_file(folder.file(".checkpoint_lock"));
-  claim->hold->confirm();
-  claim->hold->confirm();
+  claim->confirm_directory(1);
+  claim->confirm_directory(1);
   EXPECT_EQ(log.count("was removed and is recreated"), 1U);
-  EXPECT_THROW(static_cast<void>(claim_checkpoints(there, disk, claim_of(folder.path()))), FailedPreconditionError);
+  EXPECT_THROW(static_cast<void>(there.claim(folder.path())), FailedPreconditionError);
   disk.remove_file(folder.file(".checkpoint_lock"));
-  const auto other = claim_checkpoints(there, disk, claim_of(folder.path()));
-  EXPECT_THROW(claim->hold->confirm(), FailedPreconditionError) << "another has it now";
+  auto other = there.claim(folder.path());
+  EXPECT_THROW(claim->confirm_directory(2), FailedPreconditionError) << "another has it now";
+  other.reset();
+  EXPECT_THROW(claim->confirm_directory(2), FailedPreconditionError) << "another had it";
+  disk.remove_file(folder.file(".checkpoint_lock"));
+  write_file_atomically(disk, folder.file("model.ckpt-60.index"), "");
+  EXPECT_THROW(claim->confirm_directory(2), FailedPreconditionError) << "another has saved there";
+  EXPECT_EQ(disk.list_directory(folder.path()), std::vector<std::string>{"model.ckpt-60.index"});
 }
 
 TEST(CheckpointClaim, RemovesWhatAKilledWriterHasLeftAndNothingElse) {
@@ -97,8 +139,8 @@ TEST(CheckpointClaim, RemovesWhatAKilledWriterHasLeftAndNothingElse) {
                            "notes.tmp", "a.tempstate"}) {
     write_file_atomically(disk, join_path("run", name), "text");
   }
-  Graph graph;
-  const auto claim = claim_checkpoints(graph, disk, claim_of("run"));
+  Claimer session(disk);
+  const auto claim = session.claim("run");
   EXPECT_EQ(disk.list_directory("run"),
             (std::vector<std::string>{".checkpoint_lock", "a.tempstate", "model.ckpt-1.index", "notes.tmp"}));
 }
@@ -108,8 +150,8 @@ TEST(CheckpointClaim, FinishesWhatAKilledWriterHadBegunAndSaysSo) {
   for (const char* path : {"run/m-1.data-00000-of-00001", "run/m-1.index.tempstate5", "run/m-2.data-00000-of-00001"})
     disk.write_file(path, "");
   testing::LogLines log;
-  Graph graph;
-  const auto claim = claim_checkpoints(graph, disk, claim_of("run"));
+  Claimer session(disk);
+  const auto claim = session.claim("run");
   EXPECT_EQ(disk.list_directory("run"), (std::vector<std::string>{".checkpoint_lock", "m-2.data-00000-of-00001"}));
   EXPECT_EQ(log.count("I Removed what was left of run/m-1"), 1U);
   EXPECT_EQ(log.count("the first run/m-2"), 1U) << "data that may be a copy in progress is left alone, and said";

@@ -22,19 +22,23 @@
 namespace trainhook {
 namespace {
 
-using detail::lease_text;
-using detail::LeaseHolder;
+using detail::LockHolder;
 using detail::LockLease;
-using detail::parse_lease;
+using detail::parse_holder;
 using detail::ProcessIdentity;
 using detail::this_process;
 using testing::FileOperation;
 
 constexpr const char* kPath = "run/lease";
 
-LeaseHolder holder(ProcessIdentity process) { return {.process = std::move(process), .id = "00000000000000aa"}; }
+/// For `confirm`: nobody else has saved into the directory.
+constexpr auto untouched = [] {};
 
-LeaseHolder elsewhere() { return holder({.host = "elsewhere", .boot = "b", .pid = 17, .start = "1"}); }
+std::string lease_text(const LockHolder& holder) { return detail::holder_text("lease", holder); }
+
+LockHolder holder(ProcessIdentity process) { return {.process = std::move(process), .id = "00000000000000aa"}; }
+
+LockHolder elsewhere() { return holder({.host = "elsewhere", .boot = "b", .pid = 17, .start = "1"}); }
 
 struct Shared {
   Shared() { disk.make_directories("run"); }
@@ -44,7 +48,7 @@ struct Shared {
     disk.set_time(time);
     disk.write_file(kPath, text);
   }
-  [[nodiscard]] std::string id() { return parse_lease(disk.contents(kPath)).value().id; }
+  [[nodiscard]] std::string id() { return parse_holder(disk.contents(kPath)).value().id; }
 
   /// Why the lease cannot be taken, or nothing.
   [[nodiscard]] std::string refusal() {
@@ -58,19 +62,6 @@ struct Shared {
   testing::MemoryFileSystem disk;
 };
 
-TEST(LockLease, ItsTextIsReadAgain) {
-  const LeaseHolder me{.process = this_process(), .id = "0123456789abcdef"};
-  const std::string text = lease_text(me);
-  const std::optional<LeaseHolder> read = parse_lease(text + "\n\n");
-  ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->process, me.process);
-  EXPECT_EQ(read->id, me.id);
-  for (std::size_t length = 0; length < text.size(); ++length)
-    EXPECT_EQ(parse_lease(text.substr(0, length)), std::nullopt) << length;
-  EXPECT_EQ(parse_lease("trainhook lease 1\nhost h\nboot\nprocess x\nstart 1\nid 1\n"), std::nullopt);
-  EXPECT_EQ(parse_lease("something else\nhost h\nboot b\nprocess 1\nstart 1\nid 1\n"), std::nullopt);
-}
-
 TEST(LockLease, HasOneHolderAndIsFreeAfterwards) {
   Shared shared;
   auto first = std::make_unique<LockLease>(shared.disk, kPath);
@@ -80,7 +71,7 @@ TEST(LockLease, HasOneHolderAndIsFreeAfterwards) {
   EXPECT_NE(refusal.find(kPath), std::string::npos) << refusal;
   shared.disk.set_time(1e6);
   EXPECT_NE(shared.refusal(), "taken") << "a process that can be seen is not asked for its stamp";
-  first->confirm();
+  first->confirm(untouched);
   first.reset();
   EXPECT_FALSE(shared.disk.exists(kPath));
   EXPECT_EQ(shared.disk.files(), std::vector<std::string>{});
@@ -143,7 +134,7 @@ TEST(LockLease, ARefreshMovesTheStampAndKeepsTheHolder) {
   lease.refresh();
   EXPECT_EQ(shared.disk.modification_time(kPath), 1100);
   shared.disk.set_time(1200);
-  lease.confirm();
+  lease.confirm(untouched);
   EXPECT_EQ(shared.disk.modification_time(kPath), 1200);
   EXPECT_EQ(shared.id(), id);
   EXPECT_TRUE(shared.log.lines.empty());
@@ -157,7 +148,7 @@ TEST(LockLease, AHolderThatWasSilentForTooLongLearnsThatAnotherHasIt) {
   lease.refresh();
   EXPECT_EQ(shared.disk.contents(kPath), theirs) << "their file is not touched";
   try {
-    lease.confirm();
+    lease.confirm(untouched);
     FAIL();
   } catch (const FailedPreconditionError& error) {
     EXPECT_NE(std::string(error.what()).find("the lease run/lease now belongs to process 17 on elsewhere"),
@@ -180,11 +171,40 @@ TEST(LockLease, IsMadeAgainWithAWarningIfItsFileWasRemoved) {
   LockLease lease(shared.disk, kPath);
   const std::string id = shared.id();
   shared.disk.remove_file(kPath);
-  lease.confirm();
+  lease.confirm(untouched);
   EXPECT_EQ(shared.id(), id);
   EXPECT_EQ(shared.log.count("W the lease run/lease was removed and is recreated"), 1U);
-  lease.confirm();
+  lease.confirm(untouched);
   EXPECT_EQ(shared.log.lines.size(), 1U);
+}
+
+TEST(LockLease, IsNotMadeAgainIfSomebodyElseHasUsedTheDirectory) {
+  Shared shared;
+  LockLease lease(shared.disk, kPath);
+  shared.disk.remove_file(kPath);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(lease.confirm([] { throw FailedPreconditionError("another session has trained there"); }),
+                 FailedPreconditionError);
+    EXPECT_EQ(shared.disk.files(), std::vector<std::string>{});
+  }
+}
+
+TEST(LockLease, SaysThatItIsEndingAtTheNextRefreshesToo) {
+  Shared shared;
+  testing::FaultyFileSystem disk(shared.disk);
+  LockLease lease(disk, kPath);
+  lease.refresh();
+  EXPECT_FALSE(parse_holder(shared.disk.contents(kPath))->is_ending);
+  lease.announce_end();
+  lease.announce_end();
+  const std::string text = shared.disk.contents(kPath);
+  EXPECT_TRUE(parse_holder(text)->is_ending);
+  lease.confirm(untouched);
+  EXPECT_TRUE(parse_holder(shared.disk.contents(kPath))->is_ending);
+  disk.fail_at(FileOperation::Append, 1);  // the next refresh writes a new file
+  lease.refresh();
+  lease.refresh();
+  EXPECT_EQ(shared.disk.contents(kPath), text.substr(0, text.find('\n', text.find("id ")) + 1) + "ending\n");
 }
 
 TEST(LockLease, OfTwoThatTakeItOverOneLearnsSo) {
@@ -199,7 +219,7 @@ TEST(LockLease, OfTwoThatTakeItOverOneLearnsSo) {
   });
   EXPECT_THROW(LockLease(slow, kPath), FailedPreconditionError);
   ASSERT_NE(faster, nullptr);
-  EXPECT_NO_THROW(faster->confirm());
+  EXPECT_NO_THROW(faster->confirm(untouched));
 }
 
 TEST(LockLease, OfTwoThatTakeItOverInTheSameMomentTheFirstLearnsSoBeforeItsFirstCommit) {
@@ -213,8 +233,8 @@ TEST(LockLease, OfTwoThatTakeItOverInTheSameMomentTheFirstLearnsSoBeforeItsFirst
       faster = std::make_unique<LockLease>(shared.disk, kPath);
   });
   LockLease slower(slow, kPath);
-  EXPECT_NO_THROW(slower.confirm());
-  EXPECT_THROW(faster->confirm(), FailedPreconditionError);
+  EXPECT_NO_THROW(slower.confirm(untouched));
+  EXPECT_THROW(faster->confirm(untouched), FailedPreconditionError);
 }
 
 TEST(LockLease, IsTakenIfItsHolderLetsItGoMeanwhile) {
@@ -226,7 +246,7 @@ TEST(LockLease, IsTakenIfItsHolderLetsItGoMeanwhile) {
       shared.disk.remove_file(kPath);
   });
   LockLease lease(slow, kPath);
-  EXPECT_NO_THROW(lease.confirm());
+  EXPECT_NO_THROW(lease.confirm(untouched));
   EXPECT_EQ(shared.disk.files(), std::vector<std::string>{kPath});
 }
 
@@ -247,7 +267,7 @@ TEST(LockLease, ARefreshThatFailsIsSaidOnceAndTriedAgain) {
   lease.refresh();
   EXPECT_EQ(shared.disk.modification_time(kPath), 1060);
   EXPECT_EQ(shared.id(), id);
-  EXPECT_NO_THROW(lease.confirm());
+  EXPECT_NO_THROW(lease.confirm(untouched));
 }
 
 TEST(LockLease, WhateverOperationFailsNoTwoHaveItAndNothingIsLeft) {
@@ -263,7 +283,7 @@ TEST(LockLease, WhateverOperationFailsNoTwoHaveItAndNothingIsLeft) {
       taken = true;
       EXPECT_NE(shared.id(), elsewhere().id) << n;
       disk.reset();
-      EXPECT_NO_THROW(lease.confirm()) << n;
+      EXPECT_NO_THROW(lease.confirm(untouched)) << n;
     } catch (const DataLossError&) {
       EXPECT_FALSE(taken);
       EXPECT_EQ(shared.id(), elsewhere().id) << n;
@@ -279,7 +299,7 @@ TEST(LockLease, AForkedChildNeitherHasNorRemovesIt) {
   if (child == 0) {
     bool refused = false;
     try {
-      lease->confirm();
+      lease->confirm(untouched);
     } catch (const FailedPreconditionError&) { refused = true; }
     lease.reset();
     ::_exit(refused && shared.disk.exists(kPath) ? 0 : 1);
@@ -287,7 +307,7 @@ TEST(LockLease, AForkedChildNeitherHasNorRemovesIt) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_NO_THROW(lease->confirm());
+  EXPECT_NO_THROW(lease->confirm(untouched));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -34,7 +36,9 @@ class SaverCrash : public ::testing::Test {
   void process(FileSystem& file_system, MemoryFileSystem& disk, const std::vector<std::int64_t>& steps,
                double version = 0) {
     Graph graph;
-    const auto claim = detail::claim_checkpoints(graph, file_system, {.directory = "run", .basename = "m"});
+    FileWriterCache writers({.file_system = &file_system, .clock = &clock_});
+    HookServices services(file_system, clock_, writers);
+    const auto claim = detail::claim_checkpoints(graph, services, {.directory = "run", .basename = "m"});
     Saver saver({.max_to_keep = 2, .file_system = &file_system, .clock = &clock_});
     for (const std::int64_t step : steps) {
       clock_.advance(std::chrono::seconds(1));

@@ -727,9 +727,10 @@ TEST(CheckpointSaverHook, SavesNothingMoreIfAnotherMachineHasTakenTheDirectory) 
   training.add_saver({.save_steps = 2, .tolerated_save_failures = 10});
   training.start();
   training.run(2);
-  training.disk.write_file("run/.checkpoint_lease",
-                           detail::lease_text({.process = {.host = "elsewhere", .boot = "b", .pid = 17, .start = "1"},
-                                               .id = "00000000000000aa"}));
+  training.disk.write_file(
+      "run/.checkpoint_lease",
+      detail::holder_text(
+          "lease", {.process = {.host = "elsewhere", .boot = "b", .pid = 17, .start = "1"}, .id = "00000000000000aa"}));
   const Lines before = training.disk.files();
   training.run(2);
   EXPECT_EQ(training.log.count("now belongs to process 17 on elsewhere"), 1U);

@@ -25,6 +25,19 @@ TEST(HookServices, LendsWhatItWasGiven) {
   EXPECT_EQ(&services.writers(), &writers);
 }
 
+TEST(HookServices, TellsHooksThatTheEndBegins) {
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
+  HookServices services(disk, clock, writers);
+  services.begin_end();
+  std::string told;
+  services.before_end([&] { told += "a"; });
+  services.before_end([&] { told += "b"; });
+  services.begin_end();
+  EXPECT_EQ(told, "ab");
+}
+
 TEST(HookServices, NothingForbidsASaveIfNoHookCanVetoIt) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;

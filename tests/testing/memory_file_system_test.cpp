@@ -129,6 +129,21 @@ TEST(MemoryFileSystem, MadeDirectoriesAreDurable) {
   EXPECT_TRUE(disk.is_directory("a/b"));
 }
 
+TEST(MemoryFileSystem, ALockIsOfTheFileAndNotOfItsName) {
+  MemoryFileSystem disk;
+  auto lock = disk.lock_file("lock");
+  EXPECT_TRUE(lock->is_current());
+  disk.create_writable("lock", WriteMode::Truncate)->append("mine");
+  EXPECT_TRUE(lock->is_current());
+  disk.write_file("lock", "mine");
+  EXPECT_FALSE(lock->is_current());
+  const auto other = disk.lock_file("lock");
+  lock.reset();
+  EXPECT_THROW(static_cast<void>(disk.lock_file("lock")), FailedPreconditionError);
+  disk.remove_file("lock");
+  EXPECT_FALSE(other->is_current());
+}
+
 TEST(MemoryFileSystem, HandlesAndLocksDieInACrash) {
   MemoryFileSystem disk;
   const auto file = disk.create_writable("f", WriteMode::Exclusive);

@@ -17,6 +17,12 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
+namespace trainhook {
+
+class HookServices;
+
+}  // namespace trainhook
+
 namespace trainhook::detail {
 
 struct CheckpointClaim;
@@ -63,7 +69,7 @@ struct CheckpointClaim {
   std::string hook{};  ///< the type of the hook
   DirectoryLock directory_lock = DirectoryLock::Auto;
   std::vector<std::shared_ptr<CheckpointCompanion>> companions{};
-  std::unique_ptr<DirectoryHold> hold{};  ///< null without a lock
+  std::shared_ptr<DirectoryHold> hold{};  ///< null without a lock
 
   /// Call it after each run.
   void keep_directory(SessionRunContext& context) const {
@@ -72,18 +78,18 @@ struct CheckpointClaim {
 
   /// Call it before each commit, on any thread. @throws FailedPreconditionError if another process has taken the
   /// directory over.
-  void confirm_directory() const {
-    if (hold != nullptr) hold->confirm();
+  void confirm_directory(std::int64_t global_step) const {
+    if (hold != nullptr) hold->confirm(global_step);
   }
 };
 
 /// The current claims, oldest first.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph);
 
-/// Creates the directory if it is missing, locks it, and finishes interrupted saves of killed processes there. Returns
-/// the lock, or null without one.
+/// Creates the directory if it is missing, locks it until the session's end, and finishes interrupted saves of killed
+/// processes there. Returns the lock, or null without one.
 /// @throws FailedPreconditionError if another session or process has the directory.
-[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<DirectoryHold> take_directory(FileSystem& file_system,
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(HookServices& services,
                                                                            const std::string& directory,
                                                                            DirectoryLock directory_lock);
 
@@ -91,7 +97,7 @@ struct CheckpointClaim {
 /// processes there.
 /// @throws InvalidArgumentError, naming both hooks, if another hook of the graph has claimed it, because they would
 /// overwrite each other's state file. FailedPreconditionError if another session or process has it.
-[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, HookServices& services,
                                                                                 CheckpointClaim wanted);
 
 }  // namespace trainhook::detail

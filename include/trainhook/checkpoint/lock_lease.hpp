@@ -9,34 +9,14 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include <trainhook/checkpoint/lock_holder.hpp>
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/io/process_identity.hpp>
 
 namespace trainhook::detail {
-
-/// The holder of a lease, from its file:
-///
-///     trainhook lease 1
-///     host <name>
-///     boot <text>
-///     process <number>
-///     start <text>
-///     id <16 hex digits>
-///
-/// Then one empty line for each refresh.
-struct LeaseHolder {
-  ProcessIdentity process{};
-  std::string id{};  ///< random, unique to each lease
-};
-
-[[nodiscard]] TRAINHOOK_DECL std::string lease_text(const LeaseHolder& holder);
-
-/// Nothing if the text is not a complete lease.
-[[nodiscard]] TRAINHOOK_DECL std::optional<LeaseHolder> parse_lease(std::string_view text);
 
 /// Holds the file `path` until it is destroyed. The holder refreshes it by appending to the file. A process that takes
 /// the lease over replaces the file, so that a former holder that was suspended cannot write to the new one. Any thread
@@ -58,16 +38,19 @@ class LockLease {
   /// Removes the file if this object still holds the lease.
   TRAINHOOK_DECL ~LockLease();
 
-  /// Checks and refreshes the lease. Rewrites a file that was removed, with a warning.
+  /// Checks and refreshes the lease. If its file was removed, calls `expect_untouched`, which throws if another holder
+  /// has used the lease meanwhile, and then writes the file again, with a warning.
   /// @throws FailedPreconditionError if another process has taken it over, or in a forked child.
-  TRAINHOOK_DECL void confirm();
+  TRAINHOOK_DECL void confirm(FunctionRef<void()> expect_untouched);
 
   /// Appends to the file. If that fails, logs it and tries again at the next call.
   TRAINHOOK_DECL void refresh() noexcept;
 
+  /// Writes into the file that the holder is ending.
+  TRAINHOOK_DECL void announce_end() noexcept;
+
  private:
-  // The first part of the file; nothing if there is no file.
-  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> read() const;
+  [[nodiscard]] TRAINHOOK_DECL bool is_mine() const;
 
   // Creates a file of that path with our text and keeps it open. @throws AlreadyExistsError.
   TRAINHOOK_DECL void create(const std::string& path);
@@ -80,14 +63,14 @@ class LockLease {
 
   // Why the lease may be taken over. @throws FailedPreconditionError if it may not. The time of the file `written_now`
   // is the file system's current time.
-  [[nodiscard]] TRAINHOOK_DECL std::string why_free(const std::optional<LeaseHolder>& holder,
+  [[nodiscard]] TRAINHOOK_DECL std::string why_free(const std::optional<LockHolder>& holder,
                                                     const std::string& written_now) const;
 
   [[nodiscard]] TRAINHOOK_DECL std::string temporary() const;
 
   FileSystem& file_system_;
   std::string path_;
-  LeaseHolder me_;
+  LockHolder me_;
   std::mutex mutex_;
   std::unique_ptr<WritableFile> file_;  // null after a failure
   std::atomic<bool> warned_ = false;

@@ -126,7 +126,8 @@ class FileSystem {
   /// do that.
   virtual void sync_directory(const std::string& path) = 0;
 
-  /// Locks the file `path`, which it creates if it is missing. The file stays after the lock is released.
+  /// Locks the file `path`, which it creates if it is missing. The file stays after the lock is released. The holder
+  /// may write to the file; that must not release the lock.
   /// @throws FailedPreconditionError if the lock is held, in this process or another; UnimplementedError if the file
   /// system has no locks.
   [[nodiscard]] virtual std::unique_ptr<FileLock> lock_file(const std::string& path) = 0;

@@ -10,6 +10,7 @@
 
 namespace trainhook {
 
+class Clock;
 class FileSystem;
 
 /// What a training session does if its directory has checkpoints.
@@ -27,8 +28,8 @@ namespace detail {
 
 /// Does it, before a session is created. @throws FailedPreconditionError if another process currently saves to the
 /// directory.
-TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, const std::string& directory, OnExisting on_existing,
-                                      DirectoryLock directory_lock);
+TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, Clock& clock, const std::string& directory,
+                                      OnExisting on_existing, DirectoryLock directory_lock);
 
 }  // namespace detail
 

@@ -120,6 +120,13 @@ class HookServices {
   /// For the session's owner, before it recreates a lost session.
   TRAINHOOK_DECL void wait_for_background_saves() const;
 
+  /// For a hook that has something which another process waits for: the session calls `action`, which must not throw,
+  /// when its end begins, before the first `end` or `abort`.
+  void before_end(std::function<void()> action) { before_end_.push_back(std::move(action)); }
+
+  /// For the session's owner, when the session's end begins.
+  TRAINHOOK_DECL void begin_end() const noexcept;
+
   /// Sets the reason that the session's `why_it_ended()` returns; the first one counts. For a hook that requests a stop
   /// from the coordinator; during a run, pass the reason to `SessionRunContext::request_stop`.
   void set_stop_reason(std::string reason) {
@@ -206,6 +213,7 @@ class HookServices {
   std::function<std::optional<std::string>()> save_veto_;
   std::vector<std::function<void(SessionRef)>> put_off_;  // until the first run
   std::vector<std::function<void()>> background_saves_;   // each waits for those of one hook
+  std::vector<std::function<void()>> before_end_;
 };
 
 }  // namespace trainhook

@@ -44,8 +44,8 @@ struct PendingChange {
 struct MemoryDisk {
   std::mutex mutex{};
   std::shared_ptr<MemoryNode> root{};
-  std::vector<PendingChange> pending{};  // in order
-  std::map<std::string, int> locks{};    // path -> holder's number
+  std::vector<PendingChange> pending{};                // in order
+  std::map<std::shared_ptr<MemoryNode>, int> locks{};  // file -> holder's number
   int next_lock = 0;
   std::uint64_t generation = 0;  // the number of crashes: handles from before the last one are dead
   std::uint64_t used = 0;
@@ -96,17 +96,24 @@ class MemoryReadableFile final : public ReadableFile {
 
 class MemoryFileLock final : public FileLock {
  public:
-  TRAINHOOK_DECL MemoryFileLock(std::shared_ptr<MemoryDisk> disk, std::string path, int number);
+  TRAINHOOK_DECL MemoryFileLock(std::shared_ptr<MemoryDisk> disk, std::shared_ptr<MemoryNode> node, std::string path,
+                                int number);
   TRAINHOOK_DECL ~MemoryFileLock() override;
+
+  [[nodiscard]] TRAINHOOK_DECL bool is_current() const override;
 
  private:
   std::shared_ptr<MemoryDisk> disk_;
+  std::shared_ptr<MemoryNode> node_;
   std::string path_;
   int number_;
 };
 
 /// The names on the path from the root, without `.` and repeated slashes. A relative path starts at the root too.
 TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path);
+
+/// The file or directory of that path, or null. The disk's mutex must be held.
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<MemoryNode> find_node(const MemoryDisk& disk, std::string_view path);
 
 }  // namespace detail
 

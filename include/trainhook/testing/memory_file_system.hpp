@@ -41,7 +41,7 @@ class MemoryFileSystem final : public FileSystem {
   /// Sets the `modification_time` of files written from now on; initially 0.
   TRAINHOOK_DECL void set_time(double seconds_since_1970);
 
-  /// Creates a file with its directories, durably.
+  /// Creates a file with its directories, durably. It replaces one of that name, whose lock then protects nothing.
   TRAINHOOK_DECL void write_file(const std::string& path, std::string contents);
 
   /// The contents of a file. @throws NotFoundError.

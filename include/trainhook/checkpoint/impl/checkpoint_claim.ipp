@@ -13,6 +13,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook::detail {
 
@@ -44,16 +45,22 @@ TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const s
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-TRAINHOOK_DECL std::unique_ptr<DirectoryHold> take_directory(FileSystem& file_system, const std::string& directory,
+TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(HookServices& services, const std::string& directory,
                                                              DirectoryLock directory_lock) {
+  FileSystem& file_system = services.file_system();
   file_system.make_directories(directory);
-  std::unique_ptr<DirectoryHold> hold;
-  if (directory_lock == DirectoryLock::Auto) hold = std::make_unique<DirectoryHold>(file_system, directory);
+  std::shared_ptr<DirectoryHold> hold;
+  if (directory_lock == DirectoryLock::Auto) {
+    hold = make_shared_object<DirectoryHold>(file_system, directory, services.clock());
+    services.before_end([weak = std::weak_ptr(hold)]() noexcept {
+      if (const auto held = weak.lock()) held->announce_end();
+    });
+  }
   log_what_was_finished(finish_interrupted_saves(file_system, directory), directory);
   return hold;
 }
 
-TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, FileSystem& file_system,
+TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, HookServices& services,
                                                                   CheckpointClaim wanted) {
   const std::string directory = plain_path(wanted.directory);
   for (const std::shared_ptr<CheckpointClaim>& held : checkpoint_claims(graph)) {
@@ -64,7 +71,7 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
         "save_checkpoint_secs has one already",
         wanted.directory, held->hook, held->basename, wanted.hook, wanted.basename);
   }
-  wanted.hold = take_directory(file_system, wanted.directory, wanted.directory_lock);
+  wanted.hold = take_directory(services, wanted.directory, wanted.directory_lock);
   auto claim = make_shared_object<CheckpointClaim>(std::move(wanted));
   graph.add_to_collection(kCheckpointClaims, std::weak_ptr<CheckpointClaim>(claim));
   return claim;

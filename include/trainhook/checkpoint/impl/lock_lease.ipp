@@ -8,11 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,46 +19,8 @@
 
 namespace trainhook::detail {
 
-inline constexpr std::string_view kLeaseVersion = "trainhook lease 1";
-
-TRAINHOOK_DECL std::string lease_text(const LeaseHolder& holder) {
-  return fmt::format("{}\nhost {}\nboot {}\nprocess {}\nstart {}\nid {}\n", kLeaseVersion, holder.process.host,
-                     holder.process.boot, holder.process.pid, holder.process.start, holder.id);
-}
-
-TRAINHOOK_DECL std::optional<LeaseHolder> parse_lease(std::string_view text) {
-  bool complete = true;
-  const auto take_line = [&](std::string_view beginning) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos || !text.starts_with(beginning)) {
-      complete = false;
-      return std::string();
-    }
-    std::string rest(text.substr(beginning.size(), end - (std::min)(end, beginning.size())));
-    text.remove_prefix(end + 1);
-    return rest;
-  };
-  LeaseHolder holder;
-  take_line(kLeaseVersion);
-  holder.process.host = take_line("host ");
-  holder.process.boot = take_line("boot ");
-  const std::string pid = take_line("process ");
-  holder.process.start = take_line("start ");
-  holder.id = take_line("id ");
-  const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), holder.process.pid);
-  if (!complete || error != std::errc{} || end != pid.data() + pid.size() || holder.id.empty()) return std::nullopt;
-  return holder;
-}
-
-TRAINHOOK_DECL std::string holder_name(const std::optional<LeaseHolder>& holder) {
-  return holder ? fmt::format("process {} on {}", holder->process.pid, holder->process.host)
-                : std::string("a process that has not written its name yet");
-}
-
 TRAINHOOK_DECL LockLease::LockLease(FileSystem& file_system, std::string path)
-    : file_system_(file_system),
-      path_(std::move(path)),
-      me_{.process = this_process(), .id = fmt::format("{:016x}", random_number())} {
+    : file_system_(file_system), path_(std::move(path)), me_(new_holder()) {
   constexpr int kMostAttempts = 100;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     try {
@@ -79,16 +37,14 @@ TRAINHOOK_DECL LockLease::LockLease(FileSystem& file_system, std::string path)
 TRAINHOOK_DECL LockLease::~LockLease() {
   if (::getpid() != me_.process.pid) return;  // a forked child's copy
   try {
-    const std::optional<std::string> text = read();
-    const std::optional<LeaseHolder> holder = text ? parse_lease(*text) : std::nullopt;
-    if (holder && holder->id == me_.id) file_system_.remove_file(path_);
+    if (is_mine()) file_system_.remove_file(path_);
   } catch (...) {
     log_warning("the lease {} could not be removed; remove it, or the next session of this process is refused: {}",
                 path_, describe(std::current_exception()));
   }
 }
 
-TRAINHOOK_DECL void LockLease::confirm() {
+TRAINHOOK_DECL void LockLease::confirm(FunctionRef<void()> expect_untouched) {
   if (::getpid() != me_.process.pid) {
     throw FailedPreconditionError(
         "process {} was forked from process {}, which has the lease {}: save there, or use another directory",
@@ -96,8 +52,9 @@ TRAINHOOK_DECL void LockLease::confirm() {
   }
   refresh();
   const std::scoped_lock lock(mutex_);
-  const std::optional<std::string> text = read();
+  const std::optional<std::string> text = read_holder_text(file_system_, path_);
   if (!text) {
+    expect_untouched();
     try {
       create(path_);
     } catch (const AlreadyExistsError& error) {
@@ -109,7 +66,7 @@ TRAINHOOK_DECL void LockLease::confirm() {
         path_);
     return;
   }
-  const std::optional<LeaseHolder> holder = parse_lease(*text);
+  const std::optional<LockHolder> holder = parse_holder(*text);
   if (holder && holder->id == me_.id) return;
   throw FailedPreconditionError(
       "the lease {} now belongs to {}, because this session did not refresh it for {} s; it saves nothing more there. "
@@ -121,13 +78,11 @@ TRAINHOOK_DECL void LockLease::refresh() noexcept {
   try {
     const std::scoped_lock lock(mutex_);
     if (file_ == nullptr) {
-      const std::optional<std::string> text = read();
-      const std::optional<LeaseHolder> holder = text ? parse_lease(*text) : std::nullopt;
-      if (holder && holder->id == me_.id) replace();
+      if (is_mine()) replace();
       return;
     }
     try {
-      file_->append("\n");
+      file_->append(me_.is_ending ? kEndingLine : "\n");
       file_->sync();
     } catch (...) {
       file_.reset();  // may accept nothing more
@@ -141,20 +96,23 @@ TRAINHOOK_DECL void LockLease::refresh() noexcept {
   }
 }
 
-TRAINHOOK_DECL std::optional<std::string> LockLease::read() const {
-  constexpr std::uint64_t kEnough = 4096;  // the lines of the holder
-  try {
-    const std::unique_ptr<ReadableFile> file = file_system_.open_readable(path_);
-    std::string text(static_cast<std::size_t>((std::min)(file->size(), kEnough)), '\0');
-    file->read_at(0, std::as_writable_bytes(std::span(text)));
-    return text;
-  } catch (const NotFoundError&) { return std::nullopt; }
+TRAINHOOK_DECL void LockLease::announce_end() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(me_.is_ending, true)) return;
+  }
+  refresh();
+}
+
+TRAINHOOK_DECL bool LockLease::is_mine() const {
+  const std::optional<LockHolder> holder = read_holder(file_system_, path_);
+  return holder && holder->id == me_.id;
 }
 
 TRAINHOOK_DECL void LockLease::create(const std::string& path) {
   std::unique_ptr<WritableFile> file = file_system_.create_writable(path, WriteMode::Exclusive);
   try {
-    file->append(lease_text(me_));
+    file->append(holder_text("lease", me_));
     file->sync();
   } catch (...) {
     remove_silently(file_system_, path);
@@ -176,14 +134,14 @@ TRAINHOOK_DECL void LockLease::replace() {
 }
 
 TRAINHOOK_DECL bool LockLease::take_over() {
-  const std::optional<std::string> before = read();
+  const std::optional<std::string> before = read_holder_text(file_system_, path_);
   if (!before) return false;
-  const std::optional<LeaseHolder> holder = parse_lease(*before);
+  const std::optional<LockHolder> holder = parse_holder(*before);
   const std::string path = temporary();
   create(path);
   try {
     const std::string reason = why_free(holder, path);
-    if (read() != before) {
+    if (read_holder_text(file_system_, path_) != before) {
       throw FailedPreconditionError("another session has just taken the lease {}; end it or use another directory",
                                     path_);
     }
@@ -201,7 +159,7 @@ TRAINHOOK_DECL bool LockLease::take_over() {
   }
 }
 
-TRAINHOOK_DECL std::string LockLease::why_free(const std::optional<LeaseHolder>& holder,
+TRAINHOOK_DECL std::string LockLease::why_free(const std::optional<LockHolder>& holder,
                                                const std::string& written_now) const {
   const std::optional<bool> alive = holder ? is_alive(holder->process) : std::nullopt;
   if (alive == false) return "that process has ended";

@@ -92,11 +92,12 @@ TRAINHOOK_DECL std::vector<std::string> prune_checkpoints(const std::string& dir
                                options.max_to_keep);
   }
   FileSystem& file_system = detail::given_or_posix(options.file_system);
-  const double now = detail::given_or_system(options.clock).wall_seconds();
+  Clock& clock = detail::given_or_system(options.clock);
+  const double now = clock.wall_seconds();
   std::string save_path = detail::save_path_of(file_system, directory, options.latest_filename);
   std::optional<detail::DirectoryHold> hold;
   if (!options.dry_run && options.directory_lock == DirectoryLock::Auto) {
-    hold.emplace(file_system, directory);
+    hold.emplace(file_system, directory, clock);
     save_path = detail::save_path_of(file_system, directory, options.latest_filename);  // it may have changed until now
   }
   detail::Retention retention(

@@ -53,7 +53,7 @@ TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, H
   claim_->basename = model_ != nullptr ? model_->basename : "model.ckpt";
   claim_->hook = "BestCheckpointHook";
   claim_->directory_lock = model_ != nullptr ? model_->directory_lock : DirectoryLock::Auto;
-  claim_->hold = take_directory(services.file_system(), claim_->directory, claim_->directory_lock);
+  claim_->hold = take_directory(services, claim_->directory, claim_->directory_lock);
   if (model_ != nullptr) {
     for (const auto& companion : model_->companions) companion->join(claim_);
   }
@@ -77,7 +77,7 @@ TRAINHOOK_DECL void BestCheckpoints::restore_input(SessionRef session, std::int6
 TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
   std::vector<CheckpointCompanion::Commit> companions;
   for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
-  claim_->confirm_directory();  // before the input's commit, too
+  claim_->confirm_directory(step);  // before the input's commit, too
   for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
   const NamedTensor metric{value_name(), Tensor(value)};
   SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),
@@ -85,7 +85,7 @@ TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_
                       .meta_graph = export_meta_graph_for(session.graph(), saver_.options()),
                       .write_state = false,
                       .extra = {metric}};
-  request.before_commit = [this] { claim_->confirm_directory(); };
+  request.before_commit = [this, step] { claim_->confirm_directory(step); };
   std::vector<BestCheckpoint> all = best_;
   all.insert(all.end(), surplus_.begin(), surplus_.end());
   std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });

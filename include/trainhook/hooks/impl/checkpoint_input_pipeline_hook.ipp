@@ -39,7 +39,7 @@ class CheckpointInputPipelineHook::Alone {
   Alone(Graph& graph, HookServices& services, const Options& options)
       : services_(&services),
         options_(&options),
-        claim_(detail::claim_checkpoints(graph, services.file_system(),
+        claim_(detail::claim_checkpoints(graph, services,
                                          {.directory = options.checkpoint_dir,
                                           .basename = options.checkpoint_basename,
                                           .hook = "CheckpointInputPipelineHook",
@@ -90,7 +90,7 @@ class CheckpointInputPipelineHook::Alone {
         saver_.save(session, {.save_path = join_path(options_->checkpoint_dir, options_->checkpoint_basename),
                               .global_step = step,
                               .latest_filename = options_->latest_filename,
-                              .before_commit = [this] { claim_->confirm_directory(); }}));
+                              .before_commit = [this, step] { claim_->confirm_directory(step); }}));
     saved_ = step;
   }
 

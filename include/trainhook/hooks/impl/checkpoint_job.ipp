@@ -68,7 +68,7 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
   services_ = &services;
   global_step_ = require_global_step(graph, hook_);
   claim_.reset();
-  claim_ = claim_checkpoints(graph, services.file_system(),
+  claim_ = claim_checkpoints(graph, services,
                              {.directory = options_.checkpoint_dir,
                               .basename = options_.checkpoint_basename,
                               .hook = std::string(hook_),
@@ -195,7 +195,7 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   pending_ = others_;
   request.others = std::move(others_);
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
-  if (claim_ != nullptr) request.before_commit = [this] { claim_->confirm_directory(); };
+  if (claim_ != nullptr) request.before_commit = [this, step] { claim_->confirm_directory(step); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
   std::optional<Snapshot> snapshot;
   if (when == Commit::Later) snapshot = saver->snapshot(session, request.others.get());
@@ -260,7 +260,7 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
     if (last_saved_ != step) {
       save_now(session, step, SaveOrder::Last);
     } else if (claim_ != nullptr) {
-      claim_->confirm_directory();
+      claim_->confirm_directory(step);
       find_saver(session.graph())->tidy(save_path());
       for (const auto& companion : claim_->companions) companion->tidy(step);
     }

@@ -97,8 +97,8 @@ TRAINHOOK_DECL SessionLifecycle start_with(std::shared_ptr<SessionCreator> creat
 }
 
 TRAINHOOK_DECL void prepare_directory(const MonitoredTrainingSessionOptions& options) {
-  prepare_directory(given_or_posix(options.file_system), options.checkpoint_dir, options.on_existing,
-                    options.directory_lock);
+  prepare_directory(given_or_posix(options.file_system), given_or_system(options.clock), options.checkpoint_dir,
+                    options.on_existing, options.directory_lock);
 }
 
 TRAINHOOK_DECL ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSessionOptions& options,

@@ -20,8 +20,8 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, const std::string& directory, OnExisting on_existing,
-                                      DirectoryLock directory_lock) {
+TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, Clock& clock, const std::string& directory,
+                                      OnExisting on_existing, DirectoryLock directory_lock) {
   if (on_existing == OnExisting::Resume || directory.empty()) return;
   const std::vector<std::string> found =
       read_from_device([&] { return checkpoint_candidates(file_system, directory); });
@@ -32,7 +32,7 @@ TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, const std::string
         "train into another directory, or set on_existing to Resume or StartFresh",
         directory, found.front());
   }
-  if (directory_lock == DirectoryLock::Auto) { const DirectoryHold is_free(file_system, directory); }
+  if (directory_lock == DirectoryLock::Auto) { const DirectoryHold is_free(file_system, directory, clock); }
   const std::string plain = plain_path(directory);
   int number = 1;
   while (file_system.exists(fmt::format("{}.{}", plain, number))) ++number;

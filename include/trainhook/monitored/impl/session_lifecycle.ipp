@@ -126,6 +126,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
   closed = true;
+  services.begin_end();
   if (agreement != nullptr) agreement->fail(error);
   creator->session_failed(error);  // before the session's threads end, which may look like the end of input
   if (error != nullptr) errors.push_back(error);
@@ -148,6 +149,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& err
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
   closed = true;
+  services.begin_end();
   const auto attempt = [&](auto&& action) {
     try {
       action();

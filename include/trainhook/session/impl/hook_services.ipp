@@ -18,6 +18,10 @@ TRAINHOOK_DECL void HookServices::wait_for_background_saves() const {
   for (const auto& wait : background_saves_) wait();
 }
 
+TRAINHOOK_DECL void HookServices::begin_end() const noexcept {
+  for (const auto& action : before_end_) action();
+}
+
 TRAINHOOK_DECL const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
   for (const auto& [known, metric] : metrics_) {
     if (known == name) return &metric;

@@ -67,13 +67,20 @@ TRAINHOOK_DECL void MemoryReadableFile::read_at(std::uint64_t offset, std::span<
   std::ranges::copy(all.subspan(static_cast<std::size_t>(offset), into.size()), into.begin());
 }
 
-TRAINHOOK_DECL MemoryFileLock::MemoryFileLock(std::shared_ptr<MemoryDisk> disk, std::string path, int number)
-    : disk_(std::move(disk)), path_(std::move(path)), number_(number) {}
+TRAINHOOK_DECL MemoryFileLock::MemoryFileLock(std::shared_ptr<MemoryDisk> disk, std::shared_ptr<MemoryNode> node,
+                                              std::string path, int number)
+    : disk_(std::move(disk)), node_(std::move(node)), path_(std::move(path)), number_(number) {}
 
 TRAINHOOK_DECL MemoryFileLock::~MemoryFileLock() {
   const std::scoped_lock lock(disk_->mutex);
-  const auto held = disk_->locks.find(path_);
+  const auto held = disk_->locks.find(node_);
   if (held != disk_->locks.end() && held->second == number_) disk_->locks.erase(held);
+}
+
+TRAINHOOK_DECL bool MemoryFileLock::is_current() const {
+  const std::scoped_lock lock(disk_->mutex);
+  const auto held = disk_->locks.find(node_);
+  return held != disk_->locks.end() && held->second == number_ && find_node(*disk_, path_) == node_;
 }
 
 TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path) {
@@ -85,6 +92,16 @@ TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path) {
     path.remove_prefix((std::min)(slash + 1, path.size()));
   }
   return parts;
+}
+
+TRAINHOOK_DECL std::shared_ptr<MemoryNode> find_node(const MemoryDisk& disk, std::string_view path) {
+  std::shared_ptr<MemoryNode> node = disk.root;
+  for (const std::string& part : path_parts(path)) {
+    const auto child = node->entries.find(part);
+    if (child == node->entries.end()) return nullptr;
+    node = child->second;
+  }
+  return node;
 }
 
 }  // namespace trainhook::testing::detail

@@ -5,8 +5,6 @@
 
 #include <trainhook/testing/memory_file_system.hpp>
 
-#include <fmt/format.h>
-
 #include <mutex>
 
 #include <trainhook/core/error.hpp>
@@ -198,14 +196,12 @@ TRAINHOOK_DECL std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::
     node = std::make_shared<Node>();
     change(directory, "", name, node);
   }
-  std::string key;
-  for (const std::string& part : detail::path_parts(path)) key += fmt::format("/{}", part);
   const int number = disk_->next_lock++;
-  if (!disk_->locks.emplace(key, number).second) {
+  if (!disk_->locks.emplace(node, number).second) {
     throw FailedPreconditionError(
         "another session uses this directory: it holds the lock {}; end it or use another directory", path);
   }
-  return std::make_unique<detail::MemoryFileLock>(disk_, key, number);
+  return std::make_unique<detail::MemoryFileLock>(disk_, node, path, number);
 }
 
 TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::make_directory() {
@@ -215,13 +211,7 @@ TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::make_di
 }
 
 TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::find(std::string_view path) const {
-  std::shared_ptr<Node> node = disk_->root;
-  for (const std::string& part : detail::path_parts(path)) {
-    const auto child = node->entries.find(part);
-    if (child == node->entries.end()) return nullptr;
-    node = child->second;
-  }
-  return node;
+  return find_node(*disk_, path);
 }
 
 TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file(const std::string& path,
