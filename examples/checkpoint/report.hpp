@@ -19,10 +19,12 @@
 #include <fmt/color.h>
 #include <fmt/format.h>
 
+#include <trainhook/core/utf8.hpp>
+
 /// A JSON string.
 inline std::string json_string(std::string_view text) {
   std::string json = "\"";
-  for (const char c : text) {
+  for (const char c : trainhook::detail::utf8_text(text, "a text in the answer")) {
     if (c == '"' || c == '\\') {
       json += {'\\', c};
     } else if (static_cast<unsigned char>(c) < 0x20) {

@@ -40,6 +40,8 @@ TEST(CustomScalars, NamesAChartThatIsNotOneOfBoth) {
             "the chart 'loss' of a custom scalars layout has neither tags nor margins; give it one of them");
   EXPECT_EQ(message_of({.title = "loss", .tags = {"a"}, .margins = {{"a", "b", "c"}}}),
             "the chart 'loss' of a custom scalars layout has both tags and margins; give it one of them");
+  EXPECT_EQ(message_of({.title = "loss", .margins = {{"a", "b", "\xe4"}}}),
+            "a text of a custom scalars layout '\xef\xbf\xbd' is not UTF-8, which files need; convert it");
 }
 
 }  // namespace

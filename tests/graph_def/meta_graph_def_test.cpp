@@ -15,6 +15,7 @@
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/graph_def/saver_nodes.hpp>
+#include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {
 namespace {
@@ -88,6 +89,13 @@ TEST_F(MetaGraph, HasCollectionsOfVariablesAndOfNodes) {
   EXPECT_FALSE(contains(text, "\"numbers\""));
   EXPECT_TRUE(contains(text, "node_list {\n      value: \"train\"\n"));
   EXPECT_TRUE(contains(text, R"(value: "\n\003w:0\022\010w/Assign\032\010w/read:02\007zeros:08\001")")) << text;
+}
+
+TEST_F(MetaGraph, NamesCollectionsInUtf8) {
+  const testing::LogLines log;
+  graph.add_to_collection("K\xe4se", no_op(graph, "train"));
+  EXPECT_NE(export_meta_graph(graph).find("K\xef\xbf\xbdse"), std::string::npos);
+  EXPECT_EQ(log.count("the name of a collection is not UTF-8"), 1U);
 }
 
 TEST_F(MetaGraph, GivesVariablesOfTheUsersMemoryAnInitialValue) {

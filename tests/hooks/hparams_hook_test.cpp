@@ -52,6 +52,9 @@ TEST(HParamsHook, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(HParamsHook({.hparams = {{"a", 1}}}), InvalidArgumentError);
   EXPECT_THROW(HParamsHook({.output_dir = "run"}), InvalidArgumentError);
   EXPECT_THROW(HParamsHook({.hparams = {{"", 1}}, .output_dir = "run"}), InvalidArgumentError);
+  EXPECT_THROW(HParamsHook({.hparams = {{"K\xe4se", 1}}, .output_dir = "run"}), InvalidArgumentError);
+  EXPECT_THROW(HParamsHook({.hparams = {{"a", "K\xe4se"}}, .output_dir = "run"}), InvalidArgumentError);
+  EXPECT_THROW(HParamsHook({.hparams = {{"a", 1}}, .output_dir = "run", .group = "\xe4"}), InvalidArgumentError);
   EXPECT_THROW(HParamsHook({.hparams = {{"a", 1}, {"a", 2}}, .output_dir = "run"}), InvalidArgumentError);
 }
 

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
+
 #include "training_double.hpp"
 
 namespace trainhook {
@@ -45,6 +47,19 @@ TEST(JsonLinesHook, EscapesText) {
   process.end();
   EXPECT_EQ(process.disk.contents("log"),
             "{\"step\":1,\"the \\\"text\\\"\":\"a\\\"b\\\\c\\u000a\\u0009\\u000d\\u0001\xc3\xa9\"}\n");
+}
+
+TEST(JsonLinesHook, WritesTextAsUtf8) {
+  LogLines log;
+  Process process;
+  process.add(JsonLinesHook({{"note", process.script.value("text", [] { return Tensor("K\xe4se"); })}},
+                            {.path = "log", .every_n_steps = 1}));
+  process.start();
+  process.run();
+  process.end();
+  EXPECT_EQ(process.disk.contents("log"), "{\"step\":1,\"note\":\"K\xef\xbf\xbdse\"}\n");
+  EXPECT_EQ(log.count("W JsonLinesHook: 'note' is not UTF-8 and is written as 'K\xef\xbf\xbdse'"), 1U);
+  EXPECT_THROW(JsonLinesHook({}, {.path = "log", .metrics = {"K\xe4se"}}), InvalidArgumentError);
 }
 
 TEST(JsonLinesHook, WritesNanAndInfinityAsStrings) {

@@ -10,6 +10,7 @@
 
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/math.hpp>
+#include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {
 namespace {
@@ -36,6 +37,14 @@ TEST_F(TracedRun, IsABarForEachNodeWithItsInputs) {
             R"({"ph":"X","cat":"Op","name":"AddV2","pid":1,"tid":0,"ts":101,"dur":6,)"
             R"("args":{"name":"sum","op":"AddV2","input0":"a","input1":"b"}}]})"
             "\n");
+}
+
+TEST_F(TracedRun, NamesOfAnEngineAreWrittenAsUtf8) {
+  const testing::LogLines log;
+  executed("K\xe4se", "Copy", 0, 1);
+  EXPECT_NE(generate_chrome_trace_format(run, graph).find("\"name\":\"K\xef\xbf\xbdse\""), std::string::npos);
+  EXPECT_NE(detail::as_run_metadata(run, graph).find("K\xef\xbf\xbdse = Copy()"), std::string::npos);
+  EXPECT_EQ(detail::as_run_metadata(run, graph).find("K\xe4se"), std::string::npos);
 }
 
 TEST_F(TracedRun, OfNothingIsStillATrace) {

@@ -90,7 +90,7 @@ struct SummaryMessage {
 template <>
 inline constexpr auto kFields<SummaryMessage> = std::tuple(field(1, "value", &SummaryMessage::value));
 
-/// Appends a Summary of one value. @throws InvalidArgumentError for an empty tag.
+/// Appends a Summary of one value; its tag is written as UTF-8. @throws InvalidArgumentError for an empty tag.
 TRAINHOOK_DECL void append_summary(std::string& bytes, SummaryValueMessage value);
 
 /// The same as a new string.

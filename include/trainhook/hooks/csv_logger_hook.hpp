@@ -11,8 +11,8 @@ namespace trainhook {
 
 /// Writes values of the run and published metrics to a CSV file, every N steps or T seconds: a line with the names of
 /// the columns, `step` first, then a row per logged step. Numbers have the shortest digits that read back the same, or
-/// are `nan` and `inf`, as Python reads them; text is quoted according to RFC 4180; a cell without a value is empty;
-/// lines end in a line feed.
+/// are `nan` and `inf`, as Python reads them; text is UTF-8, with U+FFFD in place of other bytes and a warning, and
+/// quoted according to RFC 4180; a cell without a value is empty; lines end in a line feed.
 ///
 /// A run that is killed and resumed writes the same file as an uninterrupted one: rows after the restored step and a
 /// torn last line are cut off at the first run, and rows are on disk before the checkpoint of their step. So a run that
@@ -24,8 +24,8 @@ class CsvLoggerHook final : public detail::RowLoggerHook {
   using Options = RowLoggerOptions;
 
   /// @param values scalar numbers, bools or strings; may be empty
-  /// @throws InvalidArgumentError if the path is empty, two columns have the same name, there are no columns, or there
-  /// are values without exactly one positive period.
+  /// @throws InvalidArgumentError if the path is empty, two columns have the same name, the name of one is not UTF-8,
+  /// there are no columns, or there are values without exactly one positive period.
   TRAINHOOK_DECL CsvLoggerHook(FetchRefs values, Options options);
   TRAINHOOK_DECL CsvLoggerHook(CsvLoggerHook&& other) noexcept;
   CsvLoggerHook& operator=(CsvLoggerHook&&) = delete;

@@ -12,7 +12,8 @@ namespace trainhook {
 /// Writes values of the run and published metrics to a file, every N steps or T seconds, as one JSON object per line:
 /// `{"step":100,"loss":0.25,"eval/accuracy":0.9}`. Numbers have the shortest digits that read back the same; NaN and
 /// infinity, which JSON lacks, are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, as in protobuf's JSON; a key
-/// without a value at a step is left out. Bytes of strings that are not UTF-8 are written unchanged.
+/// without a value at a step is left out. Bytes of strings that are not UTF-8 are replaced by U+FFFD, with a
+/// warning.
 ///
 /// A run that is killed and resumed writes the same file as an uninterrupted one, as with CsvLoggerHook.
 ///

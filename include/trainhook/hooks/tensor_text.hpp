@@ -15,7 +15,7 @@ namespace trainhook::detail {
 /// The elements in brackets, `[1.0 2.5]`, at most the first 32. A scalar is a plain number, an empty Tensor `none`.
 [[nodiscard]] TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor);
 
-/// Text as a JSON string, with quotes. Bytes that are not UTF-8 are unchanged.
+/// Text as a JSON string, with quotes; see `utf8_text`.
 [[nodiscard]] TRAINHOOK_DECL std::string json_string(std::string_view text);
 
 /// The value of a float, double, int32 or int64 tensor with one element; nothing for other tensors.

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/io/crc32c.hpp>
@@ -39,7 +40,7 @@ TRAINHOOK_DECL std::string RunRecord::differences(const RunRecord& now) const {
 }
 
 TRAINHOOK_DECL RunRecord run_record_of(const Graph& graph) {
-  return {.command_line = command_line(),
+  return {.command_line = utf8_text(command_line(), "the command line"),
           .graph_digest = crc32c::value(as_graph_def(graph)),
           .random_seed = graph.random_seed()};
 }

@@ -22,3 +22,4 @@
 #include <trainhook/core/impl/saveable.ipp>
 #include <trainhook/core/impl/shape.ipp>
 #include <trainhook/core/impl/tensor.ipp>
+#include <trainhook/core/impl/utf8.ipp>

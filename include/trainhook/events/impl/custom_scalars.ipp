@@ -11,6 +11,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/events/summary_message.hpp>
 #include <trainhook/proto/message.hpp>
 
@@ -69,6 +70,12 @@ TRAINHOOK_DECL ChartMessage chart_message(const CustomChart& chart) {
     throw InvalidArgumentError("the chart '{}' of a custom scalars layout has {}; give it one of them", chart.title,
                                chart.tags.empty() ? "neither tags nor margins" : "both tags and margins");
   }
+  constexpr std::string_view kWhat = "a text of a custom scalars layout";
+  expect_utf8(chart.title, kWhat);
+  for (const std::string& tag : chart.tags) expect_utf8(tag, kWhat);
+  for (const MarginSeries& series : chart.margins) {
+    for (const std::string* tag : {&series.value, &series.lower, &series.upper}) expect_utf8(*tag, kWhat);
+  }
   ChartMessage message{.title = chart.title};
   if (chart.margins.empty()) {
     message.multiline = MultilineChartMessage{.tag = chart.tags};
@@ -85,6 +92,7 @@ namespace trainhook {
 TRAINHOOK_DECL std::string custom_scalars_summary(const std::vector<CustomCategory>& categories) {
   detail::LayoutMessage layout;
   for (const CustomCategory& category : categories) {
+    detail::expect_utf8(category.title, "a title of a custom scalars layout");
     detail::CategoryMessage& message = layout.category.emplace_back();
     message.title = category.title;
     message.closed = category.closed;

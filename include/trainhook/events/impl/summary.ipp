@@ -7,8 +7,11 @@
 
 #include <cstddef>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/events/summary_message.hpp>
 
 namespace trainhook {
@@ -34,6 +37,7 @@ TRAINHOOK_DECL std::string image_summary(std::string_view tag, const EncodedImag
 }
 
 TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudio& audio) {
+  detail::expect_utf8(audio.content_type, "the content_type of audio");
   return detail::summary_of({.tag = tag,
                              .audio = detail::SummaryAudioMessage{.sample_rate = audio.sample_rate,
                                                                   .num_channels = audio.channels,
@@ -43,9 +47,10 @@ TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudi
 }
 
 TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown) {
+  const std::string text = detail::utf8_text(markdown, fmt::format("the text of the summary '{}'", tag));
   return detail::summary_of(
       {.tag = tag,
-       .tensor = detail::TensorMessage{.dtype = static_cast<std::uint64_t>(DType::String), .string_val = {markdown}},
+       .tensor = detail::TensorMessage{.dtype = static_cast<std::uint64_t>(DType::String), .string_val = {text}},
        .metadata = detail::SummaryMetadataMessage{.plugin_data = {.plugin_name = "text"}}});
 }
 

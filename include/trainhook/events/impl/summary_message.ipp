@@ -8,11 +8,14 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/utf8.hpp>
 
 namespace trainhook::detail {
 
 TRAINHOOK_DECL void append_summary(std::string& bytes, SummaryValueMessage value) {
   if (value.tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value without one");
+  std::string tag;
+  if (!is_utf8(value.tag)) value.tag = tag = utf8_text(value.tag, "the tag of a summary");
   SummaryMessage summary;
   summary.value.push_back(std::move(value));
   append_message(bytes, summary);

@@ -17,6 +17,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/op_def.hpp>
 
 namespace trainhook {
@@ -42,6 +43,8 @@ TRAINHOOK_DECL Operation Graph::add(NodeSpec spec) {
         "'{}' is not a valid name for a node: letters, digits and . _ / > - are, starting with a letter, digit or dot",
         base);
   }
+  detail::expect_utf8(spec.type, "the type of a node");
+  for (const auto& [name, value] : spec.attrs) detail::expect_utf8(name, "the name of an attribute");
   for (const Output& input : spec.inputs) check_belongs(input, "an input of", base);
   spec.control_inputs.insert(spec.control_inputs.end(), controls_.begin(), controls_.end());
   for (const Operation& input : spec.control_inputs) {

@@ -11,6 +11,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/collection_messages.hpp>
 #include <trainhook/graph_def/graph_def_messages.hpp>
@@ -96,7 +97,8 @@ TRAINHOOK_DECL void append_collection(std::string& bytes, const std::string& key
   const bool has_messages = !found.messages.empty();
   const std::vector<std::string>& values = has_messages ? found.messages : found.nodes;
   MetaGraphMessage part;
-  CollectionMessage& list = part.collection_def.emplace_back(CollectionEntryMessage{.key = key}).value;
+  const std::string name = utf8_text(key, "the name of a collection");
+  CollectionMessage& list = part.collection_def.emplace_back(CollectionEntryMessage{.key = name}).value;
   (has_messages ? list.bytes_list : list.node_list).emplace().value.assign(values.begin(), values.end());
   append_message(bytes, part);
 }

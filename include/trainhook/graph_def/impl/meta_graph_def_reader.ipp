@@ -6,8 +6,8 @@
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/graph_def/graph_def_messages.hpp>
-#include <trainhook/graph_def/utf8.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/message_text.hpp>
 #include <trainhook/proto/wire.hpp>

@@ -21,4 +21,3 @@
 #include <trainhook/graph_def/impl/tensor_proto.ipp>
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
 #include <trainhook/graph_def/impl/unknown_nodes.ipp>
-#include <trainhook/graph_def/impl/utf8.ipp>

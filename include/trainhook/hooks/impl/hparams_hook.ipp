@@ -10,9 +10,12 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/summary_message.hpp>
@@ -107,8 +110,14 @@ TRAINHOOK_DECL HParamsHook::HParamsHook(Options options) : options_(std::move(op
   if (options_.output_dir.empty()) {
     throw InvalidArgumentError("HParamsHook: output_dir is empty; give the directory of the run's event files");
   }
+  detail::expect_utf8(options_.group, "HParamsHook: group");
   std::vector<std::string> names;
-  for (const HParam& hparam : options_.hparams) names.push_back(hparam.name);
+  for (const HParam& hparam : options_.hparams) {
+    detail::expect_utf8(hparam.name, "HParamsHook: the name");
+    if (const std::string* text = std::get_if<std::string>(&hparam.value))
+      detail::expect_utf8(*text, fmt::format("HParamsHook: the value of '{}',", hparam.name));
+    names.push_back(hparam.name);
+  }
   std::ranges::sort(names);
   if (names.empty() || names.front().empty())
     throw InvalidArgumentError("HParamsHook: {}", names.empty() ? "there are no hyperparameters" : "one has no name");

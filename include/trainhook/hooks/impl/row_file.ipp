@@ -14,6 +14,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/finite.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 
@@ -39,7 +40,8 @@ TRAINHOOK_DECL std::string cell_of(const Tensor& tensor, const std::string& colu
     case DType::Int32: return number_cell<std::int32_t>(tensor, format);
     case DType::Int64: return number_cell<std::int64_t>(tensor, format);
     case DType::Bool: return number_cell<bool>(tensor, format);
-    case DType::String: return format.text(tensor.data<std::string>()[0]);
+    case DType::String:
+      return format.text(utf8_text(tensor.data<std::string>()[0], fmt::format("{}: '{}'", format.hook, column)));
     default:
       throw InvalidArgumentError("{}: '{}' is {}; a row holds float, double, int32, int64, bool and string",
                                  format.hook, column, tensor.dtype());

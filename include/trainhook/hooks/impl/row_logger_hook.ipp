@@ -9,10 +9,13 @@
 #include <cstddef>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/hooks/row_file.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -26,6 +29,7 @@ TRAINHOOK_DECL RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs v
   for (const FetchRefs::Entry& entry : refs_.entries())
     columns_.push_back(entry.tag.ends_with(":0") ? entry.tag.substr(0, entry.tag.size() - 2) : entry.tag);
   columns_.insert(columns_.end(), options_.metrics.begin(), options_.metrics.end());
+  for (const std::string& column : columns_) expect_utf8(column, fmt::format("{}: the column", format.hook));
   if (columns_.empty()) throw InvalidArgumentError("{}: there is nothing to log; name values or metrics", format.hook);
   std::vector<std::string> sorted = columns_;
   sorted.emplace_back("step");

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/hooks/numpy_number.hpp>
 
 namespace trainhook::detail {
@@ -94,7 +95,7 @@ TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor) {
 TRAINHOOK_DECL std::string json_string(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string json = "\"";
-  for (const char c : text) {
+  for (const char c : utf8_text(text, "a text in JSON")) {
     const auto code = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       json.append({'\\', c});

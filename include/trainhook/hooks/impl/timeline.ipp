@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/proto/message.hpp>
@@ -26,7 +27,7 @@ inline constexpr std::string_view kTracedDevice = "/device:CPU:0";
 
 /// NodeExecStats; times in microseconds.
 struct NodeExecStatsMessage {
-  std::string_view node_name{};
+  std::string node_name{};
   std::optional<std::int64_t> all_start_micros{};
   std::int64_t op_end_rel_micros = 0;
   std::int64_t all_end_rel_micros = 0;
@@ -127,11 +128,11 @@ TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metad
 TRAINHOOK_DECL std::string detail::as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
   DeviceStepStatsMessage device{.device = kTracedDevice};
   for (const TracedNode& node : traced_nodes(metadata, graph)) {
-    device.node_stats.push_back({.node_name = node.stats->node_name,
+    device.node_stats.push_back({.node_name = utf8_text(node.stats->node_name, "the name of a traced node"),
                                  .all_start_micros = node.stats->start_micros,
                                  .op_end_rel_micros = node.duration,
                                  .all_end_rel_micros = node.duration,
-                                 .timeline_label = timeline_label(node),
+                                 .timeline_label = utf8_text(timeline_label(node), "the label of a traced node"),
                                  .scheduled_micros = node.stats->start_micros,
                                  .thread_id = static_cast<std::uint32_t>(node.lane)});
   }

@@ -13,6 +13,9 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/events/summary_message.hpp>
@@ -88,15 +91,25 @@ inline Kernel make_merge_summary(const Node&) {
   };
 }
 
-/// A tensor as it is, with the metadata by which a dashboard finds it.
+/// The same tensor, with strings as UTF-8.
+inline Tensor as_text(Tensor tensor, const std::string& tag) {
+  if (tensor.dtype() != DType::String || std::ranges::all_of(tensor.data<std::string>(), is_utf8)) return tensor;
+  for (std::string& text : tensor.mutable_data<std::string>())
+    text = utf8_text(text, fmt::format("the text of the summary '{}'", tag));
+  return tensor;
+}
+
+/// A tensor with the metadata by which a dashboard finds it.
 inline Kernel make_tensor_summary(const Node&) {
   return +[](KernelContext& context) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
       if (context.input(i).num_elements() != 1) throw InvalidArgumentError("tag and metadata must be single strings");
     }
+    const std::string tag = utf8_text(context.data<std::string>(0)[0], "the tag of a summary");
+    const Tensor content = as_text(context.input(1), tag);
     std::string value;
-    append_element(value, field_number(&SummaryValueMessage::tag), context.data<std::string>(0)[0]);
-    append_element(value, field_number(&SummaryValueMessage::tensor), tensor_message(context.input(1)));
+    append_element(value, field_number(&SummaryValueMessage::tag), tag);
+    append_element(value, field_number(&SummaryValueMessage::tensor), tensor_message(content));
     append_element(value, field_number(&SummaryValueMessage::metadata), context.data<std::string>(2)[0]);
     std::string summary;
     append_element(summary, field_number(&SummaryMessage::value), value);
