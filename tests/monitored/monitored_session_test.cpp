@@ -371,6 +371,24 @@ TEST_F(MonitoredSessionTest, TheDestructorAbortsWithNullIfTheErrorIsNotItsOwn) {
   EXPECT_TRUE(trace->lines().ends_with("a.abort no error\n"));
 }
 
+TEST_F(MonitoredSessionTest, TheDestructorAbortsWithNullIfTheErrorWasHandledWhoseverItWas) {
+  struct Foreign {};
+  for (const auto& raise : {std::function<void()>([] { throw std::runtime_error("step broke"); }),
+                            std::function<void()>([] { throw Foreign(); })}) {
+    EXPECT_THROW(
+        {
+          Session session(creator(), options({hook("a")}));
+          try {
+            session.run(raise);
+          } catch (...) {  // what the program gets over
+          }
+          throw InternalError("outside");
+        },
+        InternalError);
+    EXPECT_TRUE(trace->take().ends_with("a.abort no error\n"));
+  }
+}
+
 TEST_F(MonitoredSessionTest, TheDestructorClosesWhileTheEndOfInputUnwinds) {
   script.throw_at(1, OutOfRangeError("End of sequence"));
   EXPECT_THROW(
@@ -454,6 +472,24 @@ TEST_F(MonitoredSessionTest, M081_M083_AStepFunctionCanEndTheLoop) {
   });
   EXPECT_FALSE(went_on);
   EXPECT_TRUE(session.should_stop());
+  EXPECT_EQ(trace->lines(), "a.begin\na.after_create_session\na.end\n");
+}
+
+TEST_F(MonitoredSessionTest, AStepFunctionEndsALoopThatCatchesTheExceptionItself) {
+  Session session(creator(), options({hook("a")}));
+  int calls = 0;
+  while (!session.should_stop() && calls < 3) {
+    try {
+      session.run_step_fn([&](StepContext<ScriptedSession>& context) {
+        ++calls;
+        context.request_stop();
+      });
+    } catch (const OutOfRangeError&) {  // the loop asks should_stop()
+    }
+  }
+  EXPECT_EQ(calls, 1);
+  session.close();
+  EXPECT_EQ(session.why_it_ended(), "the step function requested a stop");
   EXPECT_EQ(trace->lines(), "a.begin\na.after_create_session\na.end\n");
 }
 

@@ -611,6 +611,26 @@ TEST_F(RecoverableSessionTest, AskingWhetherToStopTakesNoLock) {
   EXPECT_TRUE(asked);
 }
 
+TEST_F(RecoverableSessionTest, AStopThatAThreadRequestedBeforeALossStays) {
+  const auto stopper = std::make_shared<Stopper>(2, nullptr, std::make_exception_ptr(AbortedError("lost")));
+  Session session(counting, options({stopper}));
+  EXPECT_EQ(run(session, 1), 1);
+  EXPECT_THROW(run(session, 2), OutOfRangeError) << "the run is not repeated";
+  EXPECT_TRUE(session.should_stop());
+  EXPECT_EQ(counting->calls, 2);
+  session.close();
+  EXPECT_EQ(session.why_it_ended(), "a background thread requested a stop");
+}
+
+TEST_F(RecoverableSessionTest, TheEndOfAThreadsInputIsNoStopThatStays) {
+  const auto stopper = std::make_shared<Stopper>(2, std::make_exception_ptr(OutOfRangeError("End of sequence")),
+                                                 std::make_exception_ptr(AbortedError("lost")));
+  Session session(counting, options({stopper}));
+  EXPECT_EQ(run(session, 1), 1);
+  EXPECT_EQ(run(session, 2), 2);
+  EXPECT_FALSE(session.should_stop()) << "the recovered session has its input again";
+}
+
 TEST_F(RecoverableSessionTest, ALossThatNoOneAskedAboutNoLongerMattersAtTheEnd) {
   const auto stopper = std::make_shared<Stopper>(1, std::make_exception_ptr(AbortedError("lost")));
   Session session(counting, options({stopper}));

@@ -4,6 +4,7 @@
 #include <trainhook/monitored/thrown_error.hpp>
 
 #include <exception>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,11 @@ using detail::ThrownError;
 /// An error of a user's own.
 struct KernelBroke : InvalidArgumentError {
   using InvalidArgumentError::InvalidArgumentError;
+};
+
+/// An exception that is not derived from one of the library's or the standard's.
+struct Foreign : std::exception {
+  [[nodiscard]] const char* what() const noexcept override { return "foreign"; }
 };
 
 /// Lets an error pass as a session does.
@@ -73,7 +79,6 @@ TEST(ThrownError, KnowsAnErrorThatUnwinds) {
   EXPECT_EQ(while_unwinding(OutOfRangeError("End of sequence")), "OutOfRange: End of sequence");
   EXPECT_EQ(while_unwinding(DataLossError("torn")), "DataLoss: torn");
   EXPECT_EQ(while_unwinding(KernelBroke("broke")), "InvalidArgument: broke");
-  EXPECT_EQ(while_unwinding(std::runtime_error("foreign")), "foreign");
 }
 
 TEST(ThrownError, ForgetsAnErrorThatWasHandled) {
@@ -82,10 +87,24 @@ TEST(ThrownError, ForgetsAnErrorThatWasHandled) {
   EXPECT_EQ(after_handling(KernelBroke("broke")), "no error");
 }
 
-TEST(ThrownError, ForgetsAForeignErrorAtTheNextCallOnly) {
-  EXPECT_EQ(after_handling(std::runtime_error("foreign")), "foreign");
+TEST(ThrownError, FollowsTheStandardLibrarysErrorsAsItsOwn) {
+  EXPECT_EQ(while_unwinding(std::runtime_error("broken")), "broken");
+  EXPECT_EQ(while_unwinding(std::out_of_range("beyond")), "beyond");
+  EXPECT_EQ(while_unwinding(std::bad_alloc()), std::bad_alloc().what());
+  EXPECT_EQ(after_handling(std::runtime_error("broken")), "no error");
+  EXPECT_EQ(after_handling(std::out_of_range("beyond")), "no error");
+  EXPECT_EQ(after_handling(std::bad_alloc()), "no error");
+}
+
+TEST(ThrownError, NeverBlamesAForeignErrorThatMayHaveBeenHandled) {
+  EXPECT_EQ(after_handling(Foreign()), "no error");
+  EXPECT_EQ(while_unwinding(Foreign()), "no error") << "nothing tells that it was not";
+}
+
+TEST(ThrownError, ForgetsAForeignErrorAtTheNextCall) {
   ThrownError thrown;
-  EXPECT_THROW(pass(thrown, std::runtime_error("foreign")), std::runtime_error);
+  EXPECT_THROW(pass(thrown, Foreign()), Foreign);
+  EXPECT_NE(thrown.get(), nullptr);
   thrown.forget_if_past();
   EXPECT_EQ(thrown.get(), nullptr);
 }

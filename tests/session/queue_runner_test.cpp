@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -30,13 +31,17 @@ class QueueEngine {
       has_begun = true;
       changed.notify_all();
       if (size == limit) std::rethrow_exception(end);
+      ++waiting;
+      changed.notify_all();
       changed.wait(lock, [&] { return size < capacity || cancelled || breaks; });
+      --waiting;
       if (breaks) std::rethrow_exception(end);
       if (cancelled) throw CancelledError("the queue was cancelled");
       ++size;
     } else if (name == "close") {
       ++closes;
     } else {
+      ++cancels;
       if (on_cancel) on_cancel();
       cancelled = true;
     }
@@ -70,6 +75,8 @@ class QueueEngine {
   int limit = -1;
   std::exception_ptr end;
   int closes = 0;
+  int cancels = 0;
+  int waiting = 0;
   bool cancelled = false;
   std::function<void()> on_cancel;
   bool breaks = false;
@@ -90,6 +97,44 @@ TEST(QueueRunner, FillsTheQueueUntilAStopIsRequestedThenCancelsWhoIsBlocked) {
   EXPECT_TRUE(engine.cancelled);
   EXPECT_EQ(engine.closes, 0);
   EXPECT_EQ(coordinator.error(), nullptr);
+}
+
+TEST(QueueRunner, StartsNoSecondThreadsForASessionWhoseThreadsRun) {
+  QueueEngine engine;
+  QueueEngine other;
+  const QueueRunner runner({.enqueue_ops = {engine.enqueue}, .cancel_op = engine.cancel});
+  Coordinator coordinator;
+  engine.capacity = 1;
+  runner.create_threads(engine, coordinator);
+  runner.create_threads(engine, coordinator);
+  runner.create_threads(other, coordinator);  // a session of its own
+  engine.wait_until_size(1);
+  other.wait_until([&] { return other.has_begun; });
+  coordinator.request_stop();
+  coordinator.join();
+  EXPECT_EQ(engine.cancels, 1);
+  EXPECT_EQ(other.cancels, 1);
+}
+
+TEST(QueueRunner, StartsThreadsAgainWhenTheOthersWereToldToStop) {
+  QueueEngine engine;
+  engine.capacity = 0;  // the thread stays in its queue, since nothing cancels it
+  const QueueRunner runner({.enqueue_ops = {engine.enqueue}});
+  auto stuck = std::make_unique<Coordinator>();
+  runner.create_threads(engine, *stuck);
+  engine.wait_until([&] { return engine.has_begun; });
+  stuck->request_stop();
+  Coordinator coordinator;
+  runner.create_threads(engine, coordinator);
+  engine.wait_until([&] { return engine.waiting == 2; });
+  coordinator.request_stop();
+  {
+    const std::scoped_lock lock(engine.mutex);
+    engine.cancelled = true;
+  }
+  engine.changed.notify_all();
+  stuck->join();
+  coordinator.join();
 }
 
 TEST(QueueRunner, TheLastThreadClosesTheQueueWhenTheSourceHasEnded) {

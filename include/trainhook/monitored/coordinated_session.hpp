@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
@@ -49,6 +51,7 @@ class CoordinatedSession {
   /// See HookedSession.
   [[nodiscard]] std::optional<std::int64_t> stop_since() const noexcept { return hooked_.stop_since(); }
   void request_stop(std::int64_t since = HookedSession::kAlways) noexcept { hooked_.request_stop(since); }
+  void request_stop(std::string reason) { hooked_.request_stop(std::move(reason)); }
 
   /// True if a background thread, or the program, requested a stop from the coordinator, as hooks do only in
   /// `after_create_session`.

@@ -67,6 +67,10 @@ class HookedSession {
   void request_stop(std::int64_t since = kAlways) noexcept {
     stop_since_ = (std::min)(since, stop_since_.value_or(since));
   }
+  void request_stop(std::string reason) {
+    services_->set_stop_reason(std::move(reason));
+    request_stop();
+  }
 
   /// True if the stop was requested on every rank of the job at the same step.
   [[nodiscard]] bool stops_on_all_ranks() const noexcept { return should_stop() && stops_on_all_ranks_; }

@@ -73,8 +73,13 @@ class StepContext {
   /// The same for every other form of `run`: `run_with_hooks().run({loss, accuracy})`.
   [[nodiscard]] Runner run_with_hooks() const { return Runner(attempt_); }
 
-  /// Leaves the step function at once and ends the loop like the end of input. It calls no hooks.
-  [[noreturn]] void request_stop() const { throw OutOfRangeError("the step function requested a stop"); }
+  /// Leaves the step function at once and ends the loop like the end of input: `should_stop()` is true from now on, so
+  /// a loop that catches the exception itself ends, too. It calls no hooks.
+  [[noreturn]] void request_stop() const {
+    constexpr const char* kReason = "the step function requested a stop";
+    attempt_.request_stop(kReason);
+    throw OutOfRangeError(kReason);
+  }
 
   [[nodiscard]] Graph& graph() const { return attempt_.session().graph(); }
 

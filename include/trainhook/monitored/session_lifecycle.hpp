@@ -35,6 +35,9 @@ class StepAttempt {
   /// A run with all hooks around it.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results) const;
 
+  /// No further run: `should_stop()` is true from now on.
+  TRAINHOOK_DECL void request_stop(std::string reason) const;
+
  private:
   CoordinatedSession* session_;
 };

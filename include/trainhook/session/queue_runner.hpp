@@ -30,10 +30,13 @@ struct QueueRunnerOptions {
 class QueueRunner {
  public:
   /// @throws InvalidArgumentError if there is no enqueue op, or an empty one.
-  TRAINHOOK_DECL explicit QueueRunner(QueueRunnerOptions options);
+  /// @param fillers for the library: of a runner that is described in the graph
+  TRAINHOOK_DECL explicit QueueRunner(QueueRunnerOptions options, std::shared_ptr<detail::QueueFillers> fillers =
+                                                                      std::make_shared<detail::QueueFillers>());
 
   /// Starts a thread per enqueue op, and one that waits for the stop. An error other than the end of the queue requests
-  /// a stop with that error. `keep_alive` owns the session for as long as an abandoned thread uses it.
+  /// a stop with that error. Does nothing if threads that it started for this session are running and not told to stop,
+  /// as those of a monitored session are. `keep_alive` owns the session for as long as an abandoned thread uses it.
   TRAINHOOK_DECL void create_threads(SessionRef session, Coordinator& coordinator,
                                      const std::shared_ptr<void>& keep_alive = nullptr) const;
 
@@ -41,6 +44,7 @@ class QueueRunner {
   TRAINHOOK_DECL static void run_if_given(SessionRef session, const Operation& op);
 
   QueueRunnerOptions options_;
+  std::shared_ptr<detail::QueueFillers> fillers_;
 };
 
 /// Adds a runner to the graph's collection. Source: `tf.compat.v1.train.add_queue_runner`.
@@ -70,8 +74,8 @@ void add_queue_runner(const Queue& queue, std::vector<Operation> enqueue_ops) {
 }
 
 /// Starts the threads of all runners of the session's graph, including those of an imported graph. A monitored session
-/// calls it itself, except a worker's: the chief's threads fill the queues for both. Source:
-/// `tf.compat.v1.train.start_queue_runners`.
+/// calls it itself, except a worker's: the chief's threads fill the queues for both. Calling it again for the same
+/// session starts no second threads. Source: `tf.compat.v1.train.start_queue_runners`.
 TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordinator,
                                         const std::shared_ptr<void>& keep_alive = nullptr);
 

@@ -85,6 +85,9 @@ class SessionRef : public RunForms<SessionRef, true> {
     return *static_cast<S*>(session_);
   }
 
+  /// Identifies the session as long as it lives.
+  [[nodiscard]] const void* id() const noexcept { return session_; }
+
   void run_request(const RunRequest& request, std::span<Tensor> results) const { execute(request, results); }
   friend bool operator==(SessionRef a, SessionRef b) noexcept { return a.session_ == b.session_; }
 

@@ -86,7 +86,8 @@ enum class HookPhase {
 ///
 /// `close()` in a callback or in the step takes effect after the run, which still returns its value. If the caller of
 /// `run()` handles an error, it is no longer an error of the session: if another exception unwinds later, `abort` gets
-/// null.
+/// null. Of an exception of a type of your own, neither a `trainhook::Error` nor the standard library's, nothing tells
+/// in a destructor whether it was handled, and `abort` gets null; the loop functions know the error.
 // clang-format on
 class SessionRunHook {
  public:

@@ -40,6 +40,8 @@ TRAINHOOK_DECL void StepAttempt::run(const RunRequest& request, std::span<Tensor
   session_->run(request, results);
 }
 
+TRAINHOOK_DECL void StepAttempt::request_stop(std::string reason) const { session_->request_stop(std::move(reason)); }
+
 struct SessionLifecycle::Impl {
   TRAINHOOK_DECL Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
                       std::shared_ptr<Agreement> agreement);

@@ -5,11 +5,52 @@
 
 #include <trainhook/monitored/thrown_error.hpp>
 
+#include <new>
+#include <stdexcept>
+#include <system_error>
 #include <typeinfo>
 
 #include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {
+
+/// Part of an exception that tells when it is gone.
+struct Lifetime {
+  std::shared_ptr<const void> alive = std::make_shared<bool>();
+};
+
+/// A standard exception with a lifetime; whoever catches an `E` catches it.
+template <class E>
+struct Followed final : E, Lifetime {
+  explicit Followed(const E& error) : E(error) {}
+};
+
+/// The exceptions of the standard library that programs throw; of a type of their own nobody can make a copy.
+template <template <class> class Copy>
+[[nodiscard]] std::exception_ptr copy_of(const std::exception& error) {
+  std::exception_ptr copy;
+  const auto try_each = [&]<class... E>() { ((copy == nullptr ? void(copy = Copy<E>::of(error)) : void()), ...); };
+  try_each.template operator()<std::runtime_error, std::range_error, std::overflow_error, std::underflow_error,
+                               std::system_error, std::logic_error, std::invalid_argument, std::domain_error,
+                               std::length_error, std::out_of_range, std::bad_alloc>();
+  return copy;
+}
+
+template <class E>
+struct WithLifetime {
+  static std::exception_ptr of(const std::exception& error) {
+    if (typeid(error) != typeid(E)) return nullptr;
+    return std::make_exception_ptr(Followed<E>(static_cast<const E&>(error)));
+  }
+};
+
+template <class E>
+struct WithoutLifetime {
+  static std::exception_ptr of(const std::exception& error) {
+    const auto* followed = dynamic_cast<const Followed<E>*>(&error);
+    return followed == nullptr ? nullptr : std::make_exception_ptr(E(*followed));
+  }
+};
 
 // The same error as a new object, of the type that belongs to its code.
 [[nodiscard]] TRAINHOOK_DECL std::exception_ptr copy_of(const Error& error) noexcept {
@@ -25,14 +66,19 @@ TRAINHOOK_DECL std::exception_ptr ThrownError::record(const std::exception_ptr& 
     std::rethrow_exception(error);
   } catch (const Error& known) {
     if (typeid(known) == typeid(OutOfRangeError)) error_ = copy_of(known);
+  } catch (const std::exception& standard) {
+    try {
+      if (const std::exception_ptr copy = copy_of<WithLifetime>(standard)) error_ = copy;
+    } catch (...) {  // memory ran out while the error was copied
+    }
   } catch (...) { return error_; }
   try {
     std::rethrow_exception(error_);
-  } catch (const Error& known) {
-    lifetime_ = known.lifetime();
-    is_known_ = !lifetime_.expired();
-  } catch (...) {  // memory ran out while the error was copied
+  } catch (const Error& known) { lifetime_ = known.lifetime(); } catch (const Lifetime& followed) {
+    lifetime_ = followed.alive;
+  } catch (...) {  // of a type that cannot be followed
   }
+  is_known_ = !lifetime_.expired();
   return error_;
 }
 
@@ -42,11 +88,14 @@ TRAINHOOK_DECL void ThrownError::forget_if_past() noexcept {
 }
 
 TRAINHOOK_DECL void ThrownError::forget_if_handled() noexcept {
-  if (!is_known_) return;
+  if (!is_known_) return forget();
   std::exception_ptr copy;
   try {
     std::rethrow_exception(error_);
-  } catch (const Error& known) { copy = copy_of(known); } catch (...) {
+  } catch (const Error& known) { copy = copy_of(known); } catch (const std::exception& standard) {
+    try {
+      copy = copy_of<WithoutLifetime>(standard);
+    } catch (...) { copy = std::current_exception(); }
   }
   error_ = nullptr;  // if it was handled, that was the last reference
   if (!lifetime_.expired()) {

@@ -23,14 +23,16 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL QueueRunner runner_of(const QueueRunnerDef& def) {
-  return QueueRunner({.enqueue_ops = def.enqueue_ops, .close_op = def.close_op, .cancel_op = def.cancel_op});
+  return QueueRunner({.enqueue_ops = def.enqueue_ops, .close_op = def.close_op, .cancel_op = def.cancel_op},
+                     def.fillers);
 }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL QueueRunner::QueueRunner(QueueRunnerOptions options) : options_(std::move(options)) {
+TRAINHOOK_DECL QueueRunner::QueueRunner(QueueRunnerOptions options, std::shared_ptr<detail::QueueFillers> fillers)
+    : options_(std::move(options)), fillers_(std::move(fillers)) {
   if (options_.enqueue_ops.empty())
     throw InvalidArgumentError("QueueRunner: enqueue_ops is empty; give at least one operation");
   for (const Operation& op : options_.enqueue_ops) {
@@ -50,15 +52,17 @@ TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator&
     };
     if (std::ranges::any_of(options_.enqueue_ops, fills)) *def.started = true;
   }
-  const auto running = detail::make_shared_object<std::atomic<std::size_t>>(options_.enqueue_ops.size());
+  const auto threads = detail::make_shared_object<detail::QueueThreads>(session.id(), options_.enqueue_ops.size());
+  if (!fillers_->add(threads)) return;
   for (const Operation& op : options_.enqueue_ops) {
     coordinator.start_thread(
-        [options = options_, op, session, keep_alive, running](const std::stop_token& stop) mutable {
+        [options = options_, op, session, keep_alive, threads](const std::stop_token& stop) mutable {
+          const std::stop_callback told(stop, [&threads] { threads->told_to_stop = true; });
           std::exception_ptr failure;
           try {
             while (!stop.stop_requested()) session.run(op);
           } catch (...) { failure = std::current_exception(); }
-          const bool is_last = --*running == 0;
+          const bool is_last = --threads->running == 0;
           const bool has_ended = failure == nullptr || options.queue_closed_exception_types(failure);
           if (is_last && has_ended && !stop.stop_requested()) run_if_given(session, options.close_op);
           const bool is_cancelled = stop.stop_requested() && is_any_of<CancelledError>(failure);  // by the stop itself
