@@ -3,6 +3,7 @@
 /// Names, scopes, control dependencies, collections and seeds of a graph.
 #include <trainhook/graph/graph.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,10 @@ TEST(Graph, RefusesBadNamesForeignInputsAndAdditionsAfterFinalize) {
   Graph other;
   const Output foreign = constant(other, Tensor(1.0F), "theirs");
   expect_error({"'a b'"}, [&] { no_op(graph, "a b"); });
+  expect_error({"the type of a node", "not UTF-8"}, [&] { graph.add({.type = "\xe4", .name = "a"}); });
+  expect_error({"the name of an attribute", "not UTF-8"}, [&] {
+    graph.add({.type = "Mine", .attrs = {{"\xe4", true}}});
+  });
   expect_error({"'theirs:0'", "another graph"}, [&] { graph.add({.type = "Identity", .inputs = {foreign}}); });
   expect_error({"empty"}, [&] { graph.add({.type = "Identity", .inputs = {Output()}}); });
   graph.finalize();
@@ -128,6 +133,20 @@ TEST(Graph, KeepsCollectionsByTypeAndInOrder) {
   graph.add_to_collection("numbers", 1);
   EXPECT_EQ(graph.collection<int>("numbers"), (std::vector<int>{2, 1}));
   EXPECT_TRUE(graph.collection<int>("others").empty());
+}
+
+TEST(Graph, AWeakItemThatHasEndedLeavesItsCollectionWithTheNext) {
+  Graph graph;
+  auto first = std::make_shared<int>(1);
+  const auto second = std::make_shared<int>(2);
+  graph.add_to_collection("numbers", std::weak_ptr(first));
+  graph.add_to_collection("numbers", std::weak_ptr(second));
+  EXPECT_EQ(graph.collections().at("numbers").size(), 2U);
+  first.reset();
+  graph.add_to_collection("numbers", std::weak_ptr(second));
+  const auto left = graph.collection<std::weak_ptr<int>>("numbers");
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_EQ(left[0].lock(), second);
 }
 
 TEST(Graph, CountsTheSeedsOfRandomNodes) {

@@ -4,7 +4,9 @@
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/checkpoint_target.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
@@ -643,6 +646,39 @@ TEST(CheckpointInputPipelineHook, GoesWithTheAsynchronousSaverToo) {
   resumed.start_training(1);
   resumed.train_steps(1);
   EXPECT_EQ(resumed.latest(), 7);
+}
+
+TEST(CheckpointInputPipelineHook, SaysThatItsOwnPeriodIsIgnoredBesideASaver) {
+  constexpr const char* kLine =
+      "W CheckpointInputPipelineHook: save_steps is ignored: the input is saved with each checkpoint of the "
+      "CheckpointSaverHook";
+  support::LogLines log;
+  support::Outside outside;
+  Fed given(outside);
+  given.start_training(2, {.save_steps = 5});
+  given.create();  // after a recovery
+  given.end();
+  EXPECT_EQ(log.count(kLine), 1U);
+  Fed of_an_estimator(outside);
+  of_an_estimator.add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .saver = of_an_estimator.saver}));
+  of_an_estimator.add(CheckpointInputPipelineHook(detail::CheckpointTarget{.checkpoint_dir = "run", .save_steps = 2}));
+  of_an_estimator.start();
+  EXPECT_EQ(log.count("is ignored"), 1U) << "the user gave none";
+}
+
+TEST(CheckpointInputPipelineHook, ASecondBeginLeavesTheGraphAsItIs) {
+  support::Outside outside;
+  Fed training(outside);
+  const auto sizes = [&] {
+    std::map<std::string, std::size_t> all{{"nodes", training.graph.size()}};
+    for (const auto& [key, items] : training.graph.collections()) all[key] = items.size();
+    return all;
+  };
+  training.start_training(2, {.external_state_policy = ExternalStatePolicy::Ignore});
+  const auto before = sizes();
+  training.end();
+  for (const auto& hook : training.hooks()) hook->begin(training.graph);
+  EXPECT_EQ(sizes(), before);
 }
 
 TEST(CheckpointInputPipelineHook, ExternalStateIsAnErrorAWarningOrIgnored) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -67,6 +68,18 @@ class Graph {
   template <class T>
   void add_to_collection(std::string_view key, T item) {
     collections_[std::string(key)].emplace_back(std::move(item));
+  }
+
+  /// The same for an item that its owner ends: removes those that have ended, so that a graph that many sessions use
+  /// does not collect them.
+  template <class T>
+  void add_to_collection(std::string_view key, std::weak_ptr<T> item) {
+    std::vector<std::any>& items = collections_[std::string(key)];
+    std::erase_if(items, [](const std::any& other) {
+      const auto* typed = std::any_cast<std::weak_ptr<T>>(&other);
+      return typed != nullptr && typed->expired();
+    });
+    items.emplace_back(std::move(item));
   }
 
   /// The items of type `T` in a collection, in the order they were added; none for a collection that does not exist.

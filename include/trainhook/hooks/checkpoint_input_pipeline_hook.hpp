@@ -22,6 +22,7 @@ namespace trainhook {
 namespace detail {
 struct CheckpointClaim;
 class InputCheckpoints;
+struct RestoreCondition;
 }  // namespace detail
 
 /// Saves the positions of all iterators of the graph with every checkpoint of the model, in separate files
@@ -43,7 +44,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
         ExternalStatePolicy::Fail;  ///< for pipelines with state that no checkpoint can contain
     std::string checkpoint_basename = "input.ckpt";
     std::string latest_filename = "checkpoint_input";  ///< the state file
-    OptionalDuration save_secs{};                      ///< if no hook saves the model: set one of the two periods
+    OptionalDuration save_secs{};  ///< if no hook saves the model: set one of the two periods, which is ignored, with a
+                                   ///< warning, if one does
     std::optional<std::int64_t> save_steps{};
     DirectoryLock directory_lock = DirectoryLock::Auto;  ///< also then: locks `checkpoint_dir`
   };
@@ -56,7 +58,9 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   template <std::convertible_to<detail::CheckpointTarget> Estimator>
   explicit CheckpointInputPipelineHook(const Estimator& estimator,
                                        ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail)
-      : CheckpointInputPipelineHook(options_for(estimator, external_state_policy)) {}
+      : CheckpointInputPipelineHook(options_for(estimator, external_state_policy)) {
+    has_own_period_ = false;
+  }
   TRAINHOOK_DECL CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept;
   CheckpointInputPipelineHook& operator=(CheckpointInputPipelineHook&&) = delete;
   TRAINHOOK_DECL ~CheckpointInputPipelineHook() override;
@@ -96,8 +100,11 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
 
   Options options_;
   std::shared_ptr<detail::InputCheckpoints> files_;
-  std::unique_ptr<Alone> alone_;  // only if no hook saves the model
+  std::shared_ptr<const detail::RestoreCondition> condition_;  // of `files_`
+  std::unique_ptr<Alone> alone_;                               // only if no hook saves the model
   bool restore_pending_ = false;
+  bool has_own_period_ = false;  // given by the user, not by an Estimator
+  bool is_following_ = false;    // a hook that saves the model, in this session
 };
 
 }  // namespace trainhook

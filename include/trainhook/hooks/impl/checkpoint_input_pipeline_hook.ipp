@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -115,7 +116,8 @@ TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options 
     throw InvalidArgumentError("CheckpointInputPipelineHook: checkpoint_basename and latest_filename are both '{}'",
                                options_.latest_filename);
   }
-  if (options_.save_secs || options_.save_steps)
+  has_own_period_ = options_.save_secs || options_.save_steps;
+  if (has_own_period_)
     static_cast<void>(
         SecondOrStepTimer(Alone::periods(options_), "CheckpointInputPipelineHook", "save_secs", "save_steps"));
 }
@@ -137,8 +139,11 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
   check_iterators(graph);
   files_ = std::make_shared<detail::InputCheckpoints>(services().file_system(), options_.checkpoint_basename,
                                                       options_.latest_filename);
-  graph.add_to_collection(detail::kExternalStatePolicies, options_.external_state_policy);
-  graph.add_to_collection(detail::kRestoreConditions, detail::InputCheckpoints::restore_condition(files_));
+  if (detail::external_state_policy(graph) != options_.external_state_policy)
+    graph.add_to_collection(detail::kExternalStatePolicies, options_.external_state_policy);
+  condition_ = std::make_shared<detail::RestoreCondition>(detail::InputCheckpoints::restore_condition(files_));
+  graph.add_to_collection(detail::kRestoreConditions, std::weak_ptr(condition_));
+  is_following_ = false;
 }
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef session,
@@ -150,6 +155,10 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef
   if (alone_ != nullptr) return;
   if (const auto claim = find_claim(session.graph())) {
     files_->follow(claim);
+    if (has_own_period_ && !std::exchange(is_following_, true)) {
+      log_warning("CheckpointInputPipelineHook: {} is ignored: the input is saved with each checkpoint of the {}",
+                  options_.save_secs ? "save_secs" : "save_steps", claim->hook);
+    }
   } else {
     alone_ = std::make_unique<Alone>(session.graph(), services(), options_);
   }
@@ -175,11 +184,13 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::after_run(SessionRunContext& co
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::end(SessionRef session) {
   files_.reset();
+  condition_.reset();
   if (const auto alone = std::move(alone_); alone != nullptr && !restore_pending_) alone->save_last(session);
 }
 
 TRAINHOOK_DECL void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept {
   files_.reset();
+  condition_.reset();
   alone_.reset();
 }
 

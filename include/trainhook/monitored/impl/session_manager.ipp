@@ -60,11 +60,10 @@ namespace trainhook::detail {
 TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
                                                                const std::string& directory) {
   std::vector<std::string> candidates = read_from_device([&] { return checkpoint_candidates(file_system, directory); });
-  const auto conditions = graph.collection<RestoreCondition>(kRestoreConditions);
+  const auto conditions = restore_conditions(graph);
   std::erase_if(candidates, [&](const std::string& prefix) {
-    return std::ranges::any_of(conditions, [&](const RestoreCondition& condition) {
-      return condition.is_other && condition.is_other(prefix);
-    });
+    return std::ranges::any_of(
+        conditions, [&](const auto& condition) { return condition->is_other && condition->is_other(prefix); });
   });
   return candidates;
 }
@@ -247,9 +246,8 @@ TRAINHOOK_DECL std::vector<std::string> SessionManager::candidates_of(const Grap
 }
 
 TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not(const Graph& graph, const std::string& prefix) {
-  for (const detail::RestoreCondition& condition :
-       graph.collection<detail::RestoreCondition>(detail::kRestoreConditions)) {
-    if (std::optional<std::string> reason = condition.why_not(prefix)) return reason;
+  for (const auto& condition : detail::restore_conditions(graph)) {
+    if (std::optional<std::string> reason = condition->why_not(prefix)) return reason;
   }
   return std::nullopt;
 }
