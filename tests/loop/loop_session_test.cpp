@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/events/summary.hpp>
+#include <trainhook/events/summary_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
@@ -163,13 +164,28 @@ TEST(LoopSession, GivesASummaryThatAFunctionEncodes) {
   });
   loop.run([&] { note = "*first*"; });
   EXPECT_EQ(calls, 0);
-  EXPECT_EQ(loop.run(*summary::merge_all(loop.graph())), Tensor(text_summary("note_1", "*first*")));
+  EXPECT_EQ(loop.run(*summary::merge_all(loop.graph())), Tensor(text_summary("note", "*first*")));
   loop.run([&] { note = "second"; });
-  EXPECT_EQ(loop.run(notes), Tensor(text_summary("note_1", "second")));
+  EXPECT_EQ(loop.run(notes), Tensor(text_summary("note", "second")));
   EXPECT_EQ(calls, 2);
   EXPECT_THROW(loop.summary("none", nullptr), InvalidArgumentError);
   loop.open();
   EXPECT_THROW(loop.summary("late", [](std::string_view) { return std::string(); }), FailedPreconditionError);
+}
+
+TEST(LoopSession, ASummaryKeepsTheTagThatItWasGivenUnlessAnotherSummaryHasIt) {
+  LoopSession loop;
+  const Output loss = loop.value("loss", [] { return 0.5F; });
+  const auto tag_of = [&](const Output& output) {
+    return parse_summary(loop.run(output).data<std::string>()[0]).at(0).tag;
+  };
+  const auto encode = [](std::string_view tag) { return text_summary(tag, "note"); };
+  EXPECT_EQ(tag_of(summary::scalar("loss", loss)), "loss");
+  EXPECT_EQ(tag_of(loop.summary("loss", encode)), "loss_1");
+  EXPECT_EQ(tag_of(loop.summary("the loss", encode)), "the_loss");
+  const Graph::Scope scope = loop.graph().name_scope("inner");
+  EXPECT_EQ(tag_of(summary::scalar("loss", loop.value("loss", [] { return 1.5F; }))), "inner/loss");
+  EXPECT_EQ(tag_of(loop.summary("loss", encode)), "inner/loss_1");
 }
 
 TEST(LoopSession, ShowsAStringOfTheUserAsText) {

@@ -133,8 +133,8 @@ class LoopSession : public RunForms<LoopSession, true> {
   }
 
   /// Adds a summary that `encode` creates: it receives the tag and returns a serialized Summary, for example from
-  /// `events/summary.hpp`. Runs that fetch the summary call it after the step. The tag is `name`, made unique as in
-  /// `summary::scalar`. For images and audio see `media/loop_summaries.hpp`.
+  /// `events/summary.hpp`. Runs that fetch the summary call it after the step. The tag is `name`, made unique among the
+  /// loop's summaries. For images and audio see `media/loop_summaries.hpp`.
   TRAINHOOK_DECL Output summary(std::string_view name, std::function<std::string(std::string_view tag)> encode);
 
   /// Sets the function that initializes all variables and state; a new session calls it if it finds no checkpoint.

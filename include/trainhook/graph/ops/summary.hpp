@@ -25,11 +25,19 @@ using namespace trainhook::detail;
 /// HistogramSummary, ImageSummary, MergeSummary, ScalarSummary, TensorSummaryV2.
 [[nodiscard]] TRAINHOOK_DECL OpFamily summary_ops() noexcept;
 
-/// The tag and node name of a new summary: `given_name` in the current name scope, made unique, with characters
-/// replaced that a node's name must not contain.
-[[nodiscard]] TRAINHOOK_DECL std::string unique_tag(Graph& graph, std::string_view given_name);
+/// The collection that marks the graph of a LoopSession.
+inline constexpr std::string_view kTagsOfALoop = "tags_of_a_loop";
 
-/// Adds a summary whose tag is its node's name; `more` are further inputs.
+/// Of a new summary.
+struct SummaryNames {
+  std::string node{};  ///< the given name in the current name scope, made unique among nodes
+  std::string tag{};   ///< the same; in the graph of a LoopSession, made unique among summaries only
+};
+
+/// Characters that a node's name must not contain are replaced.
+[[nodiscard]] TRAINHOOK_DECL SummaryNames new_summary_names(Graph& graph, std::string_view given_name);
+
+/// Adds a summary; `more` are further inputs.
 TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input,
                                   const Output& values, Attrs attrs,
                                   const std::vector<std::pair<std::string_view, Tensor>>& more = {});
@@ -38,7 +46,7 @@ TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name,
 
 // The tag in TensorBoard is the name of the summary's node: `name` in the current name scope, with the suffix `_1`,
 // `_2`, ... if a node or scope has that name already. A summary `w` of a variable `w` has the tag `w_1`, as in
-// TensorFlow 1.
+// TensorFlow 1. In the graph of a LoopSession it has the tag `w`: only another summary can have taken it.
 
 /// The value of a scalar, in the chart `name`. Source: `tf.compat.v1.summary.scalar`.
 TRAINHOOK_DECL Output scalar(std::string_view name, Output value);

@@ -71,6 +71,7 @@ struct LoopSession::Impl {
 };
 
 TRAINHOOK_DECL LoopSession::Impl::Impl() : values(graph), global_step(create_global_step(graph)) {
+  graph.add_to_collection(summary::detail::kTagsOfALoop, true);
   values.set_leaf(global_step.handle.node(), [this] { return Tensor(step_of_run); });
   detail::StateBinding binding = detail::state_of(global_step.name(), step);
   binding.kind = StateKind::Variable;
@@ -240,9 +241,10 @@ TRAINHOOK_DECL Output LoopSession::summary(std::string_view name,
                                            std::function<std::string(std::string_view tag)> encode) {
   impl_->expect_registering(name);
   if (!encode) throw InvalidArgumentError("summary '{}' needs a function that encodes it", name);
-  const std::string tag = trainhook::summary::detail::unique_tag(impl_->graph, name);
-  const Output output = placeholder(impl_->graph, DType::String, Shape{}, tag + "/");
-  impl_->values.set_leaf(output.node(), [tag, encode = std::move(encode)] { return Tensor(encode(tag)); });
+  summary::detail::SummaryNames names = summary::detail::new_summary_names(impl_->graph, name);
+  const Output output = placeholder(impl_->graph, DType::String, Shape{}, names.node + "/");
+  impl_->values.set_leaf(output.node(),
+                         [tag = std::move(names.tag), encode = std::move(encode)] { return Tensor(encode(tag)); });
   impl_->graph.add_to_collection(graph_keys::kSummaries, output);
   return output;
 }

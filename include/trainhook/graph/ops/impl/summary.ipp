@@ -49,19 +49,27 @@ TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
   return clean;
 }
 
-TRAINHOOK_DECL std::string unique_tag(Graph& graph, std::string_view given_name) {
-  return graph.unique_name(clean_tag(given_name));
+TRAINHOOK_DECL SummaryNames new_summary_names(Graph& graph, std::string_view given_name) {
+  const std::string clean = clean_tag(given_name);
+  const std::string full = graph.current_scope() + clean;
+  SummaryNames names{.node = graph.unique_name(clean)};
+  names.tag = names.node;
+  if (graph.collection<bool>(kTagsOfALoop).empty()) return names;
+  constexpr std::string_view kApart = "tag ";  // no node is called so
+  const Graph::Scope scope = graph.top_level();
+  names.tag = graph.unique_name(std::string(kApart) + full).substr(kApart.size());
+  return names;
 }
 
 TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input,
                                   const Output& values, Attrs attrs,
                                   const std::vector<std::pair<std::string_view, Tensor>>& more) {
   Graph& graph = values.graph();
-  const std::string tag = unique_tag(graph, given_name);
-  const Graph::Scope scope = graph.name_scope(tag + "/");
+  const auto [node, tag] = new_summary_names(graph, given_name);
+  const Graph::Scope scope = graph.name_scope(node + "/");
   std::vector<Output> inputs{constant(graph, Tensor(tag), tag_input), values};
   for (const auto& [name, value] : more) inputs.push_back(constant(graph, value, name));
-  const Output result = add_op(def, tag + "/", std::move(inputs), std::move(attrs));
+  const Output result = add_op(def, node + "/", std::move(inputs), std::move(attrs));
   graph.add_to_collection(graph_keys::kSummaries, result);
   return result;
 }
