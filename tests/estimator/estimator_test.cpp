@@ -24,6 +24,7 @@
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/recording_listener.hpp>
+#include <trainhook/testing/recording_writer.hpp>
 
 #include "line_model.hpp"
 
@@ -123,6 +124,19 @@ TEST_F(EstimatorTest, EvaluatesAnOlderCheckpoint) {
   estimator.train(line().repeat(), {.steps = 4});
   const EvalMetrics metrics = estimator.evaluate(line(), {.checkpoint_path = "run/model.ckpt-2"});
   EXPECT_EQ(metrics.at("global_step").scalar<std::int64_t>(), 2);
+}
+
+TEST_F(EstimatorTest, AnEvaluationTakesBackWhatWasMeasuredOfItsCheckpointBefore) {
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
+  estimator.train(line().repeat(), {.steps = 4});
+  estimator.evaluate(line());
+  estimator.evaluate(line(), {.checkpoint_path = "run/model.ckpt-2"});
+  estimator.evaluate(line());
+  std::vector<std::string> lines = testing::event_lines(disk_, "run/eval");
+  std::erase_if(lines,
+                [](const std::string& line) { return line.find("mean x") == std::string::npos && line[2] != 'S'; });
+  EXPECT_EQ(lines, (std::vector<std::string>{"4 START", "4 mean x=3.5", "2 mean x=3.5", "4 START", "4 mean x=3.5"}))
+      << "an older checkpoint leaves what comes after it";
 }
 
 TEST_F(EstimatorTest, EvaluatesInitialValuesIfThereIsNoCheckpoint) {

@@ -22,6 +22,7 @@
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/recording_writer.hpp>
 
 #include "line_model.hpp"
 
@@ -99,6 +100,19 @@ TEST_F(EstimatorTest, S41_ARecoveryRepeatsNoEvaluation) {
       if (!event.values.empty() && event.values[0].tag == "loss") steps.push_back(event.step);
   }
   EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 2, 4}));
+}
+
+TEST_F(EstimatorTest, AResumedRunTakesBackWhatALostOneMeasured) {
+  const auto train = [&](std::int64_t steps) {
+    Estimator estimator = make(counting_model, {.save_checkpoints_steps = 3});
+    estimator.train(ten().repeat(),
+                    {.hooks = {InMemoryEvaluatorHook(estimator, ten(), {.every_n_iter = 4})}, .max_steps = steps});
+  };
+  train(3);
+  train(5);
+  std::vector<std::string> starts = testing::event_lines(disk_, "run/eval");
+  std::erase_if(starts, [](const std::string& line) { return !line.ends_with("START"); });
+  EXPECT_EQ(starts, (std::vector<std::string>{"0 START", "4 START"}));
 }
 
 TEST_F(EstimatorTest, ARunThatWasKilledMeasuresAtTheSameIterations) {

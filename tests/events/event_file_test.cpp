@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <trainhook/testing/faulty_file_system.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/core/error.hpp>
 
@@ -39,15 +40,71 @@ TEST(EventFile, SortsAfterTheFilesThatAreThereWhateverTheClockSays) {
   };
   for (int i = 0; i < 12; ++i) open(clock);  // in one second
   open(set_back);
-  disk.write_file("run/events.out.tfevents.1800000000.of_tensorflow", "");
-  opened.push_back("run/events.out.tfevents.1800000000.of_tensorflow");
+  disk.write_file("run/events.out.tfevents.1800000000123.in_milliseconds", "");
+  opened.push_back("run/events.out.tfevents.1800000000123.in_milliseconds");
+  open(clock);
+  disk.write_file("run/events.out.tfevents.1800000002.of_tensorflow", "");
+  opened.push_back("run/events.out.tfevents.1800000002.of_tensorflow");
   open(clock);
   for (const char* other :
        {"run/events.out.tfevents.x", "run/events.out.tfevents.1900000000", "run/x.tfevents.2000000000.y"})
     disk.write_file(other, "");
   open(clock);
   EXPECT_TRUE(std::ranges::is_sorted(opened));
-  EXPECT_TRUE(opened.back().starts_with("run/events.out.tfevents.1800000002."));
+  EXPECT_TRUE(opened.back().starts_with("run/events.out.tfevents.1900000001."));
+}
+
+TEST(EventFile, SaysIfAFileComesAfterItWhateverItIsCalled) {
+  testing::MemoryFileSystem disk;
+  FixedClock clock;
+  const testing::LogLines log;
+  const auto open = [&] {
+    detail::EventFile file(disk, clock, "run", "");
+    file.write("");
+  };
+  disk.make_directories("run");
+  disk.write_file("run/z.txt", "");
+  open();
+  EXPECT_TRUE(log.lines.empty());
+  disk.write_file("run/z.tfevents", "");
+  open();
+  EXPECT_EQ(log.count("TensorBoard may not show the events in run/events.out.tfevents."), 1U);
+  EXPECT_EQ(log.count("z.tfevents comes after it"), 1U);
+}
+
+TEST(EventFile, IsMadeAgainIfItWasRemovedOrReplaced) {
+  testing::MemoryFileSystem disk;
+  FixedClock clock;
+  const testing::LogLines log;
+  detail::EventFile file(disk, clock, "run", "");
+  file.write("one");
+  const std::string first = file.path();
+  disk.remove_file(first);
+  disk.remove_directory("run");
+  file.write("two");
+  const std::string second = file.path();
+  EXPECT_TRUE(disk.contents(second).ends_with("two"));
+  EXPECT_EQ(log.count(first), 1U);
+  disk.remove_file(second);
+  disk.write_file(second, "an old copy");
+  file.write("three");
+  EXPECT_GT(file.path(), second);
+  EXPECT_TRUE(disk.contents(file.path()).ends_with("three"));
+  EXPECT_EQ(disk.contents(second), "an old copy");
+  EXPECT_EQ(log.count("was removed or replaced, and the events in it are gone"), 2U);
+  file.write("four");
+  EXPECT_TRUE(disk.contents(file.path()).ends_with("threefour"));
+}
+
+TEST(EventFile, IsNotGivenUpIfItCannotBeLookedAt) {
+  testing::MemoryFileSystem disk;
+  testing::FaultyFileSystem faulty(disk);
+  FixedClock clock;
+  detail::EventFile file(faulty, clock, "run", "");
+  file.write("one");
+  faulty.fail_at(testing::FileOperation::FileSize, 1, ErrorCode::PermissionDenied);
+  file.write("two");
+  EXPECT_TRUE(disk.contents(file.path()).ends_with("onetwo"));
 }
 
 TEST(EventFile, IsNotThereBeforeTheFirstWrite) {

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/recording_writer.hpp>
 #include <trainhook/core/error.hpp>
 
 #include "fixed_clock.hpp"
@@ -24,6 +26,24 @@ TEST(FileWriterCache, GivesOneWriterForADirectory) {
   EXPECT_NE(&writers.at("run"), &writers.at("run/eval"));
   EXPECT_EQ(writers.at("run/eval").get_logdir(), "run/eval");
   EXPECT_EQ(writers.at("/").get_logdir(), "/");
+}
+
+TEST(FileWriterCache, ARestartIsRecordedInEveryDirectoryThatGetsSummaries) {
+  testing::MemoryFileSystem disk;
+  FixedClock clock;
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
+  static_cast<void>(writers.at("early"));
+  static_cast<void>(writers.at("unused"));
+  writers.restart_at(4);
+  writers.at("early").add_scalar("x", 1, 4);
+  writers.restart_at(8);  // after a recovery
+  writers.at("early").add_scalar("x", 1, 8);
+  writers.at("late").add_scalar("x", 1, 8);
+  writers.close();
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(testing::event_lines(disk, "early"), (Lines{"4 START", "4 x=1", "8 START", "8 x=1"}));
+  EXPECT_EQ(testing::event_lines(disk, "late"), (Lines{"4 START", "8 x=1"})) << "of an earlier process";
+  EXPECT_FALSE(disk.exists("unused"));
 }
 
 TEST(FileWriterCache, ClosesAllAndGivesNoneAfterwards) {

@@ -3,6 +3,7 @@
 /// read_eval_metrics: what it finds, and what it makes of damage.
 #include <trainhook/events/read_eval_metrics.hpp>
 
+#include <cstdint>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -29,6 +30,16 @@ TEST(ReadEvalMetrics, ES01_MergesWhatEachStepHas) {
   second.close();
   EXPECT_EQ(read_eval_metrics(disk, "eval"),
             (EvalHistory{{1, {{"accuracy", 0.25}, {"loss", 1.0}}}, {2, {{"loss", 0.75}}}}));
+}
+
+TEST(ReadEvalMetrics, LeavesOutWhatALostRunMeasured) {
+  testing::MemoryFileSystem disk;
+  FileWriter writer("eval", {.file_system = &disk});
+  for (const std::int64_t step : {10, 20, 30}) writer.add_scalar("loss", 1.0, step);
+  writer.restart_at(20);
+  writer.add_scalar("loss", 0.5, 25);
+  writer.close();
+  EXPECT_EQ(read_eval_metrics(disk, "eval"), (EvalHistory{{10, {{"loss", 1.0}}}, {25, {{"loss", 0.5}}}}));
 }
 
 TEST(ReadEvalMetrics, ES03_FindsNothingIfThereIsNothing) {

@@ -177,6 +177,13 @@ TEST_F(EvaluationHookOnAGraph, AveragesOverADatasetByTheSizeOfItsBatches) {
   EXPECT_EQ(metrics[0].value, 6);
 }
 
+TEST_F(EvaluationHookOnAGraph, AMetricThatIsNamedAfterASummarySharesItsChart) {
+  const Output chart = summary::scalar("figure", mean_);
+  const Metrics metrics =
+      measured({{{chart.operation().name(), mean_}}, FeedDict{{input_, Tensor::of<float>({2, 4})}}, {}}, 1);
+  EXPECT_EQ(metrics.at(0).name, "figure_1") << "the summary's tag";
+}
+
 TEST_F(EvaluationHookOnAGraph, RefusesWhatIsNotAFigure) {
   EXPECT_THROW(measured({{product_}, numbers().batch(2), {input_}, {}}, 2), InvalidArgumentError);
 }

@@ -86,7 +86,7 @@ TEST(StepCounterHook, WritesToTheWriterThatWasGiven) {
   training.add(StepCounterHook({.every_n_steps = 1, .summary_writer = recorder.writer()}));
   training.start();
   training.run_timed(2, 0.5);
-  EXPECT_EQ(recorder.lines(), Lines{"2 global_step/sec=2"});
+  EXPECT_EQ(recorder.lines(), (Lines{"1 START", "2 global_step/sec=2"}));
 }
 
 TEST(StepCounterHook, TheTagIsNamedAfterTheStep) {
@@ -99,7 +99,7 @@ TEST(StepCounterHook, TheTagIsNamedAfterTheStep) {
   training.run();
   outside.advance_clock(0.5);
   training.run();
-  EXPECT_EQ(recorder.lines(), Lines{"2 foo/step/sec=2"});
+  EXPECT_EQ(recorder.lines(), (Lines{"1 START", "2 foo/step/sec=2"}));
 }
 
 TEST(StepCounterHook, B044_S20_WarnsAFewTimesIfTheStepNeverRises) {

@@ -147,6 +147,20 @@ TEST(SummarySaverHook, S21_X46_EachStartAndEachRecoveryBeginsWithAStartRecord) {
   EXPECT_EQ(training.finish(), (Lines{"5 START", "5 one=1", "6 START", "6 one=2"}));
 }
 
+TEST(SummarySaverHook, AnEvaluationThatIsMadeAgainTakesBackWhatItWroteOfItsStep) {
+  support::Outside outside;
+  for (int life = 0; life < 2; ++life) {
+    Summarised evaluation(outside);
+    const Operation nothing = evaluation.script.operation("nothing", [] {});
+    evaluation.add(SummarySaverHook({.save_steps = 1, .output_dir = "eval", .summary_op = evaluation.one}));
+    evaluation.set_step(20);
+    evaluation.start();
+    evaluation.run(nothing);
+    evaluation.end();
+  }
+  EXPECT_EQ(support::event_lines(outside, "eval"), (Lines{"20 START", "20 one=1", "20 START", "20 one=1"}));
+}
+
 TEST(SummarySaverHook, ATrainingThatIsAtItsEndLeavesNoFileBehind) {
   Alone training;
   training.add(SummarySaverHook({.save_steps = 10, .output_dir = "run", .summary_op = training.one}));

@@ -26,12 +26,14 @@
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/monitored/local_master.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_hook.hpp>
+#include <trainhook/testing/recording_writer.hpp>
 
 namespace trainhook {
 namespace {
@@ -142,6 +144,23 @@ TEST_F(MonitoredTrainingSessionTest, M015_WritesSummariesAndStepsPerSecond) {
   });
   const std::multiset<std::string> tags = tags_in("run");
   EXPECT_EQ(std::set(tags.begin(), tags.end()), (std::set<std::string>{"my_summary_tag", "global_step/sec"}));
+}
+
+TEST_F(MonitoredTrainingSessionTest, EachDirectoryThatGetsSummariesHasAStartRecordOfEachStart) {
+  for (const int life : {1, 2}) {
+    Program program(disk, clock);
+    auto options = program.options({StepCounterHook({.every_n_steps = 2, .output_dir = "speed"})});
+    options.summary_dir = "summaries";
+    auto session = monitored_training_session(program.loop, std::move(options));
+    for (int i = 0; i < 13; ++i) {
+      clock.advance(std::chrono::milliseconds(100));
+      session.run([&] { program.step(); });
+    }
+    if (life == 1) session.abort(nullptr);  // dies after the checkpoint of step 10
+  }
+  std::vector<std::string> starts = testing::event_lines(disk, "speed");
+  std::erase_if(starts, [](const std::string& line) { return !line.ends_with("START"); });
+  EXPECT_EQ(starts, (std::vector<std::string>{"1 START", "11 START"}));
 }
 
 TEST_F(MonitoredTrainingSessionTest, ARunThatLosesPowerAnywhereEndsWithTheBitsOfOneThatDoesNot) {

@@ -58,6 +58,7 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   std::int64_t iterations_ = 0;
   std::optional<std::int64_t> evaluated_;  // the last evaluated step
   bool restored_ = false;
+  bool starts_ = false;  // nothing was evaluated in this session yet
 };
 
 }  // namespace trainhook

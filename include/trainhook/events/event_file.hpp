@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -21,13 +22,13 @@ namespace detail {
 /// `events.out.tfevents.<seconds, ten digits>.<host>.<pid>.<number><suffix>`
 TRAINHOOK_DECL std::string event_file_name(std::int64_t seconds, std::string_view host, std::string_view suffix);
 
-/// The seconds for the name of a new event file: the time, or more if the directory has files whose names would come
-/// after it. TensorBoard reads files in the order of their names and never goes back to an earlier one.
-[[nodiscard]] TRAINHOOK_DECL std::int64_t event_file_seconds(FileSystem& file_system, const std::string& directory,
+/// The seconds for the name of a new event file: the time, or more if `names` has files whose names would come after
+/// it. TensorBoard reads files in the order of their names and never goes back to an earlier one.
+[[nodiscard]] TRAINHOOK_DECL std::int64_t event_file_seconds(const std::vector<std::string>& names,
                                                              double wall_seconds);
 
 /// The first write creates the file. After a failed write, the next one creates another file, because readers stop at a
-/// torn record. Not thread-safe.
+/// torn record. So does a write that finds that the file was removed or replaced, with a warning. Not thread-safe.
 class EventFile {
  public:
   TRAINHOOK_DECL EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix);
@@ -45,6 +46,9 @@ class EventFile {
 
  private:
   TRAINHOOK_DECL void open();
+
+  /// Returns false if the path no longer leads to the current file: what is written then is lost.
+  [[nodiscard]] TRAINHOOK_DECL bool look();
 
   /// Creates a new file. If two processes in containers have the same host name and process id, only the number in the
   /// names differs.
@@ -65,6 +69,7 @@ class EventFile {
   std::string directory_;
   std::string suffix_;
   std::unique_ptr<RecordWriter> writer_;
+  std::uint64_t seen_size_ = 0;  // of the current file, when it was looked at last
   bool name_is_durable_ = false;
 };
 

@@ -56,9 +56,10 @@ struct FileWriterOptions {
 /// because of the disk. With `EventErrors::Throw` the next `add_...`, `flush`, `sync` or `close` throws the error,
 /// which says how many events were lost; that `add_...` adds nothing.
 ///
-/// After restoring step R, call `add_session_log({SessionLog::Start}, R + 1)` first: TensorBoard then drops the events
-/// of the lost steps. Use one writer per directory (`FileWriterCache`): if two write the same tags, TensorBoard drops
-/// points of both. Source: `tf.compat.v1.summary.FileWriter`.
+/// After restoring step R, call `restart_at(R + 1)` first, as a monitored session does for the writers of its hooks:
+/// TensorBoard then drops the events of the lost steps. A file or directory that is removed is made again, with a
+/// warning; the events that were in it are gone. Use one writer per directory (`FileWriterCache`): if two write the
+/// same tags, TensorBoard drops points of both. Source: `tf.compat.v1.summary.FileWriter`.
 class FileWriter {
  public:
   /// Creates no file yet. @throws InvalidArgumentError for a `max_queue` or `flush_secs` of zero.
@@ -109,13 +110,17 @@ class FileWriter {
   /// Adds a marker for TensorBoard, see `SessionLog`.
   TRAINHOOK_DECL void add_session_log(const SessionLog& session_log, std::int64_t step);
 
+  /// Adds a START record before the next summary or run metadata, so that no file is created without them. If it is
+  /// called several times before that, or a START record is added, there is one record, with the smallest step.
+  TRAINHOOK_DECL void restart_at(std::int64_t step);
+
   /// Adds a serialized GraphDef, for the Graphs dashboard.
   TRAINHOOK_DECL void add_graph(std::string_view graph_def, std::int64_t global_step = 0);
 
   /// Adds a serialized MetaGraphDef. TensorBoard does not show it: add the graph too.
   TRAINHOOK_DECL void add_meta_graph(std::string_view meta_graph_def, std::int64_t global_step = 0);
 
-  /// Adds a serialized RunMetadata. @throws InvalidArgumentError if `tag` was used before.
+  /// Adds a serialized RunMetadata. @throws InvalidArgumentError if `tag` was used before or is not UTF-8.
   TRAINHOOK_DECL void add_run_metadata(std::string_view run_metadata, std::string_view tag,
                                        std::int64_t global_step = 0);
   [[nodiscard]] TRAINHOOK_DECL bool has_run_metadata(std::string_view tag);

@@ -3,9 +3,11 @@
 /// FileWriterCache: the event writers that the hooks of a session share, one per directory.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +32,9 @@ class FileWriterCache {
   /// file is created before the first event.
   [[nodiscard]] TRAINHOOK_DECL FileWriter& at(std::string_view directory);
 
+  /// Calls `restart_at` of all writers, also of those that `at` creates later.
+  TRAINHOOK_DECL void restart_at(std::int64_t step);
+
   /// Flushes all writers, then throws the first error; further errors are logged.
   TRAINHOOK_DECL void flush();
 
@@ -42,6 +47,7 @@ class FileWriterCache {
   FileWriterOptions options_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<FileWriter>, std::less<>> writers_;
+  std::optional<std::int64_t> start_;  // the smallest step of a restart
   bool closed_ = false;
 };
 

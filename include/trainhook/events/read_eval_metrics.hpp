@@ -18,6 +18,7 @@ namespace trainhook {
 using EvalHistory = std::map<std::int64_t, std::map<std::string, double, std::less<>>>;
 
 /// Reads all scalars in the event files of a directory. If a step has a tag several times, the one written last counts.
+/// What a START record drops does not count.
 /// Empty if the directory does not exist. A damaged file is read up to the damage, with a warning. Source: TensorFlow's
 /// `read_eval_metrics`. @throws the errors of reading files.
 [[nodiscard]] TRAINHOOK_DECL EvalHistory read_eval_metrics(FileSystem& file_system, const std::string& eval_dir);

@@ -10,6 +10,7 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
@@ -58,6 +59,7 @@ class StepCounterHook final : public SessionRunHook {
   SecondOrStepTimer timer_;
   std::string tag_;
   FileWriter* writer_ = nullptr;
+  Variable global_step_;
   std::optional<std::int64_t> last_step_;
   int idle_runs_ = 0;
   int warnings_ = 0;

@@ -49,9 +49,9 @@ class SummarySaverHook final : public SessionRunHook {
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
-  /// Writes the START record here, so that a session without a run creates no file.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
 
+  /// Writes the START record here, so that a session without a run creates no file.
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
   TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;

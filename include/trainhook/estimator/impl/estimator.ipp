@@ -231,6 +231,10 @@ TRAINHOOK_DECL EvalMetrics Estimator::evaluate(const InputFn& input_fn, const Ev
   detail::EvaluationGraph evaluation(source_, input_fn, options.steps, options.hooks);
   EvalMetrics metrics = evaluation.run(checkpoint);
   FileWriter writer(eval_dir(options.name), {.file_system = source_.config.file_system, .clock = source_.config.clock});
+  const std::optional<std::string> newest = latest_checkpoint();
+  const auto step = metrics.at("global_step").scalar<std::int64_t>();
+  // What was measured of this checkpoint before counts no more, nor what a lost run measured after it.
+  if (!newest || step_of_checkpoint(*newest).value_or(step) <= step) writer.restart_at(step);
   detail::write_metrics(writer, metrics, checkpoint);
   writer.close();
   return metrics;

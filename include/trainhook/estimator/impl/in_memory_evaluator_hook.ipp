@@ -58,6 +58,7 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& graph) {
 }
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  starts_ = true;
   if (std::exchange(restored_, false)) return;  // the count continues
   iterations_ = 0;
   if (const std::int64_t step = read_global_step(session, global_step_); evaluated_ != step) evaluate(session, step);
@@ -95,7 +96,9 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session, std::int
       ScaffoldOptions{.init_fn = [&values](const Scaffold&, SessionRef evaluated) { evaluated.load(values); },
                       .copy_from_scaffold = model.spec.scaffold});
   const EvalMetrics metrics = evaluation_->run({}, scaffold);
-  detail::write_metrics(services().writers().at(estimator_->eval_dir(options_.name)), metrics, {});
+  FileWriter& writer = services().writers().at(estimator_->eval_dir(options_.name));
+  if (std::exchange(starts_, false)) writer.restart_at(step);
+  detail::write_metrics(writer, metrics, {});
   detail::publish_metrics(services(), options_.name, metrics);
   evaluated_ = step;
 }

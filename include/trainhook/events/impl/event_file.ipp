@@ -11,6 +11,7 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <system_error>
 #include <utility>
@@ -19,6 +20,7 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/process_identity.hpp>
@@ -42,27 +44,41 @@ TRAINHOOK_DECL std::string event_file_name(std::int64_t seconds, std::string_vie
                      suffix);
 }
 
-TRAINHOOK_DECL std::int64_t event_file_seconds(FileSystem& file_system, const std::string& directory,
-                                               double wall_seconds) {
-  constexpr std::int64_t kMost = 9'999'999'999;  // ten digits
-  std::int64_t seconds = static_cast<std::int64_t>(wall_seconds);
-  for (std::string_view name : file_system.list_directory(directory)) {
+TRAINHOOK_DECL std::int64_t event_file_seconds(const std::vector<std::string>& names, double wall_seconds) {
+  constexpr std::size_t kDigits = 10;
+  constexpr std::int64_t kMost = 9'999'999'999;
+  std::int64_t seconds = (std::max)(static_cast<std::int64_t>(wall_seconds), std::int64_t{0});
+  for (std::string_view name : names) {
     if (!name.starts_with(kEventFilePrefix)) continue;
-    name.remove_prefix(kEventFilePrefix.size());
+    name = name.substr(kEventFilePrefix.size(), kDigits);  // of longer numbers these decide, too
     std::int64_t taken = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), taken);
-    if (error == std::errc() && end != name.data() + name.size() && *end == '.' && taken < kMost)
-      seconds = (std::max)(seconds, taken + 1);
+    if (error == std::errc() && end == name.data() + kDigits) seconds = (std::max)(seconds, taken + 1);
   }
-  return seconds;
+  return (std::min)(seconds, kMost);
 }
 
 TRAINHOOK_DECL EventFile::EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix)
     : file_system_(file_system), clock_(clock), directory_(std::move(directory)), suffix_(std::move(suffix)) {}
 
 TRAINHOOK_DECL void EventFile::write(std::string_view records) {
-  if (writer_ == nullptr) open();
-  abandon_on_failure([&] { writer_->write_batch(records); });
+  for (bool is_again = false;; is_again = true) {
+    if (writer_ == nullptr) open();
+    abandon_on_failure([&] { writer_->write_batch(records); });
+    if (look() || is_again) return;
+    log_warning("event file {} was removed or replaced, and the events in it are gone; later events go to a new file",
+                writer_->path());
+    writer_.reset();
+  }
+}
+
+TRAINHOOK_DECL bool EventFile::look() {
+  try {
+    const std::uint64_t size = file_system_.file_size(writer_->path());
+    return size >= std::exchange(seen_size_, size);  // some file systems tell a size later, but none a smaller one
+  } catch (const NotFoundError&) { return false; } catch (const Error&) {  // nobody knows
+    return true;
+  }
 }
 
 TRAINHOOK_DECL void EventFile::sync() {
@@ -96,17 +112,27 @@ TRAINHOOK_DECL void EventFile::open() {
     throw;
   }
   writer_ = std::move(writer);
+  seen_size_ = 0;
   name_is_durable_ = false;
 }
 
 TRAINHOOK_DECL std::unique_ptr<WritableFile> EventFile::create(double now) {
   constexpr int kMostAttempts = 10'000;
+  std::vector<std::string> others = file_system_.list_directory(directory_);
+  std::erase_if(others, [](const std::string& name) { return name.find("tfevents") == std::string::npos; });
   const std::string host = host_name();
-  const std::int64_t seconds = event_file_seconds(file_system_, directory_, now);
+  const std::int64_t seconds = event_file_seconds(others, now);
   for (int attempt = 0;; ++attempt) {
+    const std::string name = event_file_name(seconds, host, suffix_);
     try {
-      return file_system_.create_writable(join_path(directory_, event_file_name(seconds, host, suffix_)),
-                                          WriteMode::Exclusive);
+      auto file = file_system_.create_writable(join_path(directory_, name), WriteMode::Exclusive);
+      if (!others.empty() && others.back() > name) {
+        log_warning(
+            "TensorBoard may not show the events in {}: it reads files in the order of their names, and {} comes "
+            "after it; move that to another directory",
+            file->path(), others.back());
+      }
+      return file;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::AlreadyExists || attempt == kMostAttempts) throw;
     }

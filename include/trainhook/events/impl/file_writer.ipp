@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -19,6 +20,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/events/event_file.hpp>
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/events/event_queue.hpp>
@@ -42,14 +44,19 @@ struct FileWriter::Impl {
         file(detail::given_or_posix(options.file_system), clock, logdir, options.filename_suffix) {}
 
   /// Queues the event that `make_event` returns for the time; it is called under the lock.
+  /// @param has_steps the event is one of those that a START record makes readers drop
   template <class MakeEvent>
-  void add(const MakeEvent& make_event) {
+  void add(const MakeEvent& make_event, bool has_steps) {
     const double now = clock.wall_seconds();
     std::unique_lock lock(mutex);
     wait_for_room(lock);
+    if (has_steps) add_start(now);
     pending.add_encoded([&](std::string& bytes) { detail::append_event(bytes, make_event(now)); });
     added_one(lock);
   }
+
+  /// Queues the START record that `restart_at` has put off.
+  void add_start(double now);
 
   void wait_for_room(std::unique_lock<std::mutex>& lock);
 
@@ -91,7 +98,8 @@ struct FileWriter::Impl {
   detail::EventBatch pending;
   std::string summary;  // of the scalar that is just added
   std::set<std::string, std::less<>> run_metadata_tags;
-  std::exception_ptr failure;  // not thrown yet
+  std::optional<std::int64_t> start;  // the step of a START record that is put off
+  std::exception_ptr failure;         // not thrown yet
   std::uint64_t added = 0;
   std::uint64_t written = 0;
   std::uint64_t lost = 0;
@@ -125,11 +133,13 @@ TRAINHOOK_DECL const std::string& FileWriter::get_logdir() const noexcept { retu
 TRAINHOOK_DECL EventErrors FileWriter::on_error() const noexcept { return impl_->on_error; }
 
 TRAINHOOK_DECL void FileWriter::add_scalar(std::string_view tag, double value, std::int64_t step) {
-  impl_->add([&](double now) {
-    impl_->summary.clear();
-    detail::append_summary(impl_->summary, {.tag = tag, .simple_value = static_cast<float>(value)});
-    return detail::EventMessage{.wall_time = now, .step = step, .summary = impl_->summary};
-  });
+  impl_->add(
+      [&](double now) {
+        impl_->summary.clear();
+        detail::append_summary(impl_->summary, {.tag = tag, .simple_value = static_cast<float>(value)});
+        return detail::EventMessage{.wall_time = now, .step = step, .summary = impl_->summary};
+      },
+      true);
 }
 
 TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor values, std::int64_t step) {
@@ -138,40 +148,62 @@ TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor value
   detail::PendingHistogram pending{impl_->clock.wall_seconds(), step, std::string(tag), std::move(values)};
   std::unique_lock lock(impl_->mutex);
   impl_->wait_for_room(lock);
+  impl_->add_start(pending.wall_time);
   impl_->pending.add_histogram(std::move(pending));
   impl_->added_one(lock);
 }
 
 TRAINHOOK_DECL void FileWriter::add_summary(std::string_view summary, std::int64_t step) {
-  impl_->add([&](double now) { return detail::EventMessage{.wall_time = now, .step = step, .summary = summary}; });
+  impl_->add([&](double now) { return detail::EventMessage{.wall_time = now, .step = step, .summary = summary}; },
+             true);
 }
 
 TRAINHOOK_DECL void FileWriter::add_session_log(const SessionLog& session_log, std::int64_t step) {
+  const SessionLog written{.status = session_log.status,
+                           .checkpoint_path = detail::utf8_text(session_log.checkpoint_path, "a checkpoint's path"),
+                           .msg = detail::utf8_text(session_log.msg, "the message of a session log")};
   impl_->add(
-      [&](double now) { return detail::EventMessage{.wall_time = now, .step = step, .session_log = session_log}; });
+      [&](double now) {
+        if (session_log.status == SessionLog::Start)
+          step = (std::min)(step, std::exchange(impl_->start, std::nullopt).value_or(step));
+        return detail::EventMessage{.wall_time = now, .step = step, .session_log = written};
+      },
+      false);
+}
+
+TRAINHOOK_DECL void FileWriter::restart_at(std::int64_t step) {
+  const std::scoped_lock lock(impl_->mutex);
+  impl_->start = (std::min)(step, impl_->start.value_or(step));
 }
 
 TRAINHOOK_DECL void FileWriter::add_graph(std::string_view graph_def, std::int64_t global_step) {
   impl_->add(
-      [&](double now) { return detail::EventMessage{.wall_time = now, .step = global_step, .graph_def = graph_def}; });
+      [&](double now) { return detail::EventMessage{.wall_time = now, .step = global_step, .graph_def = graph_def}; },
+      false);
 }
 
 TRAINHOOK_DECL void FileWriter::add_meta_graph(std::string_view meta_graph_def, std::int64_t global_step) {
-  impl_->add([&](double now) {
-    return detail::EventMessage{.wall_time = now, .step = global_step, .meta_graph_def = meta_graph_def};
-  });
+  impl_->add(
+      [&](double now) {
+        return detail::EventMessage{.wall_time = now, .step = global_step, .meta_graph_def = meta_graph_def};
+      },
+      false);
 }
 
 TRAINHOOK_DECL void FileWriter::add_run_metadata(std::string_view run_metadata, std::string_view tag,
                                                  std::int64_t global_step) {
-  impl_->add([&](double now) {
-    if (!impl_->run_metadata_tags.emplace(tag).second) {
-      throw InvalidArgumentError("run metadata {} was already added to {}: give each its own tag", tag, impl_->logdir);
-    }
-    return detail::EventMessage{.wall_time = now,
-                                .step = global_step,
-                                .tagged_run_metadata = detail::TaggedRunMetadataMessage{tag, run_metadata}};
-  });
+  detail::expect_utf8(tag, "the tag of run metadata");
+  impl_->add(
+      [&](double now) {
+        if (!impl_->run_metadata_tags.emplace(tag).second) {
+          throw InvalidArgumentError("run metadata {} was already added to {}: give each its own tag", tag,
+                                     impl_->logdir);
+        }
+        return detail::EventMessage{.wall_time = now,
+                                    .step = global_step,
+                                    .tagged_run_metadata = detail::TaggedRunMetadataMessage{tag, run_metadata}};
+      },
+      true);
 }
 
 TRAINHOOK_DECL bool FileWriter::has_run_metadata(std::string_view tag) {
@@ -237,8 +269,20 @@ TRAINHOOK_DECL void FileWriter::Impl::wait_for_room(std::unique_lock<std::mutex>
   if (!thread.joinable()) thread = std::thread([this] { write_until_closed(); });
 }
 
+TRAINHOOK_DECL void FileWriter::Impl::add_start(double now) {
+  if (!start) return;
+  pending.add_encoded([&](std::string& bytes) {
+    detail::append_event(bytes,
+                         {.wall_time = now, .step = *start, .session_log = SessionLog{.status = SessionLog::Start}});
+  });
+  ++added;
+  start.reset();
+}
+
 TRAINHOOK_DECL void FileWriter::Impl::added_one(std::unique_lock<std::mutex>& lock) {
-  const bool worth_waking = ++added == 1 || 2 * pending.size() >= max_queue || pending.byte_size() >= kManyBytes;
+  ++added;
+  const bool is_first = added == pending.size();  // nothing was written yet
+  const bool worth_waking = is_first || 2 * pending.size() >= max_queue || pending.byte_size() >= kManyBytes;
   if (!worth_waking || woken) return;
   woken = true;
   lock.unlock();

@@ -5,6 +5,7 @@
 
 #include <trainhook/events/file_writer_cache.hpp>
 
+#include <algorithm>
 #include <exception>
 
 #include <trainhook/core/error.hpp>
@@ -21,8 +22,15 @@ TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
   if (found == writers_.end()) {
     found =
         writers_.emplace(std::string(directory), std::make_unique<FileWriter>(std::string(directory), options_)).first;
+    if (start_) found->second->restart_at(*start_);
   }
   return *found->second;
+}
+
+TRAINHOOK_DECL void FileWriterCache::restart_at(std::int64_t step) {
+  const std::scoped_lock lock(mutex_);
+  start_ = (std::min)(step, start_.value_or(step));
+  for (const auto& [directory, writer] : writers_) writer->restart_at(step);
 }
 
 TRAINHOOK_DECL void FileWriterCache::flush() {

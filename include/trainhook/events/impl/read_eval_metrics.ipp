@@ -16,6 +16,8 @@ TRAINHOOK_DECL EvalHistory read_eval_metrics(FileSystem& file_system, const std:
     const EventFileContents contents = read_events(file_system, path);
     for (const std::string& problem : contents.problems) log_warning("{}", problem);
     for (const Event& event : contents.events) {
+      if (event.session_log && event.session_log->status == SessionLog::Start)
+        history.erase(history.lower_bound(event.step), history.end());
       for (const SummaryValue& value : event.values)
         if (value.scalar) history[event.step].insert_or_assign(value.tag, *value.scalar);
     }

@@ -12,8 +12,8 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/run_context.hpp>
 
 namespace trainhook {
 
@@ -36,13 +36,15 @@ TRAINHOOK_DECL std::string StepCounterHook::writes_to() const {
 }
 
 TRAINHOOK_DECL void StepCounterHook::begin(Graph& graph) {
-  tag_ = detail::require_global_step(graph, "StepCounterHook").name() + "/sec";
+  global_step_ = detail::require_global_step(graph, "StepCounterHook");
+  tag_ = global_step_.name() + "/sec";
   writer_ = given_writer_.get();
   if (!output_dir_.empty()) writer_ = &services().writers().at(output_dir_);
   warnings_ = 0;
 }
 
-TRAINHOOK_DECL void StepCounterHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {
+TRAINHOOK_DECL void StepCounterHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  if (given_writer_ != nullptr) given_writer_->restart_at(read_global_step(session, global_step_) + 1);
   timer_.reset();
   last_step_.reset();
   idle_runs_ = 0;

@@ -5,7 +5,9 @@
 
 #include <trainhook/hooks/summary_saver_hook.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
@@ -66,10 +68,6 @@ TRAINHOOK_DECL void SummarySaverHook::after_create_session(SessionRef session, C
 
 TRAINHOOK_DECL SessionRunArgs SummarySaverHook::before_run(SessionRunContext& context) {
   if (writer_ == nullptr) return {};
-  if (start_step_) {
-    writer_->add_session_log({.status = SessionLog::Start}, *start_step_);
-    start_step_.reset();
-  }
   due_ = !summaries_.empty() && (!next_step_ || timer_.should_trigger_for_step(*next_step_, context));
   if (!due_) return {};
   return {.fetches = summaries_};
@@ -79,7 +77,12 @@ TRAINHOOK_DECL void SummarySaverHook::after_run(SessionRunContext& context, cons
   if (writer_ == nullptr) return;
   const std::int64_t step = context.global_step();
   next_step_ = step + 1;
-  if (!std::exchange(due_, false) || timer_.last_triggered_step() == step) return;
+  const bool writes = std::exchange(due_, false) && timer_.last_triggered_step() != step;
+  if (const auto start = std::exchange(start_step_, std::nullopt)) {
+    // An evaluation does not advance the step: what it writes again is dropped, too.
+    writer_->add_session_log({.status = SessionLog::Start}, writes ? (std::min)(*start, step) : *start);
+  }
+  if (!writes) return;
   timer_.update_last_triggered_step(step, context);
   for (const Tensor& summary : values.results) {
     for (const std::string& bytes : summary.data<std::string>()) writer_->add_summary(bytes, step);

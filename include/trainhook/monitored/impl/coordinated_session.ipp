@@ -14,6 +14,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/monitored/chief_status.hpp>
@@ -32,6 +33,7 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
       hooked_(owned_.session, hooks, services, std::move(is_loss)),
       stop_grace_period_secs_(stop_grace_period_secs) {
   services.start_session(owned_.restored_from);
+  if (const auto restored = step()) services.writers().restart_at(*restored + 1);
   try {
     if (is_chief_) {
       if (is_shared()) owned_.chief->set_threads(coordinator_);
