@@ -142,8 +142,12 @@ TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes) {
         change.commit();
       }
     }
+    for (const Change& change : changes) {  // a function may have changed the memory of what came before it
+      if (change.variable != nullptr) change.variable->validate(*change.value);
+    }
   } catch (...) {
-    for (std::size_t i = next + 1; i > 0; --i) take_back(changes[i - 1]);  // also the one that failed half-way
+    const std::size_t changed = (std::min)(next + 1, changes.size());  // the one that failed may be half done
+    for (std::size_t i = changed; i > 0; --i) take_back(changes[i - 1]);
     throw;
   }
 }
