@@ -74,6 +74,29 @@ TEST_P(DirectoryHoldTest, ItsFileNamesTheHolder) {
   EXPECT_EQ(refusal(*hold, 1), "");
 }
 
+TEST_P(DirectoryHoldTest, NamesNobodyOnceItIsGivenUp) {
+  take().reset();
+  EXPECT_EQ(disk_.files(), GetParam() ? std::vector<std::string>{file_} : std::vector<std::string>{});
+  EXPECT_EQ(holder(), std::nullopt);
+}
+
+TEST_P(DirectoryHoldTest, AnotherThatCameAndWentAndSavedNothingChangesNothing) {
+  const auto hold = take();
+  disk_.remove_file(file_);
+  take().reset();
+  EXPECT_EQ(refusal(*hold, 20), "");
+  EXPECT_EQ(log_.count("was removed and is recreated"), 1U);
+}
+
+TEST_P(DirectoryHoldTest, OneThatWasKilledIsStillNamedAndNotSavedOver) {
+  const auto hold = take();
+  LockHolder killed = detail::new_holder();
+  killed.process.start += "0";
+  disk_.write_file(file_, detail::holder_text(name_, killed));
+  EXPECT_NE(refusal(*hold, 20), "");
+  EXPECT_EQ(holder()->id, killed.id);
+}
+
 TEST_P(DirectoryHoldTest, AFileThatWasRemovedIsMadeAgainWithAWarning) {
   save(3);
   const auto hold = take();
@@ -98,7 +121,6 @@ TEST_P(DirectoryHoldTest, AClaimThatAnotherHadMeanwhileIsNotTakenBack) {
     other->confirm(60);
     save(60);
   }
-  if (GetParam()) disk_.remove_file(file_);
   const std::vector<std::string> before = disk_.files();
   for (int i = 0; i < 2; ++i) {
     const std::string why = refusal(*frozen, 20);

@@ -37,6 +37,11 @@ class DirectoryHold {
   /// `file_system` must outlive this.
   /// @throws FailedPreconditionError if the directory is held; the message names the option that turns the lock off.
   TRAINHOOK_DECL DirectoryHold(FileSystem& file_system, std::string directory, Clock& clock);
+  DirectoryHold(const DirectoryHold&) = delete;
+  DirectoryHold& operator=(const DirectoryHold&) = delete;
+
+  /// Gives the directory up. The file of a lock names nobody then.
+  TRAINHOOK_DECL ~DirectoryHold();
 
   /// Call it before the commit of a checkpoint of `global_step`, on any thread. Recreates a file that was removed, with
   /// a warning.

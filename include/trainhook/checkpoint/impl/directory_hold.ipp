@@ -78,6 +78,14 @@ TRAINHOOK_DECL DirectoryHold::DirectoryHold(FileSystem& file_system, std::string
   }
 }
 
+TRAINHOOK_DECL DirectoryHold::~DirectoryHold() {
+  if (lock_ == nullptr || ::getpid() != me_.process.pid) return;
+  try {
+    if (is_mine()) file_system_->create_writable(lock_path(directory_), WriteMode::Truncate)->close();
+  } catch (...) {  // it names a process that does not hold it: the next holder writes its own name
+  }
+}
+
 TRAINHOOK_DECL void DirectoryHold::confirm(std::int64_t global_step) {
   const std::scoped_lock lock(mutex_);
   if (lease_ != nullptr) {
