@@ -69,12 +69,12 @@ TEST(LoopImages, AreAmongTheSummariesOfTheGraph) {
                 audio_batch_summary("tone", samples, {.sample_rate = 8000}));
 }
 
-TEST(LoopImages, HaveATagOfTheirOwn) {
+TEST(LoopImages, KeepTheirTagBesideAValueOfThatName) {
   LoopSession loop;
   Bytes pixels{1, 2};
   loop.value("digits", [] { return 1.0F; });
   const Output digits = summary::image(loop, "digits", pixels, {.height = 1, .width = 2});
-  EXPECT_EQ(fetch(loop, digits), image_batch_summary("digits_1", pixels, {.height = 1, .width = 2}));
+  EXPECT_EQ(fetch(loop, digits), image_batch_summary("digits", pixels, {.height = 1, .width = 2}));
 }
 
 TEST(LoopImages, AreCheckedWhenTheyAreRegisteredAndWhenTheyAreShown) {
