@@ -41,7 +41,7 @@ TEST(GradientRegistry, NamesTheOpWhoseGradientAsksForWhatItDoesNotHave) {
   };
   const auto refused = [&](std::string_view what, const GradientRegistry& registry) {
     testing::expect_error<InvalidArgumentError>({"y (Exp)", what},
-                                           [&] { static_cast<void>(gradients(y, {x}, {.registry = registry})); });
+                                                [&] { static_cast<void>(gradients(y, {x}, {.registry = registry})); });
   };
   refused("number 1 of its 1 inputs", with([](const GradientContext& context) { return context.input(1); }));
   refused("number 2 of its 1 inputs", with([](const GradientContext& context) { return context.needs(2); }));

@@ -47,7 +47,7 @@ class GradientContext {
   [[nodiscard]] typename List::value_type at(const List& list, std::size_t index, std::string_view what) const {
     if (index < list.size()) return list[index];
     throw InvalidArgumentError("the gradient of {} ({}) asks for number {} of its {} {}", op_.name(), op_.type(), index,
-                          list.size(), what);
+                               list.size(), what);
   }
 
   Operation op_;

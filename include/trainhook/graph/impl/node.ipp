@@ -50,8 +50,8 @@ TRAINHOOK_DECL Graph& Operation::graph() const { return node().graph(); }
 
 TRAINHOOK_DECL Output Operation::output(std::size_t index) const {
   if (index >= node().outputs().size()) {
-    throw InvalidArgumentError("operation {} ({}) has {} outputs, no output {}", name(), type(), node().outputs().size(),
-                          index);
+    throw InvalidArgumentError("operation {} ({}) has {} outputs, no output {}", name(), type(),
+                               node().outputs().size(), index);
   }
   return Output(node_, index);
 }
