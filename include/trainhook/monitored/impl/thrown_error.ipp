@@ -47,7 +47,7 @@ struct WithLifetime {
 template <class E>
 struct WithoutLifetime {
   static std::exception_ptr of(const std::exception& error) {
-    const auto* followed = dynamic_cast<const Followed<E>*>(&error);
+    const E* followed = dynamic_cast<const Followed<E>*>(&error);
     return followed == nullptr ? nullptr : std::make_exception_ptr(E(*followed));
   }
 };
