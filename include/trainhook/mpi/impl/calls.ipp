@@ -6,8 +6,10 @@
 #include <trainhook/mpi/calls.hpp>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <thread>
 
 #include <mpi.h>
 
@@ -34,8 +36,12 @@ TRAINHOOK_DECL void expect_success(int code, const char* call, int rank) {
                                  : std::string_view("MPI gives no reason"));
 }
 
+/// What its processes wrote last is lost if MPICH's launcher has not read it when the job is aborted.
+inline constexpr std::chrono::milliseconds kTimeToRead{200};
+
 TRAINHOOK_DECL void end_job(int rank, std::string_view why) noexcept {
   log_error("rank {} ends the job: {}", rank, why);
+  std::this_thread::sleep_for(kTimeToRead);
   MPI_Abort(MPI_COMM_WORLD, 1);  // of another communicator MPICH asks the ranks, and waits for one that hangs
   std::abort();                  // which MPI_Abort has done before it could return
 }
