@@ -264,7 +264,7 @@ TEST(LoopSession, MayBeDestroyedBeforeASessionThatHasEnded) {
     }
   }
   LoopSession loop;
-  EXPECT_THROW(monitored_training_session(loop, {.stop_grace_period_secs = std::chrono::seconds(-1)}), Error);
+  EXPECT_THROW((void)monitored_training_session(loop, {.stop_grace_period_secs = std::chrono::seconds(-1)}), Error);
 }
 
 }  // namespace
