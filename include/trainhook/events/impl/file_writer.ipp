@@ -44,14 +44,14 @@ struct FileWriter::Impl {
         file(detail::given_or_posix(options.file_system), clock, logdir, options.filename_suffix) {}
 
   /// Queues the event that `make_event` returns for the time; it is called under the lock.
-  /// @param has_steps the event is one of those that a START record makes readers drop
   template <class MakeEvent>
-  void add(const MakeEvent& make_event, bool has_steps) {
+  void add(const MakeEvent& make_event) {
     const double now = clock.wall_seconds();
     std::unique_lock lock(mutex);
     wait_for_room(lock);
-    if (has_steps) add_start(now);
-    pending.add_encoded([&](std::string& bytes) { detail::append_event(bytes, make_event(now)); });
+    const detail::EventMessage event = make_event(now);
+    if (event.summary || event.tagged_run_metadata) add_start(now);  // what readers drop after a START record
+    pending.add_encoded([&](std::string& bytes) { detail::append_event(bytes, event); });
     added_one(lock);
   }
 
@@ -133,13 +133,11 @@ TRAINHOOK_DECL const std::string& FileWriter::get_logdir() const noexcept { retu
 TRAINHOOK_DECL EventErrors FileWriter::on_error() const noexcept { return impl_->on_error; }
 
 TRAINHOOK_DECL void FileWriter::add_scalar(std::string_view tag, double value, std::int64_t step) {
-  impl_->add(
-      [&](double now) {
-        impl_->summary.clear();
-        detail::append_summary(impl_->summary, {.tag = tag, .simple_value = static_cast<float>(value)});
-        return detail::EventMessage{.wall_time = now, .step = step, .summary = impl_->summary};
-      },
-      true);
+  impl_->add([&](double now) {
+    impl_->summary.clear();
+    detail::append_summary(impl_->summary, {.tag = tag, .simple_value = static_cast<float>(value)});
+    return detail::EventMessage{.wall_time = now, .step = step, .summary = impl_->summary};
+  });
 }
 
 TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor values, std::int64_t step) {
@@ -154,21 +152,18 @@ TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor value
 }
 
 TRAINHOOK_DECL void FileWriter::add_summary(std::string_view summary, std::int64_t step) {
-  impl_->add([&](double now) { return detail::EventMessage{.wall_time = now, .step = step, .summary = summary}; },
-             true);
+  impl_->add([&](double now) { return detail::EventMessage{.wall_time = now, .step = step, .summary = summary}; });
 }
 
 TRAINHOOK_DECL void FileWriter::add_session_log(const SessionLog& session_log, std::int64_t step) {
   const SessionLog written{.status = session_log.status,
                            .checkpoint_path = detail::utf8_text(session_log.checkpoint_path, "a checkpoint's path"),
                            .msg = detail::utf8_text(session_log.msg, "the message of a session log")};
-  impl_->add(
-      [&](double now) {
-        if (session_log.status == SessionLog::Start)
-          step = (std::min)(step, std::exchange(impl_->start, std::nullopt).value_or(step));
-        return detail::EventMessage{.wall_time = now, .step = step, .session_log = written};
-      },
-      false);
+  impl_->add([&](double now) {
+    if (session_log.status == SessionLog::Start)
+      step = (std::min)(step, std::exchange(impl_->start, std::nullopt).value_or(step));
+    return detail::EventMessage{.wall_time = now, .step = step, .session_log = written};
+  });
 }
 
 TRAINHOOK_DECL void FileWriter::restart_at(std::int64_t step) {
@@ -178,32 +173,26 @@ TRAINHOOK_DECL void FileWriter::restart_at(std::int64_t step) {
 
 TRAINHOOK_DECL void FileWriter::add_graph(std::string_view graph_def, std::int64_t global_step) {
   impl_->add(
-      [&](double now) { return detail::EventMessage{.wall_time = now, .step = global_step, .graph_def = graph_def}; },
-      false);
+      [&](double now) { return detail::EventMessage{.wall_time = now, .step = global_step, .graph_def = graph_def}; });
 }
 
 TRAINHOOK_DECL void FileWriter::add_meta_graph(std::string_view meta_graph_def, std::int64_t global_step) {
-  impl_->add(
-      [&](double now) {
-        return detail::EventMessage{.wall_time = now, .step = global_step, .meta_graph_def = meta_graph_def};
-      },
-      false);
+  impl_->add([&](double now) {
+    return detail::EventMessage{.wall_time = now, .step = global_step, .meta_graph_def = meta_graph_def};
+  });
 }
 
 TRAINHOOK_DECL void FileWriter::add_run_metadata(std::string_view run_metadata, std::string_view tag,
                                                  std::int64_t global_step) {
   detail::expect_utf8(tag, "the tag of run metadata");
-  impl_->add(
-      [&](double now) {
-        if (!impl_->run_metadata_tags.emplace(tag).second) {
-          throw InvalidArgumentError("run metadata {} was already added to {}: give each its own tag", tag,
-                                     impl_->logdir);
-        }
-        return detail::EventMessage{.wall_time = now,
-                                    .step = global_step,
-                                    .tagged_run_metadata = detail::TaggedRunMetadataMessage{tag, run_metadata}};
-      },
-      true);
+  impl_->add([&](double now) {
+    if (!impl_->run_metadata_tags.emplace(tag).second) {
+      throw InvalidArgumentError("run metadata {} was already added to {}: give each its own tag", tag, impl_->logdir);
+    }
+    return detail::EventMessage{.wall_time = now,
+                                .step = global_step,
+                                .tagged_run_metadata = detail::TaggedRunMetadataMessage{tag, run_metadata}};
+  });
 }
 
 TRAINHOOK_DECL bool FileWriter::has_run_metadata(std::string_view tag) {
