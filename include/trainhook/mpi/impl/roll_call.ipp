@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/mpi/calls.hpp>
 #include <trainhook/session/collective.hpp>
 
