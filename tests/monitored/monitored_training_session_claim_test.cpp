@@ -51,7 +51,9 @@ class Host {
 class ClaimTest : public ::testing::Test {
  protected:
   [[nodiscard]] bool is_ending(const std::string& directory) {
-    return detail::read_holder(disk, directory + "/.checkpoint_lock")->is_ending;
+    const std::optional<detail::LockHolder> holder = detail::read_holder(disk, directory + "/.checkpoint_lock");
+    EXPECT_TRUE(holder) << directory << " is not held";
+    return holder && holder->is_ending;
   }
 
   testing::LogLines log;
@@ -93,11 +95,14 @@ TEST_F(ClaimTest, AFrozenRunDoesNotSaveOverThatOfAnotherHost) {
 TEST_F(ClaimTest, EveryDirectorySaysThatItIsGivenUpBeforeTheFirstHookEnds) {
   struct Look final : SessionRunHook {
     std::function<void()> look;
+    HookPhase its_phase = HookPhase::Check;
+    [[nodiscard]] HookPhase phase() const noexcept override { return its_phase; }
     void end(SessionRef) override { look(); }
     void abort(const std::exception_ptr&) noexcept override { look(); }
   };
   for (const bool fails : {false, true}) {
     const auto first = std::make_shared<Look>();
+    if (fails) first->its_phase = HookPhase::Report;  // the last one is aborted first
     int seen = 0;
     first->look = [&] {
       ++seen;
