@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 13 Ctrl-C. A signal ends the run after its present step, with a checkpoint; SIGUSR1 saves one and goes on; files
-// named `stop` and `save` do the same for those who cannot send signals. Here the program sends its signals to itself.
+// named `stop` and `save` do the same for those who cannot send signals. The process remembers the stop, so that a loop
+// of sessions can ask for it. Here the program sends its signals to itself.
 //
 //     build/examples/gallery/13_signals [directory]
 
@@ -39,5 +40,7 @@ int main(int argc, char** argv) {
   train(directory, 100, 250);
   const auto saved = th::get_checkpoint_state(directory);
   for (const std::string& prefix : saved->all_model_checkpoint_paths) fmt::print("{}\n", prefix);
-  train(directory, 0, 0);  // the next process goes on where the first was stopped
+  fmt::print("interrupted by {}\n", th::interruption().value_or("nothing"));
+  th::forget_interruption();  // what ends a process ends its sessions, unless it says otherwise
+  train(directory, 0, 0);     // goes on where the first was stopped, as the next process would
 }

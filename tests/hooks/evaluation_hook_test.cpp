@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,6 +16,8 @@
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops.hpp>
+#include <trainhook/hooks/early_stopping_hook.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 
@@ -65,6 +68,43 @@ TEST(EvaluationHook, MeasuresAtTheEndOnlyOrNotThen) {
   periodic.start().run(3);
   periodic.end();
   EXPECT_EQ(periodic.steps, (Steps{2}));
+}
+
+/// Ends a run of so many steps as a signal does.
+LambdaHook interrupts_at(std::int64_t step) {
+  return LambdaHook({.after_run = [step](SessionRunContext& context, const SessionRunValues&) {
+    if (context.global_step() == step) context.interrupt("a signal");
+  }});
+}
+
+TEST(EvaluationHook, DoesNotMeasureAtTheEndOfAnInterruptedRun) {
+  for (const auto& [options, steps] : std::vector<std::pair<EvaluationHook::Options, Steps>>{
+           {{.every_n_steps = 2}, {2}}, {{.every_n_steps = 3}, {3}}, {{}, {}}}) {
+    LogLines log;
+    Training training(options);
+    training.add(interrupts_at(3));
+    training.add(EarlyStoppingHook({}));
+    training.start().run(3);
+    training.end();
+    EXPECT_EQ(training.steps, steps);
+    EXPECT_EQ(log.count("W "), 0U);
+  }
+}
+
+TEST(EvaluationHook, WhatItMeasuresAtTheEndIsExtraBesideAPeriod) {
+  const auto is_extra = [](EvaluationHook::Options options, int runs) {
+    Training training(std::move(options));
+    training.start().run(runs);
+    if (const PublishedMetric* metric = training.services.metric("eval/loss")) { EXPECT_FALSE(metric->is_extra); }
+    training.end();
+    return training.services.metric("eval/loss")->is_extra;
+  };
+  EXPECT_TRUE(is_extra({.every_n_steps = 4}, 6));
+  EXPECT_TRUE(is_extra({.every_n_steps = 4}, 3)) << "before the first period ends";
+  EXPECT_TRUE(is_extra({.every_n_steps = 4}, 0));
+  EXPECT_TRUE(is_extra({.every_n_secs = 10s}, 6));
+  EXPECT_FALSE(is_extra({.every_n_steps = 4}, 8)) << "the period's";
+  EXPECT_FALSE(is_extra({}, 6)) << "there is no period";
 }
 
 TEST(EvaluationHook, APeriodInSecondsBeginsWithTheSession) {

@@ -44,6 +44,16 @@ TEST(MetricWatch, ForgetsWhatWasNotLoadedWithTheSession) {
   EXPECT_FALSE(watch.has_seen_one());
 }
 
+TEST(MetricWatch, LeavesOutExtraValues) {
+  MetricWatch watch(Better::Lower, 0);
+  const PublishedMetric extra{.step = 13, .value = 1, .is_extra = true};
+  EXPECT_FALSE(watch.take(&extra));
+  EXPECT_FALSE(watch.has_seen_one());
+  const PublishedMetric regular{.step = 13, .value = 2};
+  EXPECT_TRUE(watch.take(&regular));
+  EXPECT_EQ(watch.best(), 2.0);
+}
+
 TEST(MetricWatch, IsWhatItWasAfterARestart) {
   MetricWatch watch(Better::Lower, 0);
   PublishedMetric value{.step = 1, .value = 3};

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,6 +21,7 @@
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/exponential_moving_average_hook.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
@@ -33,8 +36,9 @@ using namespace std::chrono_literals;
 using support::LogLines;
 using support::Process;
 
-/// A process with a saver hook that saves at the start and at the end.
+/// A process with a saver hook that saves at the start and at the end. Its interruption is forgotten with it.
 struct Training : Process {
+  ~Training() { forget_interruption(); }
   explicit Training(SignalHook::Options options = {.deadline = {}}) {
     add(SignalHook(std::move(options)));
     add(CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1'000, .saver = std::make_shared<Saver>()}));
@@ -110,6 +114,79 @@ TEST(SignalHook, FilesDoWhatSignalsDo) {
   EXPECT_EQ(log.count("I run/stop was made: training stops after step 6."), 1U);
 }
 
+/// The error of a session that is made now; empty: there is none.
+std::string refusal(SignalHook::Options options = {.deadline = {}}) {
+  Process process;
+  process.add(SignalHook(std::move(options)));
+  std::string text;
+  try {
+    process.begin();
+  } catch (const CancelledError& error) { text = error.what(); }
+  for (const auto& hook : process.hooks()) hook->abort(nullptr);
+  return text;
+}
+
+TEST(SignalHook, AStopRemainsAFactOfTheProcessUntilItIsTakenBack) {
+  LogLines log;
+  Training training;
+  training.start();
+  EXPECT_EQ(interruption(), std::nullopt);
+  std::raise(SIGTERM);
+  EXPECT_EQ(interruption(), "SIGTERM");
+  training.run();
+  training.end();
+  EXPECT_EQ(interruption(), "SIGTERM");
+  EXPECT_EQ(present_action(SIGTERM).sa_handler, SIG_DFL);
+  for (const SignalHook::Options& options :
+       {SignalHook::Options{.deadline = {}}, {.stop_signals = {SIGHUP}}, {.stop_signals = {}, .directory = "run"}}) {
+    const std::string text = refusal(options);
+    EXPECT_NE(text.find("SIGTERM"), std::string::npos) << text;
+    EXPECT_NE(text.find("forget_interruption()"), std::string::npos) << text;
+  }
+  EXPECT_EQ(present_action(SIGTERM).sa_handler, SIG_DFL);
+  forget_interruption();
+  EXPECT_EQ(interruption(), std::nullopt);
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST(SignalHook, ASignalThatComesAfterTheLastStepRemains) {
+  Training training;
+  training.start();
+  training.run();
+  std::raise(SIGINT);
+  training.end();
+  EXPECT_EQ(interruption(), "SIGINT");
+}
+
+TEST(SignalHook, AFileRemainsAFactOfTheProcessToo) {
+  LogLines log;
+  Training training({.deadline = {}, .directory = "run"});
+  training.start();
+  training.disk.write_file("run/stop", "");
+  training.advance_clock(1);
+  training.run();
+  training.end();
+  EXPECT_EQ(interruption(), "run/stop was made");
+  EXPECT_NE(refusal().find("run/stop was made"), std::string::npos);
+}
+
+TEST(SignalHook, AnInterruptionIsKnownAtTheEndUnlessAnotherHookAskedToStopFirst) {
+  LogLines log;
+  for (const bool asks : {false, true}) {
+    Training training;
+    training.add(LambdaHook({.after_run = [asks](SessionRunContext& context, const SessionRunValues&) {
+      if (asks) context.request_stop("enough");
+    }}));
+    training.start();
+    std::raise(SIGTERM);
+    training.run();
+    EXPECT_TRUE(training.should_stop());
+    EXPECT_EQ(training.services.is_interrupted(), !asks);
+    EXPECT_EQ(training.services.stop_reason(), asks ? "enough" : "SIGTERM");
+    training.end();
+  }
+}
+
 std::atomic<int> handled{0};
 
 TEST(SignalHook, CallsTheHandlerThatWasThereBeforeAndRestoresIt) {
@@ -130,7 +207,7 @@ TEST(SignalHook, CallsTheHandlerThatWasThereBeforeAndRestoresIt) {
   {
     Training training;
     training.start();
-    EXPECT_FALSE(training.should_stop()) << "an old signal is not a reason";
+    EXPECT_FALSE(training.should_stop()) << "a signal that was taken back is not a reason";
     for (const auto& hook : training.hooks()) hook->abort(nullptr);
     EXPECT_EQ(present_action(SIGTERM).sa_handler, mine.sa_handler);
   }

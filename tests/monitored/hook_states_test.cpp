@@ -162,6 +162,19 @@ TEST(HookStates, WhatWasPublishedComesBackWhenTheSessionIsThere) {
   EXPECT_EQ(second.of_session.metric("eval/loss"), nullptr);
 }
 
+TEST(HookStates, AnExtraMetricIsExtraAfterARestart) {
+  Services services;
+  const Hooks hooks = {std::make_shared<StatelessHook>()};
+  services.of_session.publish("eval/loss", {.step = 4, .value = 0.25, .is_extra = true});
+  services.of_session.publish("accuracy", {.step = 4, .value = 0.5});
+  Services second;
+  HookStates(hooks, second.of_session).load(HookStates(hooks, services.of_session).save());
+  second.of_session.start_session("run/model.ckpt-4");
+  EXPECT_TRUE(second.of_session.metric("eval/loss")->is_extra);
+  EXPECT_EQ(second.of_session.metric("eval/loss")->value, 0.25);
+  EXPECT_FALSE(second.of_session.metric("accuracy")->is_extra);
+}
+
 TEST(HookStates, RefuseNamesThatAreTakenOrNone) {
   Services services;
   const Hooks twice = {std::make_shared<CountingHook>(1, "a"), std::make_shared<CountingHook>(2, "a")};

@@ -96,6 +96,7 @@ TEST(WhyItEnded, IsASignal) {
   static_cast<void>(std::raise(SIGTERM));
   run_until_stop(session, [&] { session.run([] {}); });
   EXPECT_EQ(session.why_it_ended(), "SIGTERM");
+  forget_interruption();
 }
 
 TEST(WhyItEnded, IsKnownIfASessionStartsAtItsLastStep) {

@@ -193,6 +193,7 @@ TEST_F(RanksTest, ASignalToOneIsAStopOfAllWithACheckpoint) {
       [](int rank, int step) {
         if (rank == 1 && step == 3) std::raise(SIGTERM);
       });
+  forget_interruption();
   EXPECT_EQ(each(seen, &Seen::error), Strings(2));
   EXPECT_EQ(each(seen, &Seen::steps), (std::vector{3, 3}));
   EXPECT_EQ(each(seen, &Seen::why), (Strings{"rank 1: SIGTERM", "SIGTERM"}));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Each stock hook, and those of the README and the guide: a run that is killed after any of its steps and goes on from
-/// the checkpoint before does the same as one that was not. Not here: ResumedHooks has LoggingTensorHook, ProfilerHook
-/// and timers of one's own, the estimator's tests have InMemoryEvaluatorHook. StepCounterHook and ProgressHook measure
-/// the time of a process, HParamsHook notes the start of each; StopAfterNEvalsHook and StopAtCheckpointStepHook serve
-/// sessions that save nothing.
+/// the checkpoint before, or that is interrupted after it and goes on from there, does the same as one that was not.
+/// Not here: ResumedHooks has LoggingTensorHook, ProfilerHook and timers of one's own, the estimator's tests have
+/// InMemoryEvaluatorHook. StepCounterHook and ProgressHook measure the time of a process, HParamsHook notes the start
+/// of each; StopAfterNEvalsHook and StopAtCheckpointStepHook serve sessions that save nothing.
 #include <trainhook/monitored/monitored_training_session.hpp>
 
 #include <algorithm>
@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -131,9 +130,14 @@ struct Program {
             {.every_n_steps = every, .output_dir = "run"}};
   }
 
-  /// To the last step, or until it is killed after so many runs: then nothing more reaches the disk.
-  void train(HookList hooks, int killed_after) {
+  /// To the last step, or until it is killed after so many runs: then nothing more reaches the disk. Or until it is
+  /// interrupted after so many.
+  void train(HookList hooks, int killed_after, int interrupted_after = 0) {
     struct Killed {};
+    hooks.emplace_back(LambdaHook(
+        {.after_run = [runs = interrupted_after](SessionRunContext& context, const SessionRunValues&) mutable {
+          if (--runs == 0) context.interrupt("interrupted");
+        }}));
     hooks.emplace_back(StopAtStepHook({.last_step = 24}));
     hooks.emplace_back(CheckpointInputPipelineHook());
     try {
@@ -158,8 +162,11 @@ struct Program {
         trace.insert(fmt::format("step {}: weight {}", loop.global_step(), weight));
         trace.insert(fmt::format("rate {} after step {}", rate, loop.global_step()));
       }
-      trace.insert(fmt::format("the end at step {}: {}", loop.global_step(), session.why_it_ended()));
+      const std::string why = session.why_it_ended();
       session.close();
+      forget_interruption();  // if there is a SignalHook
+      if (why == "interrupted") return;
+      trace.insert(fmt::format("the end at step {}: {}", loop.global_step(), why));
       at_end();
     } catch (const Killed&) {}
   }
@@ -188,28 +195,40 @@ Trace difference(const Trace& mine, const Trace& wanted) {
   return lines;
 }
 
-/// Kills a training after each of its steps, lets it go on, and compares with one that was not killed and did `done`.
-void expect_the_same_after_a_kill(const std::function<HookList(Program&)>& hooks,
+/// Without the checkpoints for resuming: after an interruption they are of other steps.
+Trace without_checkpoints(Trace trace) {
+  std::erase_if(trace, [](const std::string& line) {
+    return line.starts_with("run/model.ckpt-") || line.starts_with("run/input.ckpt-");
+  });
+  return trace;
+}
+
+/// Kills or interrupts a training after each of its steps, lets it go on, and compares with one that was left alone and
+/// did `done`.
+void expect_the_same_after_an_end(const std::function<HookList(Program&)>& hooks,
                                   const std::vector<std::string>& done) {
   const testing::LogLines quiet;
-  const auto trained = [&](int killed_after) {
+  const auto trained = [&](int killed_after, int interrupted_after) {
     testing::MemoryFileSystem disk;
     Trace trace;
-    if (killed_after > 0) {
-      Program killed(disk, trace);
-      killed.train(hooks(killed), killed_after);
+    if (killed_after > 0 || interrupted_after > 0) {
+      Program first(disk, trace);
+      first.train(hooks(first), killed_after > 0 ? killed_after : -1, interrupted_after);
     }
     Program program(disk, trace);
     program.train(hooks(program), -1);
     return with_files(disk, std::move(trace));
   };
-  const Trace whole = trained(0);
+  const Trace whole = trained(0, 0);
   for (const std::string& line : done)
     EXPECT_TRUE(whole.contains(line)) << line << " is not in\n" << fmt::format("{}", fmt::join(whole, "\n"));
   const auto steps = std::ranges::count_if(whole, [](const std::string& line) { return line.starts_with("step "); });
   ASSERT_GT(steps, 10);
-  for (int killed_after = 1; killed_after < steps; ++killed_after)
-    EXPECT_EQ(difference(trained(killed_after), whole), Trace{}) << "killed after " << killed_after;
+  for (int runs = 1; runs < steps; ++runs) {
+    EXPECT_EQ(difference(trained(runs, 0), whole), Trace{}) << "killed after " << runs;
+    EXPECT_EQ(difference(without_checkpoints(trained(0, runs)), without_checkpoints(whole)), Trace{})
+        << "interrupted after " << runs;
+  }
 }
 
 TEST(ResumedStockHooks, SaversSaveAtTheSameSteps) {
@@ -221,14 +240,14 @@ TEST(ResumedStockHooks, SaversSaveAtTheSameSteps) {
                                   .overlap = SaveOverlap::Wait};
   };
   const std::vector<std::string> done{"run/model.ckpt-6.index", "run/input.ckpt-18.index", "run/model.ckpt-24.index"};
-  expect_the_same_after_a_kill([&](Program& program) -> HookList { return {CheckpointSaverHook(options(program))}; },
+  expect_the_same_after_an_end([&](Program& program) -> HookList { return {CheckpointSaverHook(options(program))}; },
                                done);
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [&](Program& program) -> HookList { return {AsyncCheckpointSaverHook(options(program))}; }, done);
 }
 
 TEST(ResumedStockHooks, SummariesAreOfTheSameSteps) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         const Output summary = summary::scalar("rate", program.loop.value("rate_now", [&] { return program.rate; }));
         return {SummarySaverHook({.save_steps = 7, .output_dir = "more", .summary_op = summary})};
@@ -237,12 +256,12 @@ TEST(ResumedStockHooks, SummariesAreOfTheSameSteps) {
 }
 
 TEST(ResumedStockHooks, EvaluationsAreOfTheSameSteps) {
-  expect_the_same_after_a_kill([](Program& program) -> HookList { return {program.evaluation(5)}; },
+  expect_the_same_after_an_end([](Program& program) -> HookList { return {program.evaluation(5)}; },
                                {"run/eval: loss at step 15 is 2", "run/eval: loss at step 24 is 11"});
 }
 
 TEST(ResumedStockHooks, EarlyStoppingStopsAtTheSameStep) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         return {program.evaluation(3), EarlyStoppingHook({.patience = 2})};
       },
@@ -250,7 +269,7 @@ TEST(ResumedStockHooks, EarlyStoppingStopsAtTheSameStep) {
 }
 
 TEST(ResumedStockHooks, TheSameCheckpointsAreTheBest) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         return {program.evaluation(3), BestCheckpointHook({.keep = 2})};
       },
@@ -258,7 +277,7 @@ TEST(ResumedStockHooks, TheSameCheckpointsAreTheBest) {
 }
 
 TEST(ResumedStockHooks, RatesAreTheSame) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         return {LearningRateWarmUpHook({.steps = 10}), program.evaluation(3),
                 ReduceLearningRateOnPlateauHook({.factor = 0.5, .patience = 2})};
@@ -267,7 +286,7 @@ TEST(ResumedStockHooks, RatesAreTheSame) {
 }
 
 TEST(ResumedStockHooks, AveragesAreTheSame) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         const auto average = make_hook<ExponentialMovingAverageHook>({.decay = 0.75, .variables = {"weight"}});
         program.at_end = [&program, average] {
@@ -279,7 +298,7 @@ TEST(ResumedStockHooks, AveragesAreTheSame) {
 }
 
 TEST(ResumedStockHooks, RowsAreTheSame) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         return {program.evaluation(6),
                 CsvLoggerHook({"loss"}, {.path = "run/log.csv", .every_n_steps = 9, .metrics = {"eval/loss"}}),
@@ -290,7 +309,7 @@ TEST(ResumedStockHooks, RowsAreTheSame) {
 }
 
 TEST(ResumedStockHooks, FunctionsHaveTheirState) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         const auto sum = std::make_shared<float>(0);
         return {LambdaHook({.after_run =
@@ -311,7 +330,7 @@ TEST(ResumedStockHooks, FunctionsHaveTheirState) {
 }
 
 TEST(ResumedStockHooks, APredicateIsAskedAtTheSameSteps) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         return {StopOnPredicateHook(
             [&program] {
@@ -324,7 +343,7 @@ TEST(ResumedStockHooks, APredicateIsAskedAtTheSameSteps) {
 }
 
 TEST(ResumedStockHooks, RunsOfSeveralStepsHaveTheSameLengths) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         const auto stop = make_hook<MultiStepStopAtStepHook>({.last_step = 22, .steps_per_run = 3});
         program.in_step = [&program, stop] {
@@ -336,7 +355,7 @@ TEST(ResumedStockHooks, RunsOfSeveralStepsHaveTheSameLengths) {
 }
 
 TEST(ResumedStockHooks, ThoseThatActOnEachRunDoTheSame) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         const auto last = std::make_shared<FinalOpsHook>(program.loss);
         program.at_end = [&program, last] {
@@ -361,7 +380,7 @@ TEST(ResumedStockHooks, ThoseThatActOnEachRunDoTheSame) {
 }
 
 TEST(ResumedStockHooks, ThoseOfTheReadmeAndTheGuideDoTheSame) {
-  expect_the_same_after_a_kill(
+  expect_the_same_after_an_end(
       [](Program& program) -> HookList {
         return {StopBelow(program.loss, 0.5F), BestValue(program.loss, program.trace)};
       },

@@ -24,13 +24,15 @@ class FileWriter;
 
 /// Computes metrics every N steps or T seconds, and at the end: logs them, writes them as scalars for TensorBoard, and
 /// publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Events go to a separate directory, so a
-/// metric with the tag of a training summary is a second curve in its chart.
+/// metric with the tag of a training summary is a second curve in its chart. A run that a signal ends is not evaluated
+/// at its end, since a later run resumes it.
 class EvaluationHook final : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> every_n_steps{};  ///< at multiples of this, wherever the run started
     OptionalDuration every_n_secs{};
-    bool at_end = true;         ///< also when the session ends, unless that step was evaluated
+    bool at_end = true;  ///< also when the session ends, unless that step was evaluated; beside a period it is extra:
+                         ///< EarlyStoppingHook and ReduceLearningRateOnPlateauHook do not count it
     std::string name = "eval";  ///< of the log line, of published metrics, and of the directory of events
     std::string output_dir{};   ///< events go to `<output_dir>/<name>`; empty: none are written
   };
@@ -61,7 +63,7 @@ class EvaluationHook final : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
-  TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step);
+  TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step, bool is_extra);
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_feeds(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_data(SessionRef session) const;
 

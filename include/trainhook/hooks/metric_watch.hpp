@@ -21,7 +21,8 @@ class MetricWatch {
   /// @param min_delta an improvement must be larger than this
   MetricWatch(Better better, double min_delta) noexcept : better_(better), min_delta_(min_delta) {}
 
-  /// Takes the newest value, which may be null. False if a value of the same step was taken before.
+  /// Takes the newest value, which may be null. False if it is an extra one, or a value of the same step was taken
+  /// before.
   TRAINHOOK_DECL bool take(const PublishedMetric* newest) noexcept;
 
   [[nodiscard]] std::optional<double> best() const noexcept { return best_; }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,9 +18,9 @@
 
 namespace trainhook::detail {
 
-/// Handles signals while it exists; the destructor restores the earlier handlers. The handler records the signal and
-/// calls the earlier handler. The second stop signal ends the process at once, and so does the first one if this object
-/// still exists after the deadline.
+/// Handles signals while it exists; the destructor restores the earlier handlers. The handler records the signal, which
+/// remains recorded after this object, and calls the earlier handler. The second stop signal ends the process at once,
+/// and so does the first one if this object still exists after the deadline.
 class ProcessSignals {
  public:
   struct Options {
@@ -39,7 +40,14 @@ class ProcessSignals {
   ProcessSignals& operator=(const ProcessSignals&) = delete;
   TRAINHOOK_DECL ~ProcessSignals();
 
-  /// The first stop signal, or 0.
+  /// The first stop signal of the process, or else the first reason that was recorded; nothing if there is neither.
+  [[nodiscard]] TRAINHOOK_DECL static std::optional<std::string> interruption();
+
+  /// Records a reason to stop that is not a signal of this process: a file, or the signal of another rank.
+  TRAINHOOK_DECL static void record_interruption(const std::string& reason);
+  TRAINHOOK_DECL static void forget_interruption();
+
+  /// The first stop signal of the process, or 0.
   [[nodiscard]] TRAINHOOK_DECL int stop_signal() const noexcept;
 
   /// The number of save signals so far.

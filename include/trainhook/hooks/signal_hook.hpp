@@ -22,10 +22,26 @@ namespace detail {
 class ProcessSignals;
 }
 
+/// Why a run of this process was interrupted, such as `SIGTERM`, since a SignalHook got that signal or found the file
+/// `stop`; nothing if none was. It remains when the session has ended, so that a loop of sessions can end, too:
+///
+///     while (!th::interruption()) {
+///       train();
+///       evaluate();
+///     }
+///
+/// Thread-safe; not for signal handlers.
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::string> interruption();
+
+/// Takes it back, so that sessions with a SignalHook can be made again. Call it when no such session is open.
+/// Thread-safe.
+TRAINHOOK_DECL void forget_interruption();
+
 /// Requests a stop when the process gets one of `stop_signals`: the current step is finished, hooks end, the last step
 /// is saved, and a log line says what was saved. A second one ends the process at once. One of `save_signals` saves a
 /// checkpoint after the next step, and the run continues. Earlier handlers of the signals are called too, and are
 /// restored when the session has ended. Several sessions of one process share the signals; their options must be equal.
+/// A session with this hook that is made after the stop throws CancelledError: see `interruption`.
 class SignalHook final : public SessionRunHook {
  public:
   struct Options {
@@ -47,8 +63,9 @@ class SignalHook final : public SessionRunHook {
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }
 
   /// Installs the handlers.
-  /// @throws InvalidArgumentError for a signal that cannot be handled or is given twice, FailedPreconditionError if
-  /// another session of the process has a SignalHook with other options.
+  /// @throws CancelledError if a run of this process was interrupted before, InvalidArgumentError for a signal that
+  /// cannot be handled or is given twice, FailedPreconditionError if another session of the process has a SignalHook
+  /// with other options.
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
@@ -68,6 +85,13 @@ class SignalHook final : public SessionRunHook {
   std::string reason_;  // of the stop that this hook requested
 };
 
+namespace detail {
+
+/// For whoever makes a session with these hooks, before it touches a file. @throws CancelledError if there is a
+/// SignalHook among them and a run of this process was interrupted.
+TRAINHOOK_DECL void refuse_if_interrupted(const HookList& hooks);
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

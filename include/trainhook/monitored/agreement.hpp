@@ -73,6 +73,9 @@ class Agreement {
   /// a failed rank, to the session. Never throws.
   [[nodiscard]] virtual bool should_stop(RecoverableSession& session, HookServices& services) noexcept = 0;
 
+  /// Whether the reason to stop that counts for all ranks is an interruption.
+  [[nodiscard]] virtual bool is_interrupted() const noexcept = 0;
+
   /// This rank ends alone, for example at the end of its input: the others stop at the end of their step. If one of
   /// them has failed meanwhile, the session gets that error.
   virtual void ask_to_stop(const std::string& reason, RecoverableSession& session, HookServices& services) = 0;

@@ -66,6 +66,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   void run_failed() noexcept override { is_undecided_ = true; }
   TRAINHOOK_DECL void begin_round(RecoverableSession& session, HookServices& services) override;
   [[nodiscard]] TRAINHOOK_DECL bool should_stop(RecoverableSession& session, HookServices& services) noexcept override;
+  [[nodiscard]] bool is_interrupted() const noexcept override { return is_interrupted_; }
   TRAINHOOK_DECL void ask_to_stop(const std::string& reason, RecoverableSession& session,
                                   HookServices& services) override;
   TRAINHOOK_DECL void finish(const std::exception_ptr& error) override;
@@ -81,7 +82,8 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
     kAwaits = 16,
     kWrites = 32,
     kVeto = 64,
-    kHeedsVeto = 128
+    kHeedsVeto = 128,
+    kEnds = 256  // with kStop: the reason is not an interruption
   };
   enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary, kNextSave, kFirstToVeto };
 
@@ -102,6 +104,9 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   auto talking(Talk talk);
 
   // The rounds between two steps.
+  [[nodiscard]] static std::uint64_t stop_bits(const HookServices& services) noexcept {
+    return services.is_interrupted() ? kStop : kStop | kEnds;
+  }
   [[nodiscard]] TRAINHOOK_DECL bool is_due(const RecoverableSession& session) const;
   [[nodiscard]] TRAINHOOK_DECL Votes wishes(RecoverableSession& session, HookServices& services);
   TRAINHOOK_DECL bool decide(RecoverableSession& session, HookServices& services);
@@ -118,6 +123,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   bool is_under_way_ = false;  // a round was started
   bool wants_stop_ = false;    // until all ranks agree
   bool has_agreed_to_stop_ = false;
+  bool is_interrupted_ = false;      // the ranks that wanted to stop did so because of an interruption
   bool is_over_ = false;             // the last round was made, or all ranks know an error
   int first_failed_ = -1;            // the rank whose error all ranks have
   Votes votes_;                      // of this rank in the current round

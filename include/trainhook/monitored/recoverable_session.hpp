@@ -146,6 +146,7 @@ class RecoverableSession {
   std::minstd_rand jitter_{std::random_device{}()};  // so that processes do not retry at the same time
   std::optional<std::int64_t> stop_since_;           // of a request in a session that was lost; see HookedSession
   std::string stop_reason_;                          // of that request
+  bool stop_is_interruption_ = false;                // see HookServices::is_interrupted
   bool was_made_ = false;                            // false until the first session exists
   bool is_busy_ = false;
   std::exception_ptr loss_;

@@ -35,6 +35,8 @@ using Metrics = std::vector<Metric>;
 struct PublishedMetric {
   std::int64_t step = 0;  ///< the global step that it belongs to
   double value = 0;
+  bool is_extra = false;  ///< measured outside the period of its evaluation, as at the end of a run: hooks that count
+                          ///< values leave it out, so that they decide the same however often a run is interrupted
 };
 
 /// Pairs of name and metric, in no particular order.
@@ -129,13 +131,27 @@ class HookServices {
 
   /// Sets the reason that the session's `why_it_ended()` returns; the first one counts. For a hook that requests a stop
   /// from the coordinator; during a run, pass the reason to `SessionRunContext::request_stop`.
-  void set_stop_reason(std::string reason) {
-    if (stop_reason_.empty()) stop_reason_ = std::move(reason);
+  /// @param is_interruption see `is_interrupted`
+  void set_stop_reason(std::string reason, bool is_interruption = false) {
+    if (!stop_reason_.empty()) return;
+    stop_reason_ = std::move(reason);
+    is_interrupted_ = is_interruption;
   }
   [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
 
   /// For the session's owner, after a loss: returns the reason and forgets it, so that the next request sets its own.
-  [[nodiscard]] std::string take_stop_reason() noexcept { return std::exchange(stop_reason_, {}); }
+  [[nodiscard]] std::string take_stop_reason() noexcept {
+    is_interrupted_ = false;
+    return std::exchange(stop_reason_, {});
+  }
+
+  /// For a hook's `end`: true if the run ends because of a signal or the like, the same on all ranks. A later run
+  /// resumes it, so do nothing that a run without the interruption would not do at this step, such as one more
+  /// evaluation.
+  [[nodiscard]] bool is_interrupted() const noexcept { return is_interrupted_; }
+
+  /// For the session's owner, in a job of several ranks: what they have agreed on.
+  void set_interrupted(bool is_interrupted) noexcept { is_interrupted_ = is_interrupted; }
 
   /// The checkpoint that the session saved last or was restored from; empty: none.
   [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
@@ -203,6 +219,7 @@ class HookServices {
   std::string restored_from_;
   std::string newest_checkpoint_;
   std::string stop_reason_;
+  bool is_interrupted_ = false;
   std::uint64_t num_save_requests_ = 0;
   std::int64_t expected_save_ = kNoStep;
   detail::StatesOfRanks* states_of_ranks_ = nullptr;

@@ -43,6 +43,14 @@ class SessionRunContext {
     stop_requested_ = true;
   }
 
+  /// The same for a stop that comes from outside at any step, such as a signal: see `HookServices::is_interrupted`.
+  void interrupt(std::string reason) {
+    if (!stop_requested_) is_interruption_ = true;
+    request_stop(std::move(reason));
+  }
+  /// Whether the reason that counts was given to `interrupt`.
+  [[nodiscard]] bool is_interruption() const noexcept { return is_interruption_; }
+
   /// The same for a hook that decides by the step alone and so requests the stop at the same step on every rank: the
   /// loop ends after this run even if the ranks do not agree at every step.
   void request_stop_on_all_ranks(std::string reason) {
@@ -84,6 +92,7 @@ class SessionRunContext {
   std::string stop_reason_;
   bool stop_requested_ = false;
   bool stops_on_all_ranks_ = false;
+  bool is_interruption_ = false;
 };
 
 /// Reads an integer scalar variable, in a run without hooks.

@@ -79,13 +79,15 @@ TRAINHOOK_DECL void EvaluationHook::after_create_session(SessionRef session, Coo
 TRAINHOOK_DECL void EvaluationHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (!timer_ || !timer_->should_trigger_for_step(context.global_step(), context)) return;
   timer_->update_last_triggered_step(context.global_step(), context);
-  evaluate(context.session(), context.global_step());
+  evaluate(context.session(), context.global_step(), false);
 }
 
 TRAINHOOK_DECL void EvaluationHook::end(SessionRef session) {
+  if (services().is_interrupted()) return;
   const std::int64_t step = read_global_step(session, global_step_);
   if (options_.at_end) {
-    if (measured_ != step) evaluate(session, step);
+    if (measured_ == step) return;
+    evaluate(session, step, timer_ && (in_first_period_ || timer_->last_triggered_step() != step));
   } else if (in_first_period_ && step > timer_->last_triggered_step().value_or(step)) {
     log_warning(
         "EvaluationHook: nothing was measured, since the training ended before the first period did; give a "
@@ -94,7 +96,7 @@ TRAINHOOK_DECL void EvaluationHook::end(SessionRef session) {
   }
 }
 
-TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t step) {
+TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_extra) {
   metrics_ = evaluate_ ? evaluate_() : data_ ? run_on_data(session) : run_on_feeds(session);
   measured_ = step;
   in_first_period_ = false;
@@ -105,7 +107,7 @@ TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t st
   }
   std::string line;
   for (const Metric& metric : metrics_) {
-    services().publish(fmt::format("{}/{}", options_.name, metric.name), {step, metric.value});
+    services().publish(fmt::format("{}/{}", options_.name, metric.name), {step, metric.value, is_extra});
     if (writer_ != nullptr) writer_->add_scalar(metric.name, metric.value, step);
     line += fmt::format("{}{} = {:.6g}", line.empty() ? "" : ", ", metric.name, metric.value);
   }

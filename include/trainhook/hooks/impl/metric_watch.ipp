@@ -11,7 +11,7 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL bool MetricWatch::take(const PublishedMetric* newest) noexcept {
-  if (newest == nullptr || newest->step == seen_) return false;
+  if (newest == nullptr || newest->is_extra || newest->step == seen_) return false;
   seen_ = newest->step;
   if (is_better(better_, newest->value, best_, min_delta_)) {
     best_ = newest->value;
@@ -42,7 +42,7 @@ TRAINHOOK_DECL void MetricWatch::load(const StateValues& state) {
 
 TRAINHOOK_DECL void warn_if_never_published(std::string_view hook, std::string_view metric,
                                             const HookServices& services) {
-  if (services.metric(metric) != nullptr) return;
+  if (services.metric(metric) != nullptr || services.is_interrupted()) return;
   log_warning(
       "{}: no value of '{}' was published in this run; name the metric of an EvaluationHook, such as 'eval/loss', and "
       "evaluate more often than the run is long",

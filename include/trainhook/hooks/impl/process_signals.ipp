@@ -31,7 +31,7 @@ struct SignalTable {
 
   SignalTable() { sem_init(&event, 0, 0); }
 
-  std::atomic<int> stop{0};  // the first signal to stop
+  std::atomic<int> stop{0};  // the first signal to stop, until it is taken back
   std::atomic<std::uint64_t> saves{0};
   sem_t event{};
   std::array<std::atomic<bool>, kSignals> stops{};
@@ -42,6 +42,17 @@ struct SignalTable {
 [[nodiscard]] TRAINHOOK_DECL SignalTable& signal_table() noexcept {
   static SignalTable table;
   return table;
+}
+
+/// The first reason that `record_interruption` got; empty: none. Not for handlers.
+struct RecordedInterruption {
+  std::mutex mutex;
+  std::string reason;
+};
+
+[[nodiscard]] TRAINHOOK_DECL RecordedInterruption& recorded_interruption() noexcept {
+  static RecordedInterruption recorded;
+  return recorded;
 }
 
 TRAINHOOK_DECL void ProcessSignals::on_signal(int signal, siginfo_t* info, void* context) {
@@ -85,9 +96,7 @@ TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Optio
 
 TRAINHOOK_DECL ProcessSignals::ProcessSignals(Options options, Clock& clock)
     : options_(std::move(options)), clock_(clock) {
-  SignalTable& table = signal_table();
-  table.stop = 0;
-  table.saves = 0;
+  signal_table().saves = 0;
   try {
     install();
     if (options_.deadline) watcher_ = std::thread([this] { watch(); });
@@ -107,6 +116,26 @@ TRAINHOOK_DECL ProcessSignals::~ProcessSignals() {
   changed_.notify_all();
   sem_post(&signal_table().event);
   watcher_.join();
+}
+
+TRAINHOOK_DECL std::optional<std::string> ProcessSignals::interruption() {
+  if (const int signal = signal_table().stop.load(); signal != 0) return signal_name(signal);
+  RecordedInterruption& recorded = recorded_interruption();
+  const std::scoped_lock lock(recorded.mutex);
+  return recorded.reason.empty() ? std::nullopt : std::optional(recorded.reason);
+}
+
+TRAINHOOK_DECL void ProcessSignals::record_interruption(const std::string& reason) {
+  RecordedInterruption& recorded = recorded_interruption();
+  const std::scoped_lock lock(recorded.mutex);
+  if (recorded.reason.empty()) recorded.reason = reason;
+}
+
+TRAINHOOK_DECL void ProcessSignals::forget_interruption() {
+  signal_table().stop = 0;
+  RecordedInterruption& recorded = recorded_interruption();
+  const std::scoped_lock lock(recorded.mutex);
+  recorded.reason.clear();
 }
 
 TRAINHOOK_DECL int ProcessSignals::stop_signal() const noexcept { return signal_table().stop.load(); }

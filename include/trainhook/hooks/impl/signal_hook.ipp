@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/signal_hook.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +19,30 @@
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 
+namespace trainhook::detail {
+
+TRAINHOOK_DECL void refuse_if_interrupted() {
+  if (const std::optional<std::string> reason = interruption()) {
+    throw CancelledError(
+        "a run of this process was interrupted ({}), so no other session with a SignalHook is made: end the program, "
+        "for example by `while (!th::interruption())` around the sessions, or call th::forget_interruption() first",
+        *reason);
+  }
+}
+
+TRAINHOOK_DECL void refuse_if_interrupted(const HookList& hooks) {
+  const bool has_signals = std::ranges::any_of(
+      hooks, [](const HookEntry& hook) { return dynamic_cast<const SignalHook*>(hook.get().get()) != nullptr; });
+  if (has_signals) refuse_if_interrupted();
+}
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
+
+TRAINHOOK_DECL std::optional<std::string> interruption() { return detail::ProcessSignals::interruption(); }
+
+TRAINHOOK_DECL void forget_interruption() { detail::ProcessSignals::forget_interruption(); }
 
 TRAINHOOK_DECL SignalHook::SignalHook(Options options) : options_(std::move(options)) {
   if (options_.deadline && *options_.deadline <= Duration::zero())
@@ -31,6 +55,7 @@ TRAINHOOK_DECL SignalHook::~SignalHook() = default;
 
 TRAINHOOK_DECL void SignalHook::begin(Graph& /*graph*/) {
   signals_.reset();
+  detail::refuse_if_interrupted();
   signals_ = detail::ProcessSignals::share(
       {.stop = options_.stop_signals, .save = options_.save_signals, .deadline = options_.deadline},
       services().clock());
@@ -44,7 +69,7 @@ TRAINHOOK_DECL void SignalHook::after_create_session(SessionRef /*session*/, Coo
       reason_.empty() ? reason_to_stop(services().clock().monotonic_now()) : std::optional(reason_);
   if (!reason) return;
   reason_ = *reason;
-  services().set_stop_reason(reason_);
+  services().set_stop_reason(reason_, true);
   coordinator.request_stop();
 }
 
@@ -56,11 +81,12 @@ TRAINHOOK_DECL void SignalHook::after_run(SessionRunContext& context, const Sess
   if (!reason) return;
   if (reason_.empty()) log_info("{}: training stops after step {}.", *reason, context.global_step());
   reason_ = *reason;
-  context.request_stop(reason_);
+  context.interrupt(reason_);
 }
 
 TRAINHOOK_DECL void SignalHook::end(SessionRef /*session*/) {
   signals_.reset();
+  if (services().is_interrupted()) detail::ProcessSignals::record_interruption(services().stop_reason());
   if (reason_.empty()) return;
   const std::string& checkpoint = services().newest_checkpoint();
   if (checkpoint.empty() && services().agrees_on_saves()) {
@@ -80,8 +106,10 @@ TRAINHOOK_DECL std::optional<std::string> SignalHook::reason_to_stop(Duration no
   if (options_.directory.empty() || (looked_ && now - *looked_ < std::chrono::seconds(1))) return std::nullopt;
   looked_ = now;
   if (take_file("save")) services().request_save();
-  if (take_file("stop")) return fmt::format("{} was made", join_path(options_.directory, "stop"));
-  return std::nullopt;
+  if (!take_file("stop")) return std::nullopt;
+  std::string reason = fmt::format("{} was made", join_path(options_.directory, "stop"));
+  detail::ProcessSignals::record_interruption(reason);
+  return reason;
 }
 
 TRAINHOOK_DECL bool SignalHook::take_file(const std::string& name) {

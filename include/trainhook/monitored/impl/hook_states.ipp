@@ -42,6 +42,7 @@ TRAINHOOK_DECL StateValues HookStates::save() {
   for (const auto& [name, metric] : services_->metrics()) {
     all.set(fmt::format("{}/step/{}", kMetrics, name), Tensor(metric.step));
     all.set(fmt::format("{}/value/{}", kMetrics, name), Tensor(metric.value));
+    if (metric.is_extra) all.set(fmt::format("{}/extra/{}", kMetrics, name), Tensor(true));
   }
   return all;
 }
@@ -80,10 +81,12 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
 }
 
 TRAINHOOK_DECL void HookStates::load_metric(const NamedTensor& saved) {
-  const std::size_t slash = saved.name.find('/');  // behind "step" or "value"
+  const std::size_t slash = saved.name.find('/');  // behind "step", "value" or "extra"
   PublishedMetric& metric = HookServices::entry(services_->restored_metrics(), saved.name.substr(slash + 1));
   if (saved.tensor.dtype() == DType::Int64) {
     metric.step = saved.tensor.scalar<std::int64_t>();
+  } else if (saved.tensor.dtype() == DType::Bool) {
+    metric.is_extra = saved.tensor.scalar<bool>();
   } else {
     metric.value = saved.tensor.scalar<double>();
   }

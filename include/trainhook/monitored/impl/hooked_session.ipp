@@ -122,7 +122,8 @@ TRAINHOOK_DECL void HookedSession::take_stop(const SessionRunContext& context, c
   services_->set_stop_reason(!context.stop_reason().empty() ? context.stop_reason()
                              : progress.stopper != nullptr
                                  ? fmt::format("{} requested a stop", short_type_name(*progress.stopper))
-                                 : std::string("a hook requested a stop"));
+                                 : std::string("a hook requested a stop"),
+                             context.is_interruption());
 }
 
 TRAINHOOK_DECL const SessionRunHook& HookedSession::hook_of(const Progress& progress) const {

@@ -15,6 +15,7 @@
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -96,6 +97,11 @@ TRAINHOOK_DECL SessionLifecycle start_with(std::shared_ptr<SessionCreator> creat
           agreement};
 }
 
+TRAINHOOK_DECL void refuse_if_interrupted(const MonitoredTrainingSessionOptions& options) {
+  refuse_if_interrupted(options.hooks);
+  refuse_if_interrupted(options.chief_only_hooks);
+}
+
 TRAINHOOK_DECL void prepare_directory(const MonitoredTrainingSessionOptions& options) {
   prepare_directory(given_or_posix(options.file_system), given_or_system(options.clock), options.checkpoint_dir,
                     options.on_existing, options.directory_lock);
@@ -116,6 +122,7 @@ TRAINHOOK_DECL std::shared_ptr<Scaffold> scaffold_of(const MonitoredTrainingSess
 
 TRAINHOOK_DECL SessionLifecycle start_alone(Graph& graph, SessionOpener open,
                                             const MonitoredTrainingSessionOptions& options) {
+  refuse_if_interrupted(options);
   prepare_directory(options);
   const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
   return start_with(make_shared_object<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold)),
@@ -138,6 +145,7 @@ TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
           "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "
           "only rank 0 may write them");
     if (agreement == nullptr) return start_alone(graph, std::move(open), options);
+    refuse_if_interrupted(options);
     agreement->expect_same_options(options);
     if (agreement->is_chief()) prepare_directory(options);
     const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);

@@ -114,6 +114,7 @@ TRAINHOOK_DECL void RankAgreement::take(const Votes& all, Duration max_wait) {
   reason_ = talking([&] { return ranks_->broadcast(reason_, first, max_wait); });
   if (ranks_->size() > 1) reason_ = fmt::format("rank {}: {}", first, reason_);
   has_agreed_to_stop_ = true;
+  is_interrupted_ = (all.any & kEnds) == 0;
 }
 
 // In two parts, so that all hear of a rank that cannot give its state before any bytes are sent.
@@ -245,7 +246,7 @@ TRAINHOOK_DECL Votes RankAgreement::wishes(RecoverableSession& session, HookServ
   wants_stop_ |= session.should_stop();
   reason_ = services.stop_reason();
   if (wants_stop_ && reason_.empty()) reason_ = "one of its threads asked to stop";
-  std::uint64_t bits = (wants_stop_ ? kStop : kNothing) | (services.take_save_wish() ? kSave : kNothing);
+  std::uint64_t bits = (wants_stop_ ? stop_bits(services) : kNothing) | (services.take_save_wish() ? kSave : kNothing);
   if (states_ != nullptr && states_->awaits_parts()) bits |= states_->is_writing() ? kAwaits | kWrites : kAwaits;
   Votes votes = vote(bits);
   votes.least[kBoundary] = votes.greatest[kBoundary] = boundary_;
@@ -316,7 +317,7 @@ TRAINHOOK_DECL void RankAgreement::ask_to_stop(const std::string& reason, Recove
     if (is_outstanding() && follow(outstanding(), session, services)) return;
     services.set_stop_reason(reason);
     reason_ = services.stop_reason();
-    follow(exchange(vote_with(services.save_veto(), kStop)), session, services);
+    follow(exchange(vote_with(services.save_veto(), stop_bits(services))), session, services);
   } catch (...) { take_failure(session); }
 }
 

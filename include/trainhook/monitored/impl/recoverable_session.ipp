@@ -180,15 +180,18 @@ TRAINHOOK_DECL void RecoverableSession::back_off(std::size_t attempt) {
 }
 
 TRAINHOOK_DECL void RecoverableSession::keep_stop() {
+  const bool is_interruption = services_->is_interrupted();
   std::string reason = services_->take_stop_reason();
   if (session_ == nullptr) return;  // what hooks request while a session is created, they request again
   if (const std::optional<std::int64_t> since = session_->stop_since()) {
     stop_since_ = since;
     stop_reason_ = std::move(reason);
+    stop_is_interruption_ = is_interruption;
   }
   if (session_->thread_requested_stop()) {
     stop_since_ = HookedSession::kAlways;
     stop_reason_ = "a background thread requested a stop";
+    stop_is_interruption_ = false;
   }
 }
 
@@ -203,7 +206,7 @@ TRAINHOOK_DECL void RecoverableSession::repeat_stop(std::optional<std::int64_t> 
     return;
   }
   session_->request_stop(*since);
-  services_->set_stop_reason(stop_reason_);
+  services_->set_stop_reason(stop_reason_, stop_is_interruption_);
   log_warning("a stop had been requested before the session was lost: the loop ends here");
 }
 

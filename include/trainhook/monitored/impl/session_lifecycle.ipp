@@ -20,6 +20,7 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/agreement.hpp>
@@ -157,6 +158,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
       action();
     } catch (...) { errors.push_back(std::current_exception()); }
   };
+  if (agreement != nullptr) services.set_interrupted(agreement->is_interrupted());
   hooks.end(session->session()->session(), errors);
   if (!errors.empty()) creator->session_failed(errors.front());
   last_step = session->session()->step();
@@ -234,6 +236,7 @@ TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator
     : impl_(std::make_unique<Impl>(std::move(creator), options,
                                    agreement != nullptr ? std::move(agreement) : Agreement::of(options))) {
   try {
+    refuse_if_interrupted(options.hooks);
     impl_->begin();
     impl_->session.emplace(*impl_->creator, impl_->hooks.all(), impl_->services, options.stop_grace_period_secs,
                            impl_->agreement == nullptr ? options.retry : RetryPolicy{.max_attempts = 0});

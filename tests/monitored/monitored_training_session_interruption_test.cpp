@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What an interruption means for later sessions of the process, and for all ranks of a job.
+#include <trainhook/monitored/monitored_training_session.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/evaluation_hook.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/monitored/on_existing.hpp>
+#include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/threaded_ranks.hpp>
+
+namespace trainhook {
+namespace {
+
+using namespace std::chrono_literals;
+using Options = MonitoredTrainingSessionOptions;
+
+SignalHook signals() { return SignalHook({.save_signals = {}, .deadline = {}}); }
+
+class Interruption : public ::testing::Test {
+ protected:
+  ~Interruption() override { forget_interruption(); }
+
+  /// Trains until step 5, or is interrupted by a signal in the step that makes `signal_at`. Returns the last step.
+  std::int64_t train(Options options, std::int64_t signal_at = 0) {
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    options.checkpoint_dir = "run";
+    options.file_system = &disk_;
+    options.hooks.emplace_back(StopAtStepHook({.last_step = 5}));
+    auto session = monitored_training_session(loop, options);
+    run_until_stop(session, [&] {
+      session.run([&] {
+        if (loop.global_step() + 1 == signal_at) std::raise(SIGINT);
+      });
+    });
+    return loop.global_step();
+  }
+
+  testing::LogLines log_;
+  testing::MemoryFileSystem disk_;
+};
+
+TEST_F(Interruption, EndsALoopOfSessions) {
+  int trained = 0;
+  while (!interruption()) {
+    EXPECT_EQ(train({.hooks = signals()}, 3), 3);
+    ++trained;
+  }
+  EXPECT_EQ(trained, 1);
+  EXPECT_EQ(train({}), 5) << "a session without a SignalHook is made";
+}
+
+TEST_F(Interruption, ALaterSessionThrowsBeforeItTouchesAFile) {
+  train({.hooks = signals()}, 3);
+  const auto files = disk_.files();
+  const auto renamed = OnExisting::StartFresh;
+  EXPECT_THROW(train({.on_existing = renamed, .hooks = signals()}), CancelledError);
+  EXPECT_THROW(train({.on_existing = renamed, .chief_only_hooks = signals()}), CancelledError);
+  EXPECT_EQ(disk_.files(), files);
+  forget_interruption();
+  EXPECT_EQ(train({.hooks = signals()}), 5);
+}
+
+/// What two ranks do, of which the second one is ended by `hook` in step 3: the steps that the first one evaluated.
+std::vector<std::int64_t> evaluated_by_the_chief(const std::shared_ptr<SessionRunHook>& hook, bool asks_each_step) {
+  testing::MemoryFileSystem disk;
+  std::vector<std::int64_t> evaluated;
+  testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    Options options{.collective = collective, .checkpoint_dir = "run", .save_checkpoint_steps = 100};
+    options.file_system = &disk;
+    options.agree_every_n_steps = asks_each_step ? 1 : 4;
+    options.hooks.emplace_back(StopAtStepHook({.last_step = 9}));
+    if (collective->rank() == 1) options.hooks.emplace_back(hook);
+    if (collective->rank() == 0) {
+      options.chief_only_hooks = EvaluationHook(
+          [&] {
+            evaluated.push_back(loop.global_step());
+            return Metrics{{"loss", 1}};
+          },
+          {.every_n_steps = 100});
+    }
+    auto session = monitored_training_session(loop, options);
+    run_until_stop(session, [&] { session.run([] {}); });
+  });
+  return evaluated;
+}
+
+TEST_F(Interruption, OfOneRankIsAnInterruptionOfAll) {
+  using Steps = std::vector<std::int64_t>;
+  const auto ends_by = [](bool interrupts) {
+    return make_hook<LambdaHook>({.after_run = [interrupts](SessionRunContext& context, const SessionRunValues&) {
+      if (context.global_step() == 3) interrupts ? context.interrupt("a signal") : context.request_stop("enough");
+    }});
+  };
+  EXPECT_EQ(evaluated_by_the_chief(ends_by(true), true), Steps{});
+  EXPECT_EQ(evaluated_by_the_chief(ends_by(true), false), Steps{});
+  EXPECT_EQ(evaluated_by_the_chief(ends_by(false), true), Steps{3});
+}
+
+TEST_F(Interruption, OfOneRankMakesNoLaterSessionOnAnyRank) {
+  train({.hooks = signals()}, 3);
+  std::vector<std::string> errors(2);
+  testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    Options options{.collective = collective, .checkpoint_dir = "run", .save_checkpoint_steps = 100};
+    options.file_system = &disk_;
+    if (collective->rank() == 1) options.hooks = signals();
+    try {
+      auto session = monitored_training_session(loop, options);
+      ADD_FAILURE() << "a session was made";
+    } catch (const CancelledError& error) { errors[static_cast<std::size_t>(collective->rank())] = error.what(); }
+  });
+  for (const std::string& error : errors) EXPECT_NE(error.find("SIGINT"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace trainhook
