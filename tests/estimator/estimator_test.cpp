@@ -3,6 +3,7 @@
 /// Estimator: training over several calls, evaluation, prediction, and what it refuses.
 #include <trainhook/estimator/estimator.hpp>
 
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,7 +22,12 @@
 #include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/engine/kernels/summary.hpp>
 #include <trainhook/engine/kernels/training.hpp>
+#include <trainhook/estimator/in_memory_evaluator_hook.hpp>
+#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/recording_listener.hpp>
 #include <trainhook/testing/recording_writer.hpp>
@@ -93,6 +99,89 @@ TEST_F(EstimatorTest, ListenersAreToldOfItsSaves) {
             "listener.after_save 2\nlistener.end 2\n");
   Estimator without = make(line_model, {.save_checkpoints_steps = 0});
   EXPECT_THROW(without.train(line(), {.saving_listeners = {listener}}), InvalidArgumentError);
+}
+
+TEST_F(EstimatorTest, ListenersAreToldOfTheSavesOfAGivenHook) {
+  const auto save = [](auto hook, const Estimator& estimator) {
+    return hook(CheckpointSaverOptions{.checkpoint_dir = estimator.model_dir(), .save_steps = 2});
+  };
+  const auto at_once = [](auto options) -> HookList { return CheckpointSaverHook(options); };
+  const auto later = [](auto options) -> HookList { return AsyncCheckpointSaverHook(options); };
+  Estimator estimator = make(line_model);
+  const auto heard = std::make_shared<testing::Trace>();
+  const auto listener = std::make_shared<testing::RecordingListener>(heard);
+  const HookList shared = save(at_once, estimator);
+  estimator.train(line().repeat(), {.hooks = shared, .steps = 2, .saving_listeners = {listener}});
+  EXPECT_EQ(heard->lines(),
+            "listener.begin\nlistener.before_save 0\nlistener.after_save 0\nlistener.before_save 2\n"
+            "listener.after_save 2\nlistener.end 2\n");
+  estimator.train(line().repeat(), {.hooks = shared, .steps = 2});
+  EXPECT_EQ(heard->lines().find("listener.begin", 1), std::string::npos) << "the hook does not keep it";
+  estimator.train(line().repeat(), {.hooks = save(later, estimator), .steps = 2, .saving_listeners = {listener}});
+  EXPECT_NE(heard->lines().find("listener.after_save 6"), std::string::npos);
+}
+
+class InterruptedEstimator : public EstimatorTest {
+ protected:
+  ~InterruptedEstimator() override { forget_interruption(); }
+
+  /// A SignalHook, and a signal after that step.
+  static HookList signal_after(std::int64_t step) {
+    return {SignalHook({.save_signals = {}, .deadline = {}}),
+            LambdaHook({.after_run = [step](SessionRunContext& context, const SessionRunValues&) {
+              if (context.global_step() == step) std::raise(SIGTERM);
+            }})};
+  }
+  testing::LogLines log_;
+};
+
+TEST_F(InterruptedEstimator, TrainReturnsAndSaysWhyAndTheNextOneThrows) {
+  Estimator estimator = make(line_model);
+  estimator.train(line().repeat(), {.hooks = signal_after(3), .max_steps = 10});
+  EXPECT_EQ(step_of(estimator), 3);
+  EXPECT_EQ(log_.count("I Training was interrupted: SIGTERM"), 1U);
+  const auto files = disk_.files();
+  for (const std::int64_t max_steps : {10, 2})
+    EXPECT_THROW(estimator.train(line().repeat(), {.hooks = signal_after(5), .max_steps = max_steps}), CancelledError);
+  EXPECT_EQ(disk_.files(), files);
+  EXPECT_EQ(estimator.evaluate(line()).at("global_step").scalar<std::int64_t>(), 3);
+  forget_interruption();
+  estimator.train(line().repeat(), {.hooks = signal_after(-1), .max_steps = 10});
+  EXPECT_EQ(step_of(estimator), 10);
+  EXPECT_EQ(log_.count("I Training was interrupted"), 1U);
+}
+
+TEST_F(InterruptedEstimator, ASignalHookOfTheModelDoesTheSame) {
+  Estimator estimator = make([](const ModelInput& input) {
+    EstimatorSpec spec = line_model(input);
+    if (input.mode == ModeKeys::Train) spec.training_hooks = signal_after(3);
+    return spec;
+  });
+  int trained = 0;
+  while (!interruption() && trained < 5) {
+    estimator.train(line().repeat(), {.steps = 2});
+    estimator.evaluate(line());
+    ++trained;
+  }
+  EXPECT_EQ(trained, 2);
+  EXPECT_EQ(step_of(estimator), 3);
+  EXPECT_THROW(estimator.train(line().repeat(), {.steps = 2}), CancelledError);
+}
+
+TEST_F(InterruptedEstimator, InMemoryEvaluationsAreNotMadeAtItsEnd) {
+  for (const bool interrupted : {false, true}) {
+    const std::string directory = interrupted ? "interrupted" : "whole";
+    Estimator estimator = make(line_model, {.model_dir = directory});
+    for (const std::int64_t step : {3, -1}) {
+      if (!interrupted && step == 3) continue;
+      HookList hooks = signal_after(step);
+      hooks.emplace_back(InMemoryEvaluatorHook(estimator, line(), {.every_n_iter = 4}));
+      hooks.emplace_back(CheckpointInputPipelineHook(estimator));
+      estimator.train(line().repeat(), {.hooks = hooks, .max_steps = 10});
+      forget_interruption();
+    }
+  }
+  EXPECT_EQ(scalars_in("interrupted/eval"), scalars_in("whole/eval"));
 }
 
 TEST_F(EstimatorTest, EvaluatesItsNewestCheckpoint) {

@@ -4,6 +4,7 @@
 #include <trainhook/estimator/train_and_evaluate.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
@@ -19,7 +20,12 @@
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 #include "line_model.hpp"
@@ -105,6 +111,134 @@ TEST_F(TrainAndEvaluate, WithoutThrottleAnEvaluationThatAKillPreventedIsMadeFirs
                        {.input_fn = line(), .throttle_secs = throttle});
     EXPECT_EQ(evaluated(directory + "/eval"), steps);
   }
+}
+
+/// Ends a run after that step as a signal does.
+LambdaHook interrupts_after(std::int64_t step) {
+  return LambdaHook({.after_run = [step](SessionRunContext& context, const SessionRunValues&) {
+    if (context.global_step() == step) context.interrupt("a signal");
+  }});
+}
+
+TEST_F(TrainAndEvaluate, ARunThatIsInterruptedAnywhereMakesTheSameEvaluationsAndDecisions) {
+  const testing::LogLines quiet;
+  const auto trained = [&](std::int64_t interrupted_after) {
+    const std::string directory = fmt::format("interrupted after {}", interrupted_after);
+    Estimator estimator = make(line_model, {.model_dir = directory, .save_checkpoints_steps = 3});
+    std::optional<EvalMetrics> metrics;
+    for (const std::int64_t step : {interrupted_after, std::int64_t{-1}}) {
+      if (step == 0) continue;
+      metrics = train_and_evaluate(
+          estimator,
+          {.input_fn = line().repeat(),
+           .max_steps = 20,
+           .hooks = {EarlyStoppingHook({.metric = "eval/mean x", .patience = 3}), interrupts_after(step)}},
+          {.input_fn = line(), .throttle_secs = 0s});
+    }
+    EXPECT_EQ(step_of(estimator), metrics->at("global_step").scalar<std::int64_t>());
+    return evaluated(directory + "/eval");
+  };
+  const Steps whole = trained(0);
+  EXPECT_EQ(whole, (Steps{3, 6, 9, 12, 13})) << "it stops in the step after the evaluation";
+  for (std::int64_t step = 1; step < 13; ++step) EXPECT_EQ(trained(step), whole) << "interrupted after " << step;
+}
+
+TEST_F(TrainAndEvaluate, ACheckpointThatASignalAsksForIsEvaluatedButNotCounted) {
+  const testing::LogLines quiet;
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 3});
+  train_and_evaluate(estimator,
+                     {.input_fn = line().repeat(),
+                      .max_steps = 20,
+                      .hooks = {EarlyStoppingHook({.metric = "eval/mean x", .patience = 3}),
+                                SignalHook({.stop_signals = {}, .deadline = {}}),
+                                LambdaHook({.after_run =
+                                                [](SessionRunContext& context, const SessionRunValues&) {
+                                                  if (context.global_step() == 4) std::raise(SIGUSR1);
+                                                }})}},
+                     {.input_fn = line(), .throttle_secs = 0s});
+  EXPECT_EQ(evaluated(), (Steps{3, 5, 8, 11, 14, 15})) << "those of 3, 8, 11 and 14 count";
+}
+
+TEST_F(TrainAndEvaluate, DoesNotEvaluateAtTheEndOfAnInterruptedRun) {
+  const testing::LogLines quiet;
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 4});
+  for (const auto throttle : {0s, 600s}) {
+    const EvalSpec eval{.input_fn = line(), .throttle_secs = throttle};
+    const TrainSpec train{
+        .input_fn = line().repeat(), .max_steps = 9, .hooks = interrupts_after(throttle == 0s ? 2 : 3)};
+    EXPECT_FALSE(train_and_evaluate(estimator, train, eval).has_value());
+  }
+  EXPECT_EQ(evaluated(), Steps{});
+}
+
+TEST_F(TrainAndEvaluate, AnInterruptedOneReturnsAndTheNextOneThrows) {
+  const testing::LogLines quiet;
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
+  const EvalSpec eval{.input_fn = line(), .throttle_secs = 0s};
+  const auto train = [&](std::int64_t signal_after) -> TrainSpec {
+    return {.input_fn = line().repeat(),
+            .max_steps = 5,
+            .hooks = {SignalHook({.save_signals = {}, .deadline = {}}),
+                      LambdaHook({.after_run = [signal_after](SessionRunContext& context, const SessionRunValues&) {
+                        if (context.global_step() == signal_after) std::raise(SIGTERM);
+                      }})}};
+  };
+  train_and_evaluate(estimator, train(3), eval);
+  EXPECT_EQ(evaluated(), Steps{2});
+  EXPECT_THROW(train_and_evaluate(estimator, train(-1), eval), CancelledError);
+  forget_interruption();
+  train_and_evaluate(estimator, train(-1), eval);
+  EXPECT_EQ(evaluated(), (Steps{2, 4, 5}));
+}
+
+TEST_F(TrainAndEvaluate, ARestartEvaluatesAndExportsTheLastCheckpointIfThatWasPrevented) {
+  const testing::LogLines quiet;
+  struct Killed {};
+  for (const auto throttle : {0s, 600s}) {
+    const std::string directory = throttle == 0s ? "every one" : "some";
+    Estimator estimator = make(line_model, {.model_dir = directory, .save_checkpoints_steps = 2});
+    const TrainSpec train{.input_fn = line().repeat(), .max_steps = 3};
+    EvalSpec eval{.input_fn = line(), .exporters = {FinalExporter{.name = "final"}}, .throttle_secs = throttle};
+    eval.hooks = LambdaHook({.end = [](SessionRef session) {
+      if (read_global_step(session, *get_global_step(session.graph())) == 3) throw Killed();
+    }});
+    EXPECT_THROW(train_and_evaluate(estimator, train, eval), Killed);
+    EXPECT_EQ(evaluated(directory + "/eval"), Steps{2});
+    eval.hooks.clear();
+    const auto metrics = train_and_evaluate(estimator, train, eval);
+    ASSERT_TRUE(metrics.has_value());
+    EXPECT_EQ(metrics->at("global_step").scalar<std::int64_t>(), 3);
+    EXPECT_EQ(evaluated(directory + "/eval"), (Steps{2, 3}));
+    EXPECT_TRUE(disk_.exists(directory + "/export/final/model.ckpt-3.index"));
+    EXPECT_FALSE(train_and_evaluate(estimator, train, eval).has_value()) << "nothing is left to do";
+  }
+}
+
+TEST_F(TrainAndEvaluate, ARestartExportsWhatWasEvaluatedAndNotExported) {
+  const testing::LogLines log;
+  Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
+  const TrainSpec train{.input_fn = line().repeat(), .max_steps = 3};
+  train_and_evaluate(estimator, train, {.input_fn = line(), .throttle_secs = 0s});
+  const EvalSpec exporting{
+      .input_fn = line(), .exporters = {BestExporter{}, LatestExporter{.name = "latest"}}, .throttle_secs = 0s};
+  EXPECT_FALSE(train_and_evaluate(estimator, train, exporting).has_value());
+  EXPECT_TRUE(disk_.exists("run/export/best_exporter/model.ckpt-3.index"));
+  EXPECT_TRUE(disk_.exists("run/export/latest/model.ckpt-3.index"));
+  EXPECT_EQ(log.count("made no steps"), 0U);
+}
+
+TEST_F(TrainAndEvaluate, EvaluatesTheCheckpointsOfASaverHookOfTheUser) {
+  const testing::LogLines quiet;
+  Estimator estimator = make(line_model);
+  const CheckpointSaverOptions options{.checkpoint_dir = "run", .save_steps = 2, .overlap = SaveOverlap::Wait};
+  const EvalSpec eval{.input_fn = line(), .exporters = {LatestExporter{.name = "latest"}}, .throttle_secs = 0s};
+  train_and_evaluate(estimator, {.input_fn = line().repeat(), .max_steps = 5, .hooks = CheckpointSaverHook(options)},
+                     eval);
+  EXPECT_EQ(evaluated(), (Steps{2, 4, 5}));
+  EXPECT_TRUE(disk_.exists("run/export/latest/model.ckpt-4.index"));
+  train_and_evaluate(estimator,
+                     {.input_fn = line().repeat(), .max_steps = 9, .hooks = AsyncCheckpointSaverHook(options)}, eval);
+  EXPECT_EQ(evaluated(), (Steps{2, 4, 5, 7, 9}));
 }
 
 class Exporters : public TrainAndEvaluate {

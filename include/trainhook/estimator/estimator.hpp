@@ -30,7 +30,8 @@ struct TrainOptions {
   HookList hooks{};
   std::optional<std::int64_t> steps{};      ///< the steps of this call
   std::optional<std::int64_t> max_steps{};  ///< the global step at which training ends, over all calls
-  std::vector<std::shared_ptr<CheckpointSaverListener>> saving_listeners{};
+  std::vector<std::shared_ptr<CheckpointSaverListener>> saving_listeners{};  ///< of the estimator's saver, or else of
+                                                                             ///< the first saver hook among the hooks
 };
 
 struct EvaluateOptions {
@@ -48,8 +49,8 @@ struct PredictOptions {
 };
 
 /// Trains, evaluates and predicts with the model that `model_fn` builds, each call in a new graph and session. The
-/// state between calls is in the checkpoints of `model_dir`, so `while (true) { train; evaluate; }` continues. Not
-/// thread-safe. Source: TensorFlow's `Estimator`.
+/// state between calls is in the checkpoints of `model_dir`, so `while (!interruption()) { train; evaluate; }`
+/// continues. Not thread-safe. Source: TensorFlow's `Estimator`.
 class Estimator {
  public:
   /// Most programs call `make_estimator`.
@@ -65,9 +66,10 @@ class Estimator {
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint() const;
   TRAINHOOK_DECL operator detail::CheckpointTarget() const;
 
-  /// Trains from the newest checkpoint, or from the initial values, and saves the last step.
-  /// @throws InvalidArgumentError for steps that are not positive, for both kinds of steps, or for listeners without a
-  /// saver.
+  /// Trains from the newest checkpoint, or from the initial values, and saves the last step. Returns early if a
+  /// SignalHook among the hooks gets a signal, and logs why; a loop around it asks `interruption()`.
+  /// @throws CancelledError if an earlier run was interrupted, InvalidArgumentError for steps that are not positive,
+  /// for both kinds of steps, or for listeners without a saver.
   TRAINHOOK_DECL Estimator& train(const InputFn& input_fn, const TrainOptions& options = {});
 
   /// Evaluates a checkpoint, or the initial values if there is none, and writes the metrics for TensorBoard.
@@ -83,6 +85,19 @@ class Estimator {
  private:
   detail::ModelSource source_;
 };
+
+namespace detail {
+
+/// For `Estimator::train` and `train_and_evaluate`. `check_training`: @throws as `Estimator::train`, before any file is
+/// touched. `finished_step`: the step of the newest checkpoint, if that is the last step or beyond. `run_training`:
+/// makes a session, also if there is no step left to train; `last_hooks` come after all others.
+TRAINHOOK_DECL void check_training(const Estimator& estimator, const TrainOptions& options);
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> finished_step(const Estimator& estimator,
+                                                                       const TrainOptions& options);
+TRAINHOOK_DECL void run_training(const Estimator& estimator, const InputFn& input_fn, const TrainOptions& options,
+                                 const HookList& last_hooks);
+
+}  // namespace detail
 
 /// An estimator whose sessions are of engine `S`; `session_args` are passed to its constructor after the graph.
 template <SessionLike S, class... SessionArgs>

@@ -55,7 +55,9 @@ class EvaluationGraph {
 TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path);
 
 /// Publishes the metrics that are numbers for hooks, as `<name>/<metric>`. @param name empty: `eval`
-TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics);
+/// @param is_extra see PublishedMetric
+TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics,
+                                    bool is_extra);
 
 /// The directory of the events of evaluations called `name`.
 [[nodiscard]] TRAINHOOK_DECL std::string eval_dir_of(const RunConfig& config, std::string_view name);

@@ -18,8 +18,9 @@ namespace trainhook {
 /// Evaluates the model at the start, every `every_n_iter` runs, and at the end: it copies the current variables to an
 /// evaluation graph in the same process, while training waits. It writes the metrics to `eval_dir(name)` and publishes
 /// them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Training that resumes from a checkpoint continues
-/// to count its runs. Without an estimator, use EvaluationHook. Source: TensorFlow's `InMemoryEvaluatorHook`, which
-/// counts from zero and evaluates again at the end and whenever the session is created.
+/// to count its runs. A run that a signal ends is not evaluated at its end, and hooks that count evaluations count no
+/// other one at the end either. Without an estimator, use EvaluationHook. Source: TensorFlow's `InMemoryEvaluatorHook`,
+/// which counts from zero and evaluates again at the end and whenever the session is created.
 class InMemoryEvaluatorHook final : public SessionRunHook {
  public:
   struct Options {
@@ -48,7 +49,7 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
  private:
-  TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step);
+  TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step, bool is_extra = false);
 
   std::unique_ptr<const Estimator> estimator_;  // keeps its address when the hook moves
   InputFn input_fn_;

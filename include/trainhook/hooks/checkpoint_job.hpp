@@ -129,6 +129,7 @@ class CheckpointJob {
   std::string_view hook_;
   CheckpointSaverOptions options_;
   SaveStart start_;
+  std::vector<std::shared_ptr<CheckpointSaverListener>> listeners_;  // of the options and of the graph
   SecondOrStepTimer timer_;
   HookServices* services_ = nullptr;
   Variable global_step_;

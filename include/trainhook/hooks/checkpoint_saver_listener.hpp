@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <string_view>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -39,6 +40,13 @@ class CheckpointSaverListener {
   CheckpointSaverListener& operator=(const CheckpointSaverListener&) = default;
 };
 
+namespace detail {
+
+/// A collection of `std::shared_ptr<CheckpointSaverListener>`: the first saver hook of a session takes these listeners
+/// from the graph when it begins.
+inline constexpr std::string_view kSavingListeners = "saving_listeners";
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -26,6 +26,7 @@
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
@@ -51,8 +52,9 @@ TRAINHOOK_DECL void add_loss_summary(Graph& graph, const Output& loss) {
     summary::scalar("loss", loss);
 }
 
-/// What every task has: the user's hooks first.
-TRAINHOOK_DECL HookList worker_hooks(const ModelSource& source, const BuiltModel& model, const TrainOptions& options) {
+/// What every task has: the user's hooks first, and `last_hooks` last.
+TRAINHOOK_DECL HookList worker_hooks(const ModelSource& source, const BuiltModel& model, const TrainOptions& options,
+                                     const HookList& last_hooks) {
   HookList hooks = options.hooks;
   if (options.steps || options.max_steps)
     hooks.emplace_back(StopAtStepHook({.num_steps = options.steps, .last_step = options.max_steps}));
@@ -62,28 +64,92 @@ TRAINHOOK_DECL HookList worker_hooks(const ModelSource& source, const BuiltModel
     hooks.emplace_back(LoggingTensorHook(shown, {.every_n_iter = source.config.log_step_count_steps}));
   }
   hooks.insert(hooks.end(), model.spec.training_hooks.begin(), model.spec.training_hooks.end());
+  hooks.insert(hooks.end(), last_hooks.begin(), last_hooks.end());
   return hooks;
 }
 
-/// The hook that saves the model with the estimator's own periods, unless there is one among the hooks.
+/// The hook that saves the model with the estimator's own periods, unless there is one among the hooks, which then gets
+/// the listeners.
 TRAINHOOK_DECL HookList chief_hooks(const Estimator& estimator, const BuiltModel& model, const HookList& others,
                                     const TrainOptions& options, const std::shared_ptr<Scaffold>& scaffold) {
   HookList hooks = model.spec.training_chief_hooks;
   const CheckpointTarget target = estimator;
   const bool has_saver = has_checkpoint_saver(others) || has_checkpoint_saver(hooks);
-  const bool adds_saver = !has_saver && (target.save_secs || target.save_steps);
-  if (adds_saver) {
+  if (has_saver) {
+    for (const auto& listener : options.saving_listeners) model.graph->add_to_collection(kSavingListeners, listener);
+  } else if (target.save_secs || target.save_steps) {
     hooks.emplace_back(CheckpointSaverHook({.checkpoint_dir = target.checkpoint_dir,
                                             .save_secs = target.save_secs,
                                             .save_steps = target.save_steps,
                                             .scaffold = scaffold,
                                             .listeners = options.saving_listeners}));
   } else if (!options.saving_listeners.empty()) {
-    throw InvalidArgumentError("Estimator::train: saving_listeners need the estimator's own saver; {}",
-                               has_saver ? "give them to the CheckpointSaverHook among the hooks"
-                                         : "give save_checkpoints_steps or save_checkpoints_secs");
+    throw InvalidArgumentError(
+        "Estimator::train: saving_listeners need a saver; give save_checkpoints_steps, save_checkpoints_secs, or a "
+        "CheckpointSaverHook");
   }
   return hooks;
+}
+
+TRAINHOOK_DECL void check_training(const Estimator& estimator, const TrainOptions& options) {
+  refuse_if_interrupted(options.hooks);
+  check_steps(options);
+  const RunConfig& config = estimator.config();
+  if (!config.is_chief())
+    throw UnimplementedError(
+        "Estimator::train: task {} {} of {} is not the chief, "
+        "and the tasks of an estimator cannot share a model yet",
+        config.task_type, config.task_id, config.num_worker_replicas);
+}
+
+TRAINHOOK_DECL std::optional<std::int64_t> finished_step(const Estimator& estimator, const TrainOptions& options) {
+  const auto newest = options.max_steps ? estimator.latest_checkpoint() : std::nullopt;
+  if (!newest) return std::nullopt;
+  const auto step = load_variable(estimator.source().file_system(), *newest, "global_step").scalar<std::int64_t>();
+  return step >= *options.max_steps ? std::optional(step) : std::nullopt;
+}
+
+TRAINHOOK_DECL void run_training(const Estimator& estimator, const InputFn& input_fn, const TrainOptions& options,
+                                 const HookList& last_hooks) {
+  const ModelSource& source = estimator.source();
+  const RunConfig& config = estimator.config();
+  BuiltModel model(source, input_fn, ModeKeys::Train);
+  Graph& graph = *model.graph;
+  const auto scaffold = model.spec.scaffold != nullptr ? model.spec.scaffold : std::make_shared<Scaffold>();
+  add_loss_summary(graph, model.spec.loss);
+  if (scaffold->saver() == nullptr && graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers).empty()) {
+    graph.add_to_collection(
+        graph_keys::kSavers,
+        std::make_shared<Saver>(SaverOptions{.max_to_keep = config.keep_checkpoint_max,
+                                             .keep_checkpoint_every_n_hours = config.keep_checkpoint_every_n_hours}));
+  }
+  const HookList hooks = worker_hooks(source, model, options, last_hooks);
+  SessionLifecycle session =
+      start_training(graph, [&source, &graph] { return source.engine(graph); },
+                     {.checkpoint_dir = estimator.model_dir(),
+                      .scaffold = scaffold,
+                      .save_checkpoint_secs = Duration::zero(),
+                      .save_summaries_steps = config.save_summary_steps,
+                      .log_step_count_steps = config.log_step_count_steps,
+                      .hooks = hooks,
+                      .chief_only_hooks = chief_hooks(estimator, model, hooks, options, scaffold),
+                      .file_system = config.file_system,
+                      .clock = config.clock});
+  const std::array fetches{Fetch(model.spec.train_op), Fetch(model.spec.loss)};
+  std::array<Tensor, 2> results;
+  bool made_a_step = false;
+  run_until_stop(session, [&] {
+    session.run({.fetches = fetches}, results);
+    made_a_step = true;
+  });
+  const std::optional<std::string> reason = interruption();
+  const bool is_interrupted = reason && *reason == session.why_it_ended();
+  if (is_interrupted)
+    log_info("Training was interrupted: {}. No other training with a SignalHook starts in this process.", *reason);
+  if (made_a_step)
+    log_info("Loss for final step: {}.", tensor_text(results[1]));
+  else if (!is_interrupted && !(options.max_steps && session.global_step() >= *options.max_steps))
+    log_warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
 }
 
 /// A model that predicts, and its position in the input.
@@ -174,53 +240,11 @@ TRAINHOOK_DECL Estimator::operator detail::CheckpointTarget() const {
 }
 
 TRAINHOOK_DECL Estimator& Estimator::train(const InputFn& input_fn, const TrainOptions& options) {
-  const RunConfig& config = source_.config;
-  detail::check_steps(options);
-  if (!config.is_chief())
-    throw UnimplementedError(
-        "Estimator::train: task {} {} of {} is not the chief, "
-        "and the tasks of an estimator cannot share a model yet",
-        config.task_type, config.task_id, config.num_worker_replicas);
-  if (const auto newest = latest_checkpoint(); newest && options.max_steps) {
-    const auto step = load_variable(source_.file_system(), *newest, "global_step").scalar<std::int64_t>();
-    if (step >= *options.max_steps) {
-      log_info("Skipping training since max_steps has already saved.");
-      return *this;
-    }
-  }
-  detail::BuiltModel model(source_, input_fn, ModeKeys::Train);
-  Graph& graph = *model.graph;
-  const auto scaffold = model.spec.scaffold != nullptr ? model.spec.scaffold : std::make_shared<Scaffold>();
-  detail::add_loss_summary(graph, model.spec.loss);
-  if (scaffold->saver() == nullptr && graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers).empty()) {
-    graph.add_to_collection(
-        graph_keys::kSavers,
-        std::make_shared<Saver>(SaverOptions{.max_to_keep = config.keep_checkpoint_max,
-                                             .keep_checkpoint_every_n_hours = config.keep_checkpoint_every_n_hours}));
-  }
-  const HookList hooks = detail::worker_hooks(source_, model, options);
-  detail::SessionLifecycle session =
-      detail::start_training(graph, [this, &graph] { return source_.engine(graph); },
-                             {.checkpoint_dir = model_dir(),
-                              .scaffold = scaffold,
-                              .save_checkpoint_secs = Duration::zero(),
-                              .save_summaries_steps = config.save_summary_steps,
-                              .log_step_count_steps = config.log_step_count_steps,
-                              .hooks = hooks,
-                              .chief_only_hooks = detail::chief_hooks(*this, model, hooks, options, scaffold),
-                              .file_system = config.file_system,
-                              .clock = config.clock});
-  const std::array fetches{Fetch(model.spec.train_op), Fetch(model.spec.loss)};
-  std::array<Tensor, 2> results;
-  bool made_a_step = false;
-  run_until_stop(session, [&] {
-    session.run({.fetches = fetches}, results);
-    made_a_step = true;
-  });
-  if (made_a_step)
-    log_info("Loss for final step: {}.", detail::tensor_text(results[1]));
+  detail::check_training(*this, options);
+  if (detail::finished_step(*this, options))
+    log_info("Skipping training since max_steps has already saved.");
   else
-    log_warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
+    detail::run_training(*this, input_fn, options, {});
   return *this;
 }
 

@@ -77,11 +77,13 @@ TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics
   if (!checkpoint_path.empty()) writer.add_text("checkpoint_path", checkpoint_path, step);
 }
 
-TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics) {
+TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics,
+                                    bool is_extra) {
   const auto step = metrics.at("global_step").scalar<std::int64_t>();
   for (const auto& [metric, value] : metrics) {
     if (const std::optional<double> number = tensor_number(value))
-      services.publish(fmt::format("{}/{}", name.empty() ? "eval" : name, metric), {.step = step, .value = *number});
+      services.publish(fmt::format("{}/{}", name.empty() ? "eval" : name, metric),
+                       {.step = step, .value = *number, .is_extra = is_extra});
   }
 }
 

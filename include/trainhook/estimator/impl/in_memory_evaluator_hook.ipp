@@ -69,7 +69,8 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::after_run(SessionRunContext& context,
 }
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::end(SessionRef session) {
-  if (const std::int64_t step = read_global_step(session, global_step_); evaluated_ != step) evaluate(session, step);
+  const std::int64_t step = read_global_step(session, global_step_);
+  if (evaluated_ != step && !services().is_interrupted()) evaluate(session, step, true);
   evaluation_.reset();
 }
 
@@ -87,7 +88,7 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::load_state(const StateValues& state) 
   restored_ = true;
 }
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session, std::int64_t step) {
+TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session, std::int64_t step, bool is_extra) {
   const detail::BuiltModel& model = evaluation_->model();
   std::vector<std::string> names;
   for (const Variable& variable : global_variables(*model.graph)) names.push_back(variable.name());
@@ -99,7 +100,7 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session, std::int
   FileWriter& writer = services().writers().at(estimator_->eval_dir(options_.name));
   if (std::exchange(starts_, false)) writer.restart_at(step);
   detail::write_metrics(writer, metrics, {});
-  detail::publish_metrics(services(), options_.name, metrics);
+  detail::publish_metrics(services(), options_.name, metrics, is_extra);
   evaluated_ = step;
 }
 

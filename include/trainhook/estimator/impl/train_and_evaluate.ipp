@@ -9,7 +9,7 @@
 #include <array>
 #include <climits>
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -26,78 +26,127 @@
 
 namespace trainhook::detail {
 
-/// Makes metrics known to the hooks of its session, and tells when a restored session is there.
-class EvaluationPublisher final : public SessionRunHook {
- public:
-  explicit EvaluationPublisher(std::function<void(std::int64_t step)> resumed) : resumed_(std::move(resumed)) {}
-
-  void publish(std::string_view name, const EvalMetrics& metrics) { publish_metrics(services(), name, metrics); }
-
-  void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override {
-    if (!services().restored_from().empty()) resumed_(read_global_step(session, *get_global_step(session.graph())));
-  }
-
- private:
-  std::function<void(std::int64_t)> resumed_;
+/// Why a checkpoint was taken. Stored in checkpoints, so never renumber.
+enum class TakenFor : std::int64_t {
+  Period = 0,
+  Extra = 1,        ///< the end of a run, or a request
+  Interruption = 2  ///< the end of an interrupted run
 };
 
-/// Evaluates the checkpoints that a saver has committed.
-class EvaluatingListener final : public CheckpointSaverListener {
+/// Evaluates the checkpoints that a saver has committed, except one that was taken because of an interruption, and
+/// publishes the metrics. Its state says why the checkpoint was taken, so that a resumed run treats it in the same way.
+class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverListener {
  public:
-  EvaluatingListener(const Estimator& estimator, const EvalSpec& spec) : estimator_(&estimator), spec_(&spec) {}
+  CheckpointEvaluator(const Estimator& estimator, const EvalSpec& spec) : estimator_(&estimator), spec_(&spec) {}
 
-  [[nodiscard]] const std::shared_ptr<EvaluationPublisher>& publisher() const noexcept { return publisher_; }
   [[nodiscard]] std::optional<EvalMetrics> metrics() const { return metrics_; }
 
+  [[nodiscard]] EvalHistory history() const {
+    return read_eval_metrics(given_or_posix(estimator_->config().file_system), estimator_->eval_dir(spec_->name));
+  }
+
+  void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override {
+    if (!services().restored_from().empty()) resume(read_global_step(session, *get_global_step(session.graph())));
+  }
+
+  /// After an interruption the saver's next period starts at the checkpoint of that step, but an evaluation is due when
+  /// it would have been without it.
+  void after_run(SessionRunContext& context, const SessionRunValues& /*values*/) override {
+    if (due_ && context.global_step() >= *due_) services().request_save();
+  }
+
+  void end(SessionRef /*session*/) override { is_ending_ = true; }
+
+  void before_save(SessionRef /*session*/, std::int64_t global_step) override {
+    const std::uint64_t requests = services().num_save_requests();
+    const bool is_requested = std::exchange(num_save_requests_, requests) != requests;
+    if (is_ending_) {
+      taken_[global_step] = services().is_interrupted() ? TakenFor::Interruption : TakenFor::Extra;
+    } else if (is_requested && (!due_ || global_step < *due_)) {
+      taken_[global_step] = TakenFor::Extra;
+    } else {
+      taken_[global_step] = TakenFor::Period;
+      last_period_ = global_step;
+      due_.reset();
+    }
+  }
+
   bool after_save(SessionRef /*session*/, std::int64_t global_step) override {
-    if (global_step == 0) return false;  // nothing is learned yet
+    const TakenFor why = taken_[global_step];
+    taken_.erase(taken_.begin(), taken_.upper_bound(global_step));
+    if (global_step == 0 || why == TakenFor::Interruption) return false;  // nothing is learned yet, or not a decision
     if (evaluated_at_ && clock().monotonic_now() - *evaluated_at_ < spec_->throttle_secs) {
       log_info("Skip the current checkpoint eval due to throttle secs ({} secs).",
                std::chrono::duration<double>(spec_->throttle_secs).count());
       return false;
     }
-    evaluate(global_step);
+    evaluate(global_step, why);
     return false;
   }
 
   void end(SessionRef /*session*/, std::int64_t global_step) override {
-    if (step_ != global_step) evaluate(global_step);
+    if (step_ != global_step && !services().is_interrupted()) evaluate(global_step, TakenFor::Extra);
+  }
+
+  StateValues save_state() override {
+    StateValues state;
+    if (taken_.empty() || taken_.rbegin()->second == TakenFor::Period) return state;
+    state.set("step", Tensor(taken_.rbegin()->first));
+    state.set("taken_for", Tensor(static_cast<std::int64_t>(taken_.rbegin()->second)));
+    state.set("last_period", Tensor(last_period_));
+    return state;
+  }
+
+  void load_state(const StateValues& state) override {
+    restored_ = {state.at("step").scalar<std::int64_t>(),
+                 static_cast<TakenFor>(state.at("taken_for").scalar<std::int64_t>())};
+    last_period_ = state.at("last_period").scalar<std::int64_t>();
   }
 
  private:
   /// What the model of this step was found to be: hooks see the evaluation that came after its checkpoint, and one that
   /// a kill has prevented is made now.
   void resume(std::int64_t global_step) {
-    const RunConfig& config = estimator_->config();
-    const EvalHistory history =
-        read_eval_metrics(given_or_posix(config.file_system), estimator_->eval_dir(spec_->name));
-    const auto found = history.find(global_step);
-    if (found == history.end()) {
-      if (global_step > 0 && spec_->throttle_secs == Duration::zero()) evaluate(global_step);
+    const TakenFor why = restored_.first == global_step ? restored_.second : TakenFor::Period;
+    const std::int64_t period = estimator_->config().save_checkpoints_steps.value_or(0);
+    due_ = why == TakenFor::Interruption && period > 0 ? std::optional(last_period_ + period) : std::nullopt;
+    if (why == TakenFor::Period) last_period_ = global_step;
+    const EvalHistory evaluated = history();
+    const auto found = evaluated.find(global_step);
+    if (found == evaluated.end()) {
+      if (global_step > 0 && why != TakenFor::Interruption && spec_->throttle_secs == Duration::zero())
+        evaluate(global_step, why);
       return;
     }
     EvalMetrics metrics{{"global_step", Tensor(global_step)}};
     for (const auto& [tag, value] : found->second) metrics.emplace(tag, Tensor(value));
-    publisher_->publish(spec_->name, metrics);
+    publish_metrics(services(), spec_->name, metrics, why != TakenFor::Period);
+    step_ = global_step;
   }
 
   [[nodiscard]] Clock& clock() const { return given_or_system(estimator_->config().clock); }
 
-  void evaluate(std::int64_t global_step) {
-    metrics_ =
-        estimator_->evaluate(spec_->input_fn, {.steps = spec_->steps, .hooks = spec_->hooks, .name = spec_->name});
-    publisher_->publish(spec_->name, *metrics_);
+  void evaluate(std::int64_t global_step, TakenFor why) {
+    metrics_ = estimator_->evaluate(spec_->input_fn, {.steps = spec_->steps,
+                                                      .hooks = spec_->hooks,
+                                                      .checkpoint_path = services().newest_checkpoint(),
+                                                      .name = spec_->name});
+    publish_metrics(services(), spec_->name, *metrics_, why != TakenFor::Period);
     step_ = global_step;
     evaluated_at_ = clock().monotonic_now();
   }
 
   const Estimator* estimator_;
   const EvalSpec* spec_;
-  std::shared_ptr<EvaluationPublisher> publisher_ =
-      std::make_shared<EvaluationPublisher>([this](std::int64_t step) { resume(step); });
   std::optional<EvalMetrics> metrics_;
   std::optional<std::int64_t> step_;  // that was evaluated last
   std::optional<Duration> evaluated_at_;
+  std::map<std::int64_t, TakenFor> taken_;                            // checkpoints that are being written, by step
+  std::pair<std::int64_t, TakenFor> restored_{-1, TakenFor::Period};  // the state of the restored checkpoint
+  std::int64_t last_period_ = 0;                                      // the step of the last checkpoint of a period
+  std::optional<std::int64_t> due_;  // the step of the next one, if the saver does not know it
+  std::uint64_t num_save_requests_ = 0;
+  bool is_ending_ = false;
 };
 
 /// What an exporter keeps. Latest and final checkpoints are the best ones by their global step.
@@ -144,15 +193,22 @@ TRAINHOOK_DECL std::optional<EvalMetrics> train_and_evaluate(Estimator& estimato
                                                              const EvalSpec& eval_spec) {
   if (eval_spec.throttle_secs < Duration::zero())
     throw InvalidArgumentError("EvalSpec: throttle_secs must not be negative");
-  const auto evaluating = std::make_shared<detail::EvaluatingListener>(estimator, eval_spec);
+  const auto evaluator = std::make_shared<detail::CheckpointEvaluator>(estimator, eval_spec);
   TrainOptions options{
       .hooks = train_spec.hooks, .max_steps = train_spec.max_steps, .saving_listeners = train_spec.saving_listeners};
-  options.saving_listeners.push_back(evaluating);
-  options.hooks.emplace_back(evaluating->publisher());
+  options.saving_listeners.push_back(evaluator);
+  options.hooks.emplace_back(evaluator);
+  HookList exporters;
   for (const Exporter& exporter : eval_spec.exporters)
-    options.hooks.emplace_back(detail::exporting_hook(estimator, train_spec, eval_spec, exporter));
-  estimator.train(train_spec.input_fn, options);
-  return evaluating->metrics();
+    exporters.emplace_back(detail::exporting_hook(estimator, train_spec, eval_spec, exporter));
+  detail::check_training(estimator, options);
+  const std::optional<std::int64_t> last = detail::finished_step(estimator, options);
+  // An earlier process may have ended between the last save and the evaluation, or the export.
+  if (last && exporters.empty() && evaluator->history().contains(*last))
+    log_info("Skipping training since max_steps has already saved.");
+  else
+    detail::run_training(estimator, train_spec.input_fn, options, exporters);
+  return evaluator->metrics();
 }
 
 }  // namespace trainhook

@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/checkpoint_job.hpp>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,12 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
   described_ = vetoed_ = false;
   failures_ = vetoes_ = 0;
   save_requests_ = services.num_save_requests();
-  for (const auto& listener : options_.listeners) listener->begin();
+  listeners_ = options_.listeners;
+  for (const auto& listener : graph.collection<std::shared_ptr<CheckpointSaverListener>>(kSavingListeners)) {
+    graph.remove_from_collection(kSavingListeners, listener);
+    if (std::ranges::find(listeners_, listener) == listeners_.end()) listeners_.push_back(listener);
+  }
+  for (const auto& listener : listeners_) listener->begin();
 }
 
 TRAINHOOK_DECL bool CheckpointJob::is_restored(SessionRef session) {
@@ -182,7 +188,7 @@ TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t s
   const auto log_saving = [&] { log_info("Saving checkpoints for {} into {}.", step, save_path()); };
   if (start_ == SaveStart::LogThenListeners) log_saving();
   services_->file_system().make_directories(options_.checkpoint_dir);
-  for (const auto& listener : options_.listeners) listener->before_save(session, step);
+  for (const auto& listener : listeners_) listener->before_save(session, step);
   if (start_ == SaveStart::ListenersThenLog) log_saving();
 }
 
@@ -218,7 +224,7 @@ TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t st
   FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
   bool stop = false;
-  for (const auto& listener : options_.listeners) stop |= listener->after_save(session, step);
+  for (const auto& listener : listeners_) stop |= listener->after_save(session, step);
   if (stop) stopped_at_ = step;
   return stop;
 }
@@ -237,7 +243,7 @@ TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step,
 }
 
 TRAINHOOK_DECL void CheckpointJob::not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
-  for (const auto& listener : options_.listeners) {
+  for (const auto& listener : listeners_) {
     try {
       listener->save_failed(session, step, error);
     } catch (...) {
@@ -265,7 +271,7 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
       for (const auto& companion : claim_->companions) companion->tidy(step);
     }
   });
-  for (const auto& listener : options_.listeners) attempt([&] { listener->end(session, step); });
+  for (const auto& listener : listeners_) attempt([&] { listener->end(session, step); });
   abort();
   if (failure == nullptr) failure = std::exchange(events_failure_, nullptr);
   if (failure != nullptr) std::rethrow_exception(failure);
@@ -274,6 +280,7 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
 TRAINHOOK_DECL void CheckpointJob::abort() noexcept {
   others_.reset();
   claim_.reset();
+  listeners_.clear();
   const int vetoes = std::exchange(vetoes_, 0);
   if (vetoes == 0) return;
   if (last_saved_) {
