@@ -3,6 +3,7 @@
 /// Tests of saving, restoring and skipping, for every kind of pipeline, and of damaged states.
 #include <trainhook/data/dataset_iterator.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/data/dataset_node.hpp>
 #include <trainhook/io/crc32c.hpp>
 
 #include "pipelines.hpp"
@@ -44,8 +46,17 @@ TEST_P(EveryPipeline, ContinuesWithTheNextElementWhereverItWasSaved) {
   }
 }
 
+/// Whether a saved position has what threads have read ahead, so that its bytes depend on how far they came.
+bool depends_on_threads(const th::detail::DatasetNode& node) {
+  std::vector<std::string> stages;
+  th::detail::describe_pipeline(node, stages);
+  return std::ranges::any_of(
+      stages, [](const std::string& stage) { return stage == "prefetch" || stage.starts_with("parallel map"); });
+}
+
 TEST_P(EveryPipeline, GivesTheSameBytesAtTheSamePosition) {
   const pipelines::Pipeline& pipeline = GetParam();
+  if (depends_on_threads(*pipeline.dataset.node())) return;
   DatasetIterator straight = pipeline.dataset.make_iterator();
   const std::string start = straight.save(kIgnore);
   (void)pipelines::some(straight, 5);
@@ -255,6 +266,23 @@ TEST(DatasetIterator, RestoresTheSeedThatItDrewItself) {
   EXPECT_NE(pipelines::some(other, 3'000), expected);
   other.restore(state);
   EXPECT_EQ(pipelines::some(other, 3'000), expected);
+}
+
+TEST(DatasetIterator, KeepsTheInputsOfZipInStepIfAnElementOfOneFails) {
+  const auto fragile = [](Element element) {
+    if (element[0].scalar<std::int64_t>() == 1) throw th::DataLossError("element 1 is broken");
+    return element;
+  };
+  const Dataset broken = pipelines::generated(4).map(fragile);
+  for (const bool first : {true, false}) {
+    DatasetIterator iterator =
+        Dataset::zip({first ? broken : pipelines::generated(4), first ? pipelines::generated(4) : broken})
+            .make_iterator();
+    Element element;
+    ASSERT_TRUE(iterator.next(element));
+    EXPECT_THROW((void)iterator.next(element), th::DataLossError);
+    for (const Element& pair : pipelines::rest(iterator)) EXPECT_EQ(pair[0], pair[1]) << first;
+  }
 }
 
 TEST(DatasetIterator, ContinuesAfterAnElementThatFails) {

@@ -3,19 +3,25 @@
 /// Tests of datasets out of files.
 #include <trainhook/data/file_sources.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <trainhook/io/record_writer.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/core/error.hpp>
 
 #include "data_files.hpp"
+#include "hex.hpp"
 #include "pipelines.hpp"
 
 namespace th = trainhook;
+using ::testing::HasSubstr;
 using th::Dataset;
 using th::DatasetIterator;
 using Strings = std::vector<std::string>;
@@ -35,6 +41,13 @@ class FileSources : public ::testing::Test {
     for (const std::string& record : records) th::detail::append_record(bytes, record);
     file->append(std::as_bytes(std::span(bytes)));
     file->close();
+  }
+
+  /// The position in a single file, with the line "1", as an earlier version of the library saved it.
+  static std::string version_1_after_one_line() {
+    return th::support::bytes(
+        "544864731a06f8cf01010508706970656c696e650101021a746578745f6c696e655f646174617365745b312066696c65735d0601000505"
+        "73746174650100010206");
   }
 
   th::testing::MemoryFileSystem disk_;
@@ -115,7 +128,103 @@ TEST_F(FileSources, RefuseAStateThatPointsBehindTheEndOfAFile) {
   (void)pipelines::some(iterator, 2);
   const std::string state = iterator.save();
   disk_.write_file("/a", "one\n");
-  EXPECT_THROW(dataset.make_iterator().restore(state), th::DataLossError);
+  const Dataset shorter = th::text_line_dataset({"/a"}, disk_);
+  EXPECT_THROW(shorter.make_iterator().restore(state), th::InvalidArgumentError);
+  EXPECT_THROW(shorter.allow_changed_sources().make_iterator().restore(state), th::InvalidArgumentError);
+  const std::string without_sources = version_1_after_one_line();
+  disk_.write_file("/a", "");
+  EXPECT_THROW(shorter.make_iterator().restore(without_sources), th::DataLossError);
+}
+
+TEST_F(FileSources, RefuseAPositionInOtherFilesAndNameTheFirst) {
+  for (const char* folder : {"/old", "/moved"}) {
+    for (const char* name : {"a", "b", "c"}) disk_.write_file(fmt::format("{}/{}", folder, name), "1\n2\n3\n");
+  }
+  disk_.write_file("/longer/b", "1\n2\n3\n4\n");
+  const auto lines = [this](const Strings& paths) { return th::text_line_dataset(paths, disk_); };
+  DatasetIterator iterator = lines({"/old/a", "/old/b"}).repeat().make_iterator();
+  (void)pipelines::some(iterator, 2);
+  const std::string state = iterator.save();
+  const auto restore = [&state](const Dataset& dataset) -> std::string {
+    try {
+      dataset.repeat().make_iterator().restore(state);
+    } catch (const th::InvalidArgumentError& error) { return error.what(); }
+    return "restored";
+  };
+  EXPECT_EQ(restore(lines({"/moved/a", "/moved/b"})), "restored");
+  EXPECT_EQ(restore(lines({"/moved/a", "/gone/b"})), "restored") << "the error comes when the file is wanted";
+  EXPECT_THAT(restore(lines({"/old/b", "/old/a"})), HasSubstr("source 1 was a of 6 bytes, here it is b of 6 bytes"));
+  EXPECT_THAT(restore(lines({"/old/a", "/old/c"})), HasSubstr("source 2 was b of 6 bytes, here it is c of 6 bytes"));
+  EXPECT_THAT(restore(lines({"/old/a", "/longer/b"})), HasSubstr("source 2 was b of 6 bytes, here it is b of 8"));
+  EXPECT_THAT(restore(lines({"/old/a", "/old/b", "/old/c"})), HasSubstr("here it is text_line_dataset[3 files]"));
+  EXPECT_THAT(restore(lines({"/old/b", "/old/a"})), HasSubstr("allow_changed_sources()"));
+  EXPECT_THAT(restore(lines({"/old/a", "/old/b", "/old/c"})), HasSubstr("allow_changed_sources()"));
+}
+
+TEST_F(FileSources, GoOnInChangedFilesWithAWarningIfThatIsAllowed) {
+  for (const char* name : {"/a", "/b", "/c"}) disk_.write_file(name, fmt::format("{0}1\n{0}2\n", name));
+  const auto numbers = [this](const Strings& paths) { return th::text_line_dataset(paths, disk_).batch(1); };
+  DatasetIterator iterator = numbers({"/a", "/b"}).make_iterator();
+  (void)pipelines::some(iterator, 3);
+  const std::string state = iterator.save();
+  for (const Strings& paths : {Strings{"/a", "/c"}, Strings{"/a", "/b", "/c"}}) {
+    th::testing::LogLines log;
+    DatasetIterator resumed = numbers(paths).allow_changed_sources().make_iterator();
+    resumed.restore(state);
+    EXPECT_EQ(log.count("W the input pipeline reads other data than when its state was saved: source"), 1U);
+    th::Element element;
+    ASSERT_TRUE(resumed.next(element));
+    EXPECT_EQ(element[0].data<std::string>()[0], paths[1] + "2");
+  }
+  th::testing::LogLines log;
+  numbers({"/a", "/b"}).allow_changed_sources().make_iterator().restore(state);
+  EXPECT_TRUE(log.lines.empty());
+}
+
+TEST_F(FileSources, AreComparedInTheDatasetsThatInterleaveHasOpenToo) {
+  disk_.write_file("/a", "1\n2\n3\n");
+  const Dataset dataset = Dataset::from_tensors({th::Tensor("/a")}).interleave([this](const th::Element& path) {
+    return th::text_line_dataset({path[0].scalar<std::string>()}, disk_);
+  });
+  DatasetIterator iterator = dataset.make_iterator();
+  (void)pipelines::some(iterator, 1);
+  const std::string state = iterator.save();
+  dataset.make_iterator().restore(state);
+  disk_.write_file("/a", "1\n2\n");
+  EXPECT_THROW(dataset.make_iterator().restore(state), th::InvalidArgumentError);
+  DatasetIterator resumed = dataset.allow_changed_sources().make_iterator();
+  resumed.restore(state);
+  EXPECT_EQ(texts(pipelines::rest(resumed)), Strings{"2"});
+}
+
+TEST_F(FileSources, OfVersion1HaveNothingToCompare) {
+  disk_.write_file("/other", "x\n22\n333\n");
+  DatasetIterator iterator = th::text_line_dataset({"/other"}, disk_).make_iterator();
+  iterator.restore(version_1_after_one_line());
+  EXPECT_EQ(texts(pipelines::rest(iterator)), (Strings{"22", "333"}));
+  disk_.write_file("/a", "1\n22\n333\n");
+  DatasetIterator open = Dataset::from_tensor_slices({th::Tensor::of<std::string>({"/a"})})
+                             .interleave([this](const th::Element& path) {
+                               return th::text_line_dataset({path[0].scalar<std::string>()}, disk_);
+                             })
+                             .make_iterator();
+  open.restore(th::support::bytes(
+      "54486473066333ab01010508706970656c696e650102021f66726f6d5f74656e736f725f736c696365735b315d28737472696e675b5d29"
+      "021a696e7465726c6561766528312c20312928737472696e675b5d2906010005057374617465010001000101010001010101040700022f"
+      "610100021a746578745f6c696e655f646174617365745b312066696c65735d01000102010106"));
+  EXPECT_EQ(texts(pipelines::rest(open)), (Strings{"22", "333"}));
+}
+
+TEST_F(FileSources, CanBeSavedWhileAFileIsMissing) {
+  disk_.write_file("/a", "1\n2\n");
+  const Dataset dataset = th::text_line_dataset({"/a", "/later"}, disk_);
+  DatasetIterator iterator = dataset.make_iterator();
+  (void)pipelines::some(iterator, 1);
+  const std::string state = iterator.save();
+  disk_.write_file("/later", "3\n");
+  DatasetIterator resumed = dataset.make_iterator();
+  resumed.restore(state);
+  EXPECT_EQ(texts(pipelines::rest(resumed)), (Strings{"2", "3"}));
 }
 
 }  // namespace

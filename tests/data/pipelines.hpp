@@ -3,9 +3,11 @@
 /// Small pipelines, and words for looking at what they give.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -70,6 +72,43 @@ inline th::Dataset generated(std::int64_t end) {
                                  }};
       },
       "counter");
+}
+
+/// Lets a source wait for the program that uses it.
+class Gate {
+ public:
+  /// The source may give elements 0 to `end` - 1.
+  void open_until(std::int64_t end) {
+    const std::scoped_lock lock(mutex_);
+    end_ = end;
+    changed_.notify_all();
+  }
+  /// Called by the source.
+  void pass(std::int64_t number) {
+    std::unique_lock lock(mutex_);
+    waiting_ = number;
+    changed_.notify_all();
+    changed_.wait(lock, [this, number] { return number < end_; });
+  }
+  /// Waits until the source wants to give that element and may not.
+  void await(std::int64_t number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this, number] { return waiting_ == number && number >= end_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::int64_t end_ = 0;
+  std::int64_t waiting_ = -1;
+};
+
+/// `generated`, but each element waits for the gate.
+inline th::Dataset gated(std::int64_t end, Gate& gate) {
+  return generated(end).map([&gate](th::Element element) {
+    gate.pass(element[0].scalar<std::int64_t>());
+    return element;
+  });
 }
 
 /// The same without a way to save it.

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,6 +17,7 @@
 
 #include <trainhook/core/error.hpp>
 
+#include "hex.hpp"
 #include "pipelines.hpp"
 
 namespace th = trainhook;
@@ -99,6 +102,78 @@ TEST(Prefetch, DeliversErrorsInTheirPlace) {
   }
   EXPECT_FALSE(iterator.next(element));
   EXPECT_FALSE(iterator.next(element));
+}
+
+TEST(Prefetch, SavesWhatIsReadyWhileItsSourceWaitsForTheProgram) {
+  for (const bool shuffled : {false, true}) {
+    pipelines::Gate gate, open;
+    open.open_until(20);
+    const auto pipeline = [shuffled](pipelines::Gate& at) {
+      const Dataset source = pipelines::gated(20, at);
+      return (shuffled ? source.shuffle(4, 7) : source).prefetch(30);
+    };
+    DatasetIterator iterator = pipeline(gate).make_iterator();
+    std::vector<Element> taken;
+    for (std::int64_t end = 5; end <= 20; end += 5) {
+      gate.open_until(end);
+      taken.push_back(pipelines::some(iterator, 1).at(0));
+      gate.await(end);
+      const std::string state = iterator.save();
+      DatasetIterator restored = pipeline(open).make_iterator();
+      restored.restore(state);
+      std::vector<Element> all = taken;
+      std::ranges::copy(pipelines::rest(restored), std::back_inserter(all));
+      EXPECT_EQ(all, pipelines::all(pipeline(open))) << end;
+      if (end == 15) break;
+    }
+    gate.open_until(20);
+  }
+}
+
+TEST(Prefetch, KeepsAnErrorThatWaitsInItsBuffer) {
+  const auto generator = [](bool fails) {
+    return Dataset::from_generator(
+               pipelines::int_spec(),
+               [fails] {
+                 auto next = std::make_shared<std::int64_t>(0);
+                 return th::Generator{
+                     .next =
+                         [=](Element& element) {
+                           const std::int64_t number = (*next)++;
+                           if (fails && number == 2) throw th::UnavailableError("the net is down");
+                           element.assign(1, th::Tensor(number));
+                           return number < 5;
+                         },
+                     .save = [=] { return std::to_string(*next); },
+                     .restore = [=](std::string_view state) { *next = std::stoll(std::string(state)); }};
+               })
+        .prefetch(4);
+  };
+  DatasetIterator iterator = generator(true).make_iterator();
+  Element element;
+  ASSERT_TRUE(iterator.next(element));
+  std::string state;
+  while (state.find("the net is down") == std::string::npos) state = iterator.save();
+  DatasetIterator restored = generator(false).make_iterator();
+  restored.restore(state);
+  restored.restore(restored.save());
+  ASSERT_TRUE(restored.next(element));
+  EXPECT_EQ(element[0].scalar<std::int64_t>(), 1);
+  try {
+    static_cast<void>(restored.next(element));
+    FAIL() << "the error is gone";
+  } catch (const th::UnavailableError& error) { EXPECT_STREQ(error.what(), "the net is down"); }
+  EXPECT_EQ(pipelines::values(pipelines::rest(restored)), (std::vector<std::int64_t>{3, 4}));
+}
+
+TEST(Prefetch, RestoresAStateOfVersion1) {
+  DatasetIterator iterator = pipelines::generated(20).prefetch(2).make_iterator();
+  iterator.restore(th::support::bytes(  // of a buffer of three, after five elements
+      "544864735728ea1a01010508706970656c696e650102022066726f6d5f67656e657261746f7228636f756e7465722928696e7436345b5d"
+      "29020870726566657463680601000505737461746501000103010104090005000000000000000101040900060000000000000001010409"
+      "000700000000000000010002013806"));
+  EXPECT_EQ(pipelines::values(pipelines::rest(iterator)),
+            (std::vector<std::int64_t>{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}));
 }
 
 TEST(Prefetch, ReusesTheMemoryThatItIsGivenBack) {

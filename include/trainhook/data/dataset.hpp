@@ -121,6 +121,10 @@ class Dataset {
   /// Lets a thread of each iterator compute up to `buffer_size` elements ahead.
   [[nodiscard]] TRAINHOOK_DECL Dataset prefetch(std::int64_t buffer_size) const;
 
+  /// Lets a saved position of the whole pipeline be restored, with a warning, although the sources read other data:
+  /// files of other names, sizes or order, or other strings in memory. Without it that is an error.
+  [[nodiscard]] TRAINHOOK_DECL Dataset allow_changed_sources() const;
+
   /// The dtypes and shapes of an element's components.
   [[nodiscard]] TRAINHOOK_DECL const ElementSpec& element_spec() const noexcept;
 

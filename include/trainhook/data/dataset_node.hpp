@@ -14,6 +14,7 @@
 #include <trainhook/data/cardinality.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/source_digest.hpp>
 
 namespace trainhook {
 
@@ -91,6 +92,12 @@ class DatasetNode {
   /// Adds a line for each piece of state that a saved state cannot contain.
   TRAINHOOK_DECL virtual void add_external_state(std::vector<std::string>& found) const;
 
+  /// Adds what the sources read, in order.
+  TRAINHOOK_DECL virtual void add_sources(std::vector<SourceDigest>& found) const;
+
+  /// Whether a state may be restored that was saved when the sources read other data.
+  [[nodiscard]] TRAINHOOK_DECL virtual bool allows_changed_sources() const;
+
  private:
   std::vector<NodePtr> inputs_;
   ElementSpec spec_;
@@ -98,6 +105,9 @@ class DatasetNode {
 
 /// Adds the lines that describe a pipeline, inputs first.
 TRAINHOOK_DECL void describe_pipeline(const DatasetNode& node, std::vector<std::string>& stages);
+
+/// What the sources of a pipeline read, in order.
+[[nodiscard]] TRAINHOOK_DECL std::vector<SourceDigest> sources_of(const DatasetNode& node);
 
 template <class Item>
 [[nodiscard]] std::unique_ptr<Stream<Item>> open(const DatasetNode& node, const Pass& pass) {

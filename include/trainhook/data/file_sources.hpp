@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Datasets of text files and TFRecord files.
+/// Datasets of text files and TFRecord files. A saved position can be restored if the files have the same order, names
+/// and sizes, in whatever folder they are now.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +21,18 @@ namespace trainhook::detail {
 // A state is a sequence of items; the first byte of each tells its kind (never renumber): 1 integer: varint 2 bytes:
 //   varint length, then the bytes 3 integers: varint count, then varints 4 tensor: varint dtype, varint rank, dims,
 //   then the elements: bytes, or for strings each with its varint length 5 section begins: varint length, name 6
-//   section ends Varints have seven bits per byte, lowest first; the high bit means that more bytes follow.
-enum class StateItem : std::uint8_t { Integer = 1, Bytes = 2, Integers = 3, Tensor = 4, Begin = 5, End = 6 };
+//   section ends 7 error: varint code, varint length, message 8 replay: varint count of elements, which are read again
+//   and dropped. Varints have seven bits per byte, lowest first; the high bit means that more bytes follow.
+enum class StateItem : std::uint8_t {
+  Integer = 1,
+  Bytes = 2,
+  Integers = 3,
+  Tensor = 4,
+  Begin = 5,
+  End = 6,
+  Error = 7,
+  Replay = 8
+};
 
 /// Collects the state of a pipeline's stages.
 class StateWriter {
@@ -29,7 +40,10 @@ class StateWriter {
   /// With `allow_external_state`, a stage that cannot save all of its state saves what it can instead of throwing.
   explicit StateWriter(bool allow_external_state = false) noexcept : allow_external_state_(allow_external_state) {}
 
-  [[nodiscard]] bool allows_external_state() const noexcept { return allow_external_state_; }
+  /// Call it if a stage cannot save all of its state; `what` says what is missing.
+  /// @throws FailedPreconditionError unless external state is allowed.
+  TRAINHOOK_DECL void add_external_state(std::string_view what);
+
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
 
   TRAINHOOK_DECL void begin(std::string_view section);
@@ -42,6 +56,12 @@ class StateWriter {
   TRAINHOOK_DECL void random(const PhiloxState& state);
   TRAINHOOK_DECL void element(const Element& element);
   TRAINHOOK_DECL void tensor(const Tensor& tensor);
+  /// An error in the place of an element: its code and its message.
+  TRAINHOOK_DECL void error(const std::exception_ptr& error);
+  /// Nothing if `count` is 0.
+  TRAINHOOK_DECL void replay(std::uint64_t count);
+  /// All that another writer has collected.
+  TRAINHOOK_DECL void append(const StateWriter& part);
 
  private:
   TRAINHOOK_DECL void tag(StateItem item);
@@ -49,6 +69,7 @@ class StateWriter {
   TRAINHOOK_DECL void text(std::string_view value);
 
   std::string bytes_;
+  std::string external_state_;  // the first piece that is missing
   bool allow_external_state_;
 };
 
@@ -56,8 +77,11 @@ class StateWriter {
 /// the requested kind, or is damaged.
 class StateReader {
  public:
-  explicit StateReader(std::string_view bytes) noexcept : bytes_(bytes) {}
+  /// With `allow_changed_sources`, a pipeline whose sources read other data than the saved one is a warning.
+  explicit StateReader(std::string_view bytes, bool allow_changed_sources = false) noexcept
+      : bytes_(bytes), allow_changed_sources_(allow_changed_sources) {}
 
+  [[nodiscard]] bool allows_changed_sources() const noexcept { return allow_changed_sources_; }
   [[nodiscard]] bool at_end() const noexcept { return offset_ == bytes_.size(); }
 
   TRAINHOOK_DECL void begin(std::string_view section);
@@ -77,6 +101,14 @@ class StateReader {
   [[nodiscard]] TRAINHOOK_DECL Element element(const ElementSpec& spec);
   [[nodiscard]] TRAINHOOK_DECL Tensor tensor();
 
+  /// Whether the next item is the beginning of a section.
+  [[nodiscard]] bool at_section() const noexcept { return next_is(StateItem::Begin); }
+  /// The error that comes next, or null if something else does.
+  [[nodiscard]] TRAINHOOK_DECL std::exception_ptr error();
+  /// The count of elements to replay; 0 if the next item is another one. At most what a position of the length that
+  /// follows can need.
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t replay();
+
   /// @throws DataLossError with the position in the state.
   [[noreturn]] TRAINHOOK_DECL void fail(std::string_view why) const;
 
@@ -84,11 +116,15 @@ class StateReader {
   [[nodiscard]] std::size_t remaining() const noexcept { return bytes_.size() - offset_; }
   TRAINHOOK_DECL std::string_view take(std::uint64_t size);
   std::string_view text() { return take(varint()); }
+  [[nodiscard]] bool next_is(StateItem item) const noexcept {
+    return remaining() > 0 && static_cast<std::uint8_t>(bytes_[offset_]) == static_cast<std::uint8_t>(item);
+  }
   TRAINHOOK_DECL void expect(StateItem item, std::string_view what);
   TRAINHOOK_DECL std::uint64_t varint();
 
   std::string_view bytes_;
   std::size_t offset_ = 0;
+  bool allow_changed_sources_;
 };
 
 }  // namespace trainhook::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The stages take, skip, shard, repeat and concatenate.
+/// The stages take, skip, shard, repeat, concatenate and allow_changed_sources.
 #pragma once
 
 #include <algorithm>
@@ -262,6 +262,25 @@ class ConcatenateNode final : public DatasetNode {
   TRAINHOOK_DECL static PartialShape common_shape(const PartialShape& a, const PartialShape& b);
 
   std::shared_ptr<const RowSource> rows_;
+};
+
+/// Its input unchanged.
+class AllowChangedSourcesNode final : public DatasetNode {
+ public:
+  explicit AllowChangedSourcesNode(const NodePtr& input) : DatasetNode({input}, input->spec()) {}
+  [[nodiscard]] bool allows_changed_sources() const override { return true; }
+  [[nodiscard]] std::string describe() const override { return {}; }
+  [[nodiscard]] std::int64_t cardinality() const override { return input().cardinality(); }
+  [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass& pass) const override {
+    return input().elements(pass);
+  }
+  [[nodiscard]] std::shared_ptr<const RowSource> rows() const override { return input().rows(); }
+  [[nodiscard]] std::unique_ptr<IndexStream> indices(const Pass& pass) const override { return input().indices(pass); }
+  [[nodiscard]] bool is_source() const override { return input().is_source(); }
+  [[nodiscard]] bool can_advance() const override { return input().can_advance(); }
+
+ private:
+  [[nodiscard]] const DatasetNode& input() const noexcept { return *inputs()[0]; }
 };
 
 }  // namespace trainhook::detail

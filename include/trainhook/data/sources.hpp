@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include <trainhook/data/generator.hpp>
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/source_digest.hpp>
 
 namespace trainhook {
 
@@ -40,7 +42,8 @@ class CountingStream final : public IndexStream {
 /// All rows of a source, in order.
 class RowSourceNode final : public DatasetNode {
  public:
-  TRAINHOOK_DECL explicit RowSourceNode(std::shared_ptr<const RowSource> rows);
+  /// @param digest of what `rows` has in memory, if a restore shall compare it
+  TRAINHOOK_DECL explicit RowSourceNode(std::shared_ptr<const RowSource> rows, std::optional<SourceDigest> digest = {});
 
   [[nodiscard]] std::string describe() const override { return rows_->describe(); }
   [[nodiscard]] std::int64_t cardinality() const override { return rows_->size(); }
@@ -49,9 +52,11 @@ class RowSourceNode final : public DatasetNode {
   [[nodiscard]] bool can_advance() const override { return true; }
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<IndexStream> indices(const Pass&) const override;
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ElementStream> elements(const Pass& pass) const override;
+  TRAINHOOK_DECL void add_sources(std::vector<SourceDigest>& found) const override;
 
  private:
   std::shared_ptr<const RowSource> rows_;
+  std::optional<SourceDigest> digest_;
 };
 
 /// Base of the library's sources.

@@ -23,11 +23,15 @@ TRAINHOOK_DECL const ElementSpec& Dataset::element_spec() const noexcept { retur
 TRAINHOOK_DECL std::int64_t Dataset::cardinality() const { return node_->cardinality(); }
 
 TRAINHOOK_DECL Dataset Dataset::from_tensors(Element element) {
-  return from_rows(std::make_shared<detail::SingleRow>(std::move(element)));
+  const std::optional<detail::SourceDigest> digest = detail::digest_of_strings(element);
+  return Dataset(
+      std::make_shared<detail::RowSourceNode>(std::make_shared<detail::SingleRow>(std::move(element)), digest));
 }
 
 TRAINHOOK_DECL Dataset Dataset::from_tensor_slices(Element tensors) {
-  return from_rows(std::make_shared<detail::SliceRows>(std::move(tensors)));
+  const std::optional<detail::SourceDigest> digest = detail::digest_of_strings(tensors);
+  return Dataset(
+      std::make_shared<detail::RowSourceNode>(std::make_shared<detail::SliceRows>(std::move(tensors)), digest));
 }
 
 TRAINHOOK_DECL Dataset Dataset::range(std::int64_t begin, std::int64_t end, std::int64_t step) {
@@ -121,6 +125,10 @@ TRAINHOOK_DECL Dataset Dataset::concatenate(const Dataset& dataset) const {
 
 TRAINHOOK_DECL Dataset Dataset::prefetch(std::int64_t buffer_size) const {
   return Dataset(std::make_shared<detail::PrefetchNode>(node_, buffer_size));
+}
+
+TRAINHOOK_DECL Dataset Dataset::allow_changed_sources() const {
+  return Dataset(std::make_shared<detail::AllowChangedSourcesNode>(node_));
 }
 
 TRAINHOOK_DECL std::vector<std::string> Dataset::external_state() const {

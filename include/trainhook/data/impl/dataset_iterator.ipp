@@ -5,6 +5,7 @@
 
 #include <trainhook/data/dataset_iterator.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <random>
 #include <utility>
@@ -16,11 +17,12 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/source_digest.hpp>
 #include <trainhook/io/crc32c.hpp>
 
 namespace trainhook::detail {
 
-inline constexpr std::uint64_t kIteratorVersion = 1;
+inline constexpr std::uint64_t kIteratorVersion = 2;        // 1 has no errors, replays and sources, and is read as well
 inline constexpr std::string_view kIteratorMagic = "THds";  // then the checksum of all that follows it, low byte first
 inline constexpr std::size_t kIteratorHeaderSize = 8;
 
@@ -42,7 +44,17 @@ TRAINHOOK_DECL void check_external_state(const DatasetNode& node, ExternalStateP
   log_warning("the saved state of the input pipeline is incomplete: {}", all);
 }
 
-TRAINHOOK_DECL void check_pipeline(const DatasetNode& node, StateReader& reader) {
+/// A source's description without the number of its elements: `from_tensor_slices[5](string[])`.
+TRAINHOOK_DECL std::string without_count(std::string_view stage) {
+  const std::size_t bracket = stage.find_first_of("[(");
+  if (bracket == std::string_view::npos || stage[bracket] == '(') return std::string(stage);
+  return fmt::format("{}{}", stage.substr(0, bracket),
+                     stage.substr((std::min)(stage.find(']', bracket), stage.size())));
+}
+
+/// Returns whether the sources differ in size, if the reader allows that.
+TRAINHOOK_DECL bool check_pipeline(const DatasetNode& node, StateReader& reader) {
+  bool differs = false;
   std::vector<std::string> stages;
   describe_pipeline(node, stages);
   reader.begin("pipeline");
@@ -50,14 +62,20 @@ TRAINHOOK_DECL void check_pipeline(const DatasetNode& node, StateReader& reader)
   for (std::size_t i = 0; i < count || i < stages.size(); ++i) {
     const std::string_view saved = i < count ? reader.string("a stage") : std::string_view("nothing");
     const std::string_view here = i < stages.size() ? std::string_view(stages[i]) : std::string_view("nothing");
-    if (saved != here) {
+    if (saved == here) continue;
+    const bool is_source = without_count(saved) == without_count(here);
+    differs = is_source && reader.allows_changed_sources();
+    if (!differs) {
       throw InvalidArgumentError(
           "the saved state is that of another input pipeline: its stage {} is {}, here it is {}; build the same "
-          "pipeline, or start without this state",
-          i + 1, saved, here);
+          "pipeline, or start without this state{}",
+          i + 1, saved, here,
+          is_source ? ", or call allow_changed_sources() on the dataset to go on with other data" : "");
     }
+    log_warning("stage {} of the input pipeline was {} when its state was saved, here it is {}", i + 1, saved, here);
   }
   reader.end();
+  return differs;
 }
 
 TRAINHOOK_DECL std::string sealed(const std::string& body) {
@@ -111,6 +129,7 @@ TRAINHOOK_DECL std::string DatasetIterator::save(ExternalStatePolicy policy) {
   writer.integer(stages.size());
   for (const std::string& stage : stages) writer.string(stage);
   writer.end();
+  detail::save_sources(detail::sources_of(*node_), writer);
   writer.integer(entropy_);
   writer.begin("state");
   stream_->save(writer);
@@ -119,16 +138,24 @@ TRAINHOOK_DECL std::string DatasetIterator::save(ExternalStatePolicy policy) {
 }
 
 TRAINHOOK_DECL void DatasetIterator::restore(std::string_view state) {
-  detail::StateReader reader(detail::unsealed(state));
-  if (const std::uint64_t version = reader.integer("the version"); version != detail::kIteratorVersion) {
-    throw UnimplementedError("the saved state of an input pipeline has version {}; this library reads version {}",
-                             version, detail::kIteratorVersion);
+  detail::StateReader reader(detail::unsealed(state), node_->allows_changed_sources());
+  const std::uint64_t version = reader.integer("the version");
+  if (version < 1 || version > detail::kIteratorVersion) {
+    throw UnimplementedError("the saved state of an input pipeline has version {}; this library reads 1 to {}", version,
+                             detail::kIteratorVersion);
   }
-  detail::check_pipeline(*node_, reader);
+  const bool has_other_size = detail::check_pipeline(*node_, reader);
+  const bool has_other_sources = detail::check_sources(detail::sources_of(*node_), reader) || has_other_size;
   const std::uint64_t entropy = reader.integer("the entropy");
   std::unique_ptr<detail::ElementStream> fresh = detail::open_iteration(*node_, entropy);
   reader.begin("state");
-  fresh->restore(reader);
+  try {
+    fresh->restore(reader);
+  } catch (const DataLossError& error) {
+    if (!has_other_sources) throw;
+    throw InvalidArgumentError("the input pipeline cannot go on with other data: {}; start without this state",
+                               error.what());
+  }
   reader.end();
   if (!reader.at_end()) reader.fail("more follows after its end");
   stream_ = std::move(fresh);

@@ -5,6 +5,8 @@
 
 #include <trainhook/data/dataset_node.hpp>
 
+#include <algorithm>
+
 #include <trainhook/core/random.hpp>
 
 namespace trainhook::detail {
@@ -31,9 +33,23 @@ TRAINHOOK_DECL void DatasetNode::add_external_state(std::vector<std::string>& fo
   for (const NodePtr& input : inputs_) input->add_external_state(found);
 }
 
+TRAINHOOK_DECL void DatasetNode::add_sources(std::vector<SourceDigest>& found) const {
+  for (const NodePtr& input : inputs_) input->add_sources(found);
+}
+
+TRAINHOOK_DECL bool DatasetNode::allows_changed_sources() const {
+  return std::ranges::any_of(inputs_, [](const NodePtr& input) { return input->allows_changed_sources(); });
+}
+
 TRAINHOOK_DECL void describe_pipeline(const DatasetNode& node, std::vector<std::string>& stages) {
   for (const NodePtr& input : node.inputs()) describe_pipeline(*input, stages);
   if (std::string stage = node.describe(); !stage.empty()) stages.push_back(std::move(stage));
+}
+
+TRAINHOOK_DECL std::vector<SourceDigest> sources_of(const DatasetNode& node) {
+  std::vector<SourceDigest> sources;
+  node.add_sources(sources);
+  return sources;
 }
 
 TRAINHOOK_DECL RowStream::RowStream(std::shared_ptr<const RowSource> rows, std::unique_ptr<IndexStream> indices)

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,11 +18,14 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/source_digest.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/io/record_reader.hpp>
 
 namespace trainhook::detail {
@@ -128,11 +132,29 @@ class FileNode final : public DatasetNode {
   [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass&) const override {
     return std::make_unique<FileStream<Reader>>(paths_, *file_system_);
   }
+  void add_sources(std::vector<SourceDigest>& found) const override {
+    const std::scoped_lock lock(mutex_);
+    sizes_.resize(paths_->size());
+    for (std::size_t i = 0; i < paths_->size(); ++i) {
+      const std::string& path = (*paths_)[i];
+      if (!sizes_[i]) sizes_[i] = size_of(path);
+      found.push_back({std::string(base_name(path)), sizes_[i]});
+    }
+  }
 
  private:
+  /// Unknown if the file cannot be examined: a save must not fail because of that.
+  [[nodiscard]] std::optional<std::uint64_t> size_of(const std::string& path) const {
+    try {
+      return file_system_->file_size(path);
+    } catch (const Error&) { return std::nullopt; }
+  }
+
   std::string name_;
   std::shared_ptr<const std::vector<std::string>> paths_;
   FileSystem* file_system_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::optional<std::uint64_t>> sizes_;  // those that were asked for
 };
 
 }  // namespace trainhook::detail

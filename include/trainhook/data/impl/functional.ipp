@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <iterator>
 #include <span>
 
@@ -136,13 +137,16 @@ class ZipStream final : public ElementStream {
       : inputs_(std::move(inputs)), pieces_(inputs_.size()) {}
 
   bool next(Element& element) override {
-    if (ended_) return false;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!inputs_[i]->next(pieces_[i])) {
-        ended_ = true;
-        return false;
+    std::exception_ptr error;  // in the place of an element: the other inputs go on with it, so that they stay in step
+    for (std::size_t i = 0; i < inputs_.size() && !ended_; ++i) {
+      try {
+        ended_ = !inputs_[i]->next(pieces_[i]);
+      } catch (...) {
+        if (error == nullptr) error = std::current_exception();
       }
     }
+    if (error != nullptr) std::rethrow_exception(error);
+    if (ended_) return false;
     element.clear();
     for (Element& piece : pieces_) std::ranges::move(piece, std::back_inserter(element));
     return true;

@@ -12,6 +12,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/source_digest.hpp>
 
 namespace trainhook::detail {
 
@@ -65,6 +66,7 @@ class InterleaveStream final : public ElementStream {
       writer.element(slot.argument);
       writer.integer(slot.number);
       writer.string(slot.pipeline);
+      save_sources(sources_of(*slot.node), writer);
       slot.stream->save(writer);
     }
     input_->save(writer);
@@ -85,6 +87,7 @@ class InterleaveStream final : public ElementStream {
         throw InvalidArgumentError("interleave: the function now makes the dataset {} of what had become {}",
                                    slot.pipeline, saved);
       }
+      check_sources(sources_of(*slot.node), reader);
       slot.stream->restore(reader);
       ++open_slots_;
     }
@@ -96,22 +99,23 @@ class InterleaveStream final : public ElementStream {
     Element argument{};
     std::uint64_t number = 0;  // how many datasets were opened before
     std::string pipeline{};
+    NodePtr node{};
     std::unique_ptr<ElementStream> stream{};
   };
 
   [[nodiscard]] Slot open_slot(Slot slot) const {
-    const NodePtr node = call_->function(slot.argument);
+    slot.node = call_->function(slot.argument);
     std::vector<std::string> stages;
-    describe_pipeline(*node, stages);
+    describe_pipeline(*slot.node, stages);
     for (const std::string& stage : stages)
       slot.pipeline += fmt::format("{}{}", slot.pipeline.empty() ? "" : " | ", stage);
     // Whether a seed is needed is not known before the function runs, and then is too late to draw one that every saved
     // state holds.
-    if (node->needs_entropy()) {
+    if (slot.node->needs_entropy()) {
       throw InvalidArgumentError(
           "interleave: the function made the dataset {}, which shuffles without a seed; give it one", slot.pipeline);
     }
-    slot.stream = node->elements(pass_.input(1).repetition(slot.number));
+    slot.stream = slot.node->elements(pass_.input(1).repetition(slot.number));
     return slot;
   }
   void pass_turn() noexcept {

@@ -6,6 +6,7 @@
 #include <trainhook/data/iterator_state.hpp>
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,8 @@
 #include <trainhook/core/shape.hpp>
 
 namespace trainhook::detail {
+
+inline constexpr std::uint64_t kMostReplaysPerByte = 64;  // BackgroundInput needs fewer
 
 TRAINHOOK_DECL void StateWriter::begin(std::string_view section) {
   tag(StateItem::Begin);
@@ -58,6 +61,35 @@ TRAINHOOK_DECL void StateWriter::tensor(const Tensor& tensor) {
     const std::span<const std::byte> raw = tensor.bytes();
     bytes_.append(reinterpret_cast<const char*>(raw.data()), raw.size());
   }
+}
+
+TRAINHOOK_DECL void StateWriter::error(const std::exception_ptr& error) {
+  const auto put = [this](ErrorCode code, std::string_view message) {
+    tag(StateItem::Error);
+    varint(static_cast<std::uint64_t>(code));
+    text(message);
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& failure) { put(failure.code(), failure.what()); } catch (...) {
+    put(ErrorCode::Unknown, describe(error));
+  }
+}
+
+TRAINHOOK_DECL void StateWriter::replay(std::uint64_t count) {
+  if (count == 0) return;
+  tag(StateItem::Replay);
+  varint(count);
+}
+
+TRAINHOOK_DECL void StateWriter::append(const StateWriter& part) {
+  if (!part.external_state_.empty()) add_external_state(part.external_state_);
+  bytes_ += part.bytes_;
+}
+
+TRAINHOOK_DECL void StateWriter::add_external_state(std::string_view what) {
+  if (!allow_external_state_) throw FailedPreconditionError("external state: {}", what);
+  if (external_state_.empty()) external_state_ = what;
 }
 
 TRAINHOOK_DECL void StateWriter::tag(StateItem item) { bytes_.push_back(static_cast<char>(item)); }
@@ -156,6 +188,26 @@ TRAINHOOK_DECL Tensor StateReader::tensor() {
     if (bad) fail("a truth value is neither 0 nor 1");
   }
   return tensor;
+}
+
+TRAINHOOK_DECL std::exception_ptr StateReader::error() {
+  if (!next_is(StateItem::Error)) return nullptr;
+  expect(StateItem::Error, "an error");
+  const std::uint64_t code = varint();
+  if (code < static_cast<std::uint64_t>(ErrorCode::Cancelled) || code > static_cast<std::uint64_t>(ErrorCode::DataLoss))
+    fail(fmt::format("an error has the code {}", code));
+  const std::string message(text());
+  try {
+    throw_error(static_cast<ErrorCode>(code), message);
+  } catch (...) { return std::current_exception(); }
+}
+
+TRAINHOOK_DECL std::uint64_t StateReader::replay() {
+  if (!next_is(StateItem::Replay)) return 0;
+  expect(StateItem::Replay, "the number of elements to replay");
+  const std::uint64_t count = varint();
+  if (count > kMostReplaysPerByte * remaining()) fail(fmt::format("{} elements are to be replayed", count));
+  return count;
 }
 
 TRAINHOOK_DECL void StateReader::fail(std::string_view why) const {

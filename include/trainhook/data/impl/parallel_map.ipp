@@ -10,6 +10,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/data/background_input.hpp>
 #include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {
@@ -29,7 +31,7 @@ class ParallelMapStream final : public ElementStream {
   /// `follower`, if there is one, is a second stream over the input that holds the place of what was consumed.
   ParallelMapStream(std::unique_ptr<ElementStream> input, std::unique_ptr<ElementStream> follower,
                     ElementSpec input_spec, std::shared_ptr<const MapCall> call, std::size_t threads)
-      : input_(std::move(input)),
+      : input_(std::move(input), follower == nullptr),
         follower_(std::move(follower)),
         input_spec_(std::move(input_spec)),
         call_(std::move(call)),
@@ -61,37 +63,44 @@ class ParallelMapStream final : public ElementStream {
   }
   void save(StateWriter& writer) override {
     if (follower_ != nullptr) return follower_->save(writer);
-    std::unique_lock lock(mutex_);
-    // Equal positions get equal bytes, however the threads ran: all that can be in work is.
-    if (!threads_.empty()) changed_.wait(lock, [this] { return input_ended_ || tasks_.size() == most_tasks(); });
+    const std::scoped_lock lock(mutex_);
     writer.boolean(input_ended_ || input_drained_);
-    const auto count = std::ranges::count_if(tasks_, [](const Task& task) { return !task.argument.empty(); });
-    writer.integer(static_cast<std::uint64_t>(count) + again_.size());
-    for (const Task& task : tasks_) {
-      if (!task.argument.empty()) writer.element(task.argument);
-    }
-    for (const Element& argument : again_) writer.element(argument);
-    input_->save(writer);
+    writer.integer(tasks_.size() + again_.size());
+    for (const Task& task : tasks_) save_argument(writer, task);
+    for (const Task& task : again_) save_argument(writer, task);
+    input_.save(writer);
   }
   void restore(StateReader& reader) override {
     if (follower_ != nullptr) {
       StateReader again = reader;
-      input_->restore(again);
+      input_.restore(again);
       return follower_->restore(reader);
     }
     input_drained_ = reader.boolean("the end of map's input");
     const std::uint64_t count = reader.integer("the number of elements in work");
-    for (std::uint64_t i = 0; i < count; ++i) again_.push_back(reader.element(input_spec_));
-    input_->restore(reader);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      Task& task = again_.emplace_back();
+      task.error = reader.error();
+      if (task.error == nullptr) task.argument = reader.element(input_spec_);
+    }
+    input_.restore(reader);
   }
 
  private:
   struct Task {
-    Element argument{};  // kept for saving if there is no follower
+    std::optional<Element> argument{};  // kept for saving if there is no follower; none: the input threw `error`
     Element element{};
     std::exception_ptr error{};
     bool done = false;
   };
+
+  static void save_argument(StateWriter& writer, const Task& task) {
+    if (task.argument) {
+      writer.element(*task.argument);
+    } else {
+      writer.error(task.error);
+    }
+  }
 
   [[nodiscard]] std::size_t most_tasks() const noexcept { return 2 * threads_wanted_; }
 
@@ -104,51 +113,65 @@ class ParallelMapStream final : public ElementStream {
     }
   }
 
-  /// Fetches the next argument; only with the lock held, so that the order of tasks is that of the input.
-  bool fetch(Element& argument) {
+  /// Fetches the next argument, or the error in its place; nothing if there was none. One thread at a time, so that
+  /// the order of tasks is that of the input.
+  std::optional<Task> fetch(std::unique_lock<std::mutex>& lock) {
+    Task task;
     if (!again_.empty()) {
-      argument = std::move(again_.front());
+      task = std::move(again_.front());
       again_.pop_front();
-      return true;
+      return task;
     }
-    return !input_drained_ && input_->next(argument);
+    try {
+      Element argument;
+      const auto outcome = input_drained_ ? BackgroundInput::Outcome::End : input_.next(lock, argument);
+      if (outcome == BackgroundInput::Outcome::End) input_ended_ = true;
+      if (outcome != BackgroundInput::Outcome::Element) return std::nullopt;
+      task.argument = std::move(argument);
+    } catch (...) { task.error = std::current_exception(); }
+    return task;
   }
 
   void work() noexcept {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [this] { return stopping_ || (!input_ended_ && tasks_.size() < most_tasks()); });
+      changed_.wait(lock, [this] {
+        return stopping_ || (!input_.is_reading() && !input_ended_ && tasks_.size() < most_tasks());
+      });
       if (stopping_) return;
-      Task& task = tasks_.emplace_back();  // a deque does not move it when others are added or removed
-      try {
-        if (!fetch(task.element)) {
-          tasks_.pop_back();
-          input_ended_ = true;
-          changed_.notify_all();
-          continue;
-        }
-        if (follower_ == nullptr) task.argument = task.element;
-        lock.unlock();
-        Element result = (*call_)(std::move(task.element));
-        lock.lock();
-        task.element = std::move(result);
-      } catch (...) {
-        if (!lock.owns_lock()) lock.lock();
-        task.error = std::current_exception();
-      }
+      std::optional<Task> fetched = fetch(lock);
+      changed_.notify_all();  // another thread may fetch
+      if (!fetched) continue;
+      Task& task =
+          tasks_.emplace_back(std::move(*fetched));  // a deque does not move it when others are added or removed
+      if (task.argument) compute(task, lock);
       task.done = true;
       changed_.notify_all();
     }
   }
 
-  std::unique_ptr<ElementStream> input_, follower_;
+  void compute(Task& task, std::unique_lock<std::mutex>& lock) {
+    try {
+      Element argument = follower_ == nullptr ? *task.argument : std::move(*task.argument);
+      lock.unlock();
+      Element result = (*call_)(std::move(argument));
+      lock.lock();
+      task.element = std::move(result);
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      task.error = std::current_exception();
+    }
+  }
+
+  BackgroundInput input_;
+  std::unique_ptr<ElementStream> follower_;
   ElementSpec input_spec_;
   std::shared_ptr<const MapCall> call_;
   std::size_t threads_wanted_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;
-  std::deque<Element> again_;   // arguments that a restored state had in work
+  std::deque<Task> again_;      // what a restored state had in work
   bool input_drained_ = false;  // ended before the state was saved
   bool input_ended_ = false;
   bool stopping_ = false;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/data/background_input.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
 
@@ -23,8 +24,8 @@ namespace trainhook::detail {
 /// Runs a stream on a background thread, which the first `next` starts. Call it from one thread at a time.
 class BackgroundReader {
  public:
-  BackgroundReader(std::unique_ptr<ElementStream> input, std::size_t capacity)
-      : input_(std::move(input)), slots_(capacity) {}
+  BackgroundReader(std::unique_ptr<ElementStream> input, std::size_t capacity, bool is_saved)
+      : input_(std::move(input), is_saved), slots_(capacity) {}
   BackgroundReader(const BackgroundReader&) = delete;
   BackgroundReader& operator=(const BackgroundReader&) = delete;
   ~BackgroundReader() {
@@ -56,17 +57,15 @@ class BackgroundReader {
     std::rethrow_exception(error);
   }
 
-  /// Writes what is ready and the position of the input. Waits until the thread has filled all slots, so that
-  /// equal positions have equal bytes, however the threads ran.
+  /// Writes what is ready and the position of the input behind that, and waits for nothing. How much is ready depends
+  /// on the thread, what comes after a restore does not.
   void save(StateWriter& writer) {
-    std::unique_lock lock(mutex_);
-    if (thread_.joinable()) {
-      changed_.wait(lock, [this] { return !reading_ && (count_ == slots_.size() || ended_ || error_ != nullptr); });
-    }
+    const std::scoped_lock lock(mutex_);
     writer.boolean(ended_);
     writer.integer(count_);
     for (std::size_t i = 0; i < count_; ++i) writer.element(slots_[(head_ + i) % slots_.size()]);
-    input_->save(writer);
+    if (error_ != nullptr) writer.error(error_);
+    input_.save(writer);
   }
   /// Before the first `next` only.
   void restore(StateReader& reader, const ElementSpec& spec) {
@@ -81,10 +80,11 @@ class BackgroundReader {
         slots_.push_back(std::move(element));
       }
     }
-    input_->restore(reader);
+    error_ = reader.error();
+    input_.restore(reader);
   }
   /// Before the first `next` only.
-  void restore_input(StateReader& reader) { input_->restore(reader); }
+  void restore_input(StateReader& reader) { input_.restore(reader); }
 
  private:
   void start() {
@@ -101,26 +101,16 @@ class BackgroundReader {
       changed_.wait(lock, [this] { return stopping_ || (!ended_ && error_ == nullptr && count_ < slots_.size()); });
       if (stopping_) return;
       Element& slot = slots_[(head_ + count_) % slots_.size()];  // not among the ready ones, so this thread's alone
-      reading_ = true;
-      lock.unlock();
-      bool got = false;
-      std::exception_ptr error;
       try {
-        got = input_->next(slot);
-      } catch (...) { error = std::current_exception(); }
-      lock.lock();
-      reading_ = false;
-      error_ = std::move(error);
-      if (got) {
-        ++count_;
-      } else if (error_ == nullptr) {
-        ended_ = true;
-      }
+        const BackgroundInput::Outcome outcome = input_.next(lock, slot);
+        if (outcome == BackgroundInput::Outcome::Element) ++count_;
+        if (outcome == BackgroundInput::Outcome::End) ended_ = true;
+      } catch (...) { error_ = std::current_exception(); }
       changed_.notify_all();
     }
   }
 
-  std::unique_ptr<ElementStream> input_;
+  BackgroundInput input_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Element> slots_;  // a ring: `count_` ready ones from `head_` on
@@ -128,7 +118,6 @@ class BackgroundReader {
   std::size_t count_ = 0;
   std::exception_ptr error_;
   bool ended_ = false;
-  bool reading_ = false;
   bool stopping_ = false;
   std::thread thread_;
 };
@@ -138,7 +127,7 @@ class BackgroundReader {
 class FollowedPrefetchStream final : public ElementStream {
  public:
   FollowedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)
-      : reader_(input.elements(pass), capacity), consumed_(input.elements(shadow_of(pass))) {}
+      : reader_(input.elements(pass), capacity, false), consumed_(input.elements(shadow_of(pass))) {}
 
   bool next(Element& element) override {
     bool got = false;
@@ -171,7 +160,7 @@ class FollowedPrefetchStream final : public ElementStream {
 class BufferedPrefetchStream final : public ElementStream {
  public:
   BufferedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)
-      : spec_(input.spec()), reader_(input.elements(pass), capacity) {}
+      : spec_(input.spec()), reader_(input.elements(pass), capacity, true) {}
 
   bool next(Element& element) override { return reader_.next(element); }
   void save(StateWriter& writer) override { reader_.save(writer); }

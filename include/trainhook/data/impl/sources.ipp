@@ -35,8 +35,12 @@ TRAINHOOK_DECL void CountingStream::restore(StateReader& reader) {
   position_ = reader.position("the position in a source", size_);
 }
 
-TRAINHOOK_DECL RowSourceNode::RowSourceNode(std::shared_ptr<const RowSource> rows)
-    : DatasetNode({}, rows->element_spec()), rows_(std::move(rows)) {}
+TRAINHOOK_DECL RowSourceNode::RowSourceNode(std::shared_ptr<const RowSource> rows, std::optional<SourceDigest> digest)
+    : DatasetNode({}, rows->element_spec()), rows_(std::move(rows)), digest_(std::move(digest)) {}
+
+TRAINHOOK_DECL void RowSourceNode::add_sources(std::vector<SourceDigest>& found) const {
+  if (digest_) found.push_back(*digest_);
+}
 
 TRAINHOOK_DECL std::unique_ptr<IndexStream> RowSourceNode::indices(const Pass&) const {
   return std::make_unique<CountingStream>(rows_->size());
@@ -194,8 +198,7 @@ TRAINHOOK_DECL bool GeneratorNode::GeneratorStream::next(Element& element) {
 
 TRAINHOOK_DECL void GeneratorNode::GeneratorStream::save(StateWriter& writer) {
   const bool savable = is_savable(generator_);
-  if (!savable && !writer.allows_external_state())
-    throw FailedPreconditionError("external state: {}", what_is_missing(name_));
+  if (!savable) writer.add_external_state(what_is_missing(name_));
   writer.boolean(ended_);
   writer.string(savable ? generator_.save() : std::string());
 }

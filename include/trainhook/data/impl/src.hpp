@@ -7,6 +7,7 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
+#include <trainhook/data/impl/background_input.ipp>
 #include <trainhook/data/impl/batch.ipp>
 #include <trainhook/data/impl/dataset.ipp>
 #include <trainhook/data/impl/dataset_iterator.ipp>
@@ -22,4 +23,5 @@
 #include <trainhook/data/impl/prefetch.ipp>
 #include <trainhook/data/impl/selection.ipp>
 #include <trainhook/data/impl/shuffle.ipp>
+#include <trainhook/data/impl/source_digest.ipp>
 #include <trainhook/data/impl/sources.ipp>

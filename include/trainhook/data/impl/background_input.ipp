@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of background_input.hpp.
+#pragma once
+
+#include <trainhook/data/background_input.hpp>
+
+#include <cstddef>
+#include <string>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook::detail {
+
+inline constexpr std::size_t kShortPosition = 4096;    // bytes; is taken before each read
+inline constexpr std::uint64_t kBytesPerPosition = 4;  // bytes to read per byte of a longer position, before the next
+
+TRAINHOOK_DECL std::uint64_t bytes_of(const Element& element) {
+  std::uint64_t bytes = 0;
+  for (const Tensor& component : element) {
+    bytes += component.byte_size();
+    if (component.dtype() != DType::String) continue;
+    for (const std::string& item : component.data<std::string>()) bytes += item.size();
+  }
+  return bytes;
+}
+
+TRAINHOOK_DECL BackgroundInput::Outcome BackgroundInput::next(std::unique_lock<std::mutex>& lock, Element& element) {
+  if (is_saved_) take_position();
+  is_reading_ = true;
+  lock.unlock();
+  bool got = false;
+  std::exception_ptr error;
+  try {
+    got = stream_->next(element);
+  } catch (...) { error = std::current_exception(); }
+  lock.lock();
+  is_reading_ = false;
+  if (!got && error == nullptr) return Outcome::End;
+  bytes_since_ += 1 + (got ? bytes_of(element) : 0);
+  if (to_replay_ > 0) {
+    --to_replay_;
+    return Outcome::Dropped;
+  }
+  ++replay_position_;
+  if (error != nullptr) std::rethrow_exception(error);
+  return Outcome::Element;
+}
+
+TRAINHOOK_DECL void BackgroundInput::save(StateWriter& writer) const {
+  if (is_reading_ && position_failure_ != nullptr) std::rethrow_exception(position_failure_);
+  writer.replay(is_reading_ ? replay_position_ : to_replay_);
+  if (is_reading_) {
+    writer.append(*position_);
+  } else {
+    stream_->save(writer);
+  }
+}
+
+TRAINHOOK_DECL void BackgroundInput::restore(StateReader& reader) {
+  to_replay_ = reader.replay();
+  stream_->restore(reader);
+}
+
+TRAINHOOK_DECL void BackgroundInput::take_position() noexcept {
+  const std::size_t size = position_ ? position_->bytes().size() : 0;
+  if (size > kShortPosition && bytes_since_ < kBytesPerPosition * size) return;
+  try {
+    position_.emplace(true);  // `append` asks whether it may lack external state
+    stream_->save(*position_);
+    position_failure_ = nullptr;
+  } catch (...) {
+    position_.reset();
+    position_failure_ = std::current_exception();
+  }
+  replay_position_ = to_replay_;
+  bytes_since_ = 0;
+}
+
+}  // namespace trainhook::detail
