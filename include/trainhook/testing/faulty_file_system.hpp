@@ -69,8 +69,9 @@ inline constexpr std::size_t kFileOperations = 19;
   return kNames[static_cast<std::size_t>(operation)];
 }
 
-/// For tests of failing disks. Operations are numbered from 1 in the order of their calls. Several threads may use it;
-/// configure it before they start.
+/// For tests of failing disks. Operations are numbered from 1 in the order of their calls. `exists` and `is_directory`
+/// that are to fail with NotFound return false instead, as on a network disk whose cache is stale. Several threads may
+/// use it; configure it before they start.
 class FaultyFileSystem final : public FileSystem {
  public:
   TRAINHOOK_DECL explicit FaultyFileSystem(FileSystem& inner);
@@ -171,6 +172,8 @@ class FaultyFileSystem final : public FileSystem {
   };
 
   TRAINHOOK_DECL void plan(const Plan& plan);
+  // False if the operation, which asks for a path, is to fail with NotFound.
+  [[nodiscard]] TRAINHOOK_DECL bool finds(FileOperation kind, const std::string& path) const;
 
   FileSystem* inner_;
   std::shared_ptr<Faults> faults_;

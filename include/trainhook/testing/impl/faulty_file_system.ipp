@@ -74,13 +74,11 @@ TRAINHOOK_DECL std::unique_ptr<WritableFile> FaultyFileSystem::create_writable(c
 }
 
 TRAINHOOK_DECL bool FaultyFileSystem::exists(const std::string& path) {
-  faults_->begin(FileOperation::Exists, path);
-  return inner_->exists(path);
+  return finds(FileOperation::Exists, path) && inner_->exists(path);
 }
 
 TRAINHOOK_DECL bool FaultyFileSystem::is_directory(const std::string& path) {
-  faults_->begin(FileOperation::IsDirectory, path);
-  return inner_->is_directory(path);
+  return finds(FileOperation::IsDirectory, path) && inner_->is_directory(path);
 }
 
 TRAINHOOK_DECL std::uint64_t FaultyFileSystem::file_size(const std::string& path) {
@@ -187,6 +185,13 @@ TRAINHOOK_DECL void FaultyFileSystem::Writing::sync() {
 TRAINHOOK_DECL void FaultyFileSystem::Writing::close() {
   faults_->begin(FileOperation::Close, path());
   inner_->close();
+}
+
+TRAINHOOK_DECL bool FaultyFileSystem::finds(FileOperation kind, const std::string& path) const {
+  try {
+    faults_->begin(kind, path);
+    return true;
+  } catch (const NotFoundError&) { return false; }
 }
 
 TRAINHOOK_DECL void FaultyFileSystem::plan(const Plan& plan) {
