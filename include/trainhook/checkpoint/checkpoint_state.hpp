@@ -87,6 +87,11 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
 
 namespace detail {
 
+/// As `checkpoints_on_disk`, for callers that remove or restore by it: a directory that cannot be listed, or is not
+/// there, is an error.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_listed_in(
+    FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
+
 /// True if `prefix`, from which the session was restored, has the same index bytes as the directory's checkpoint of
 /// that step, by whatever path. Without a basename: of any basename.
 /// @throws NotFoundError if it was one of the directory's and is gone.

@@ -38,8 +38,8 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   TRAINHOOK_DECL void join(const std::shared_ptr<CheckpointClaim>& other) const override;
 
   /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
-  /// that step. If there is no file of that step, uses the newest earlier one, with a warning; if there is none, the
-  /// input starts from the beginning.
+  /// that step. If none was saved at that step, uses the newest earlier one, with a warning; if there is none, the
+  /// input starts from the beginning. @throws DataLossError if the one of that step has lost its index.
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from) override;
 
   /// The steps of the files that restoring the models would use: for each, its own step or the newest earlier one.
@@ -47,12 +47,22 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL static std::set<std::int64_t> needed_for(const std::vector<std::int64_t>& models,
                                                                         const std::vector<std::int64_t>& inputs);
 
-  /// Excludes models whose input checkpoint is damaged. Valid as long as `files` exists.
+  /// Excludes models whose input checkpoint is damaged or has lost its index. Valid as long as `files` exists.
   [[nodiscard]] TRAINHOOK_DECL static RestoreCondition restore_condition(
       const std::shared_ptr<InputCheckpoints>& files);
 
  private:
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(std::int64_t step) const;
+
+  // The steps of which a file is in the directory, or which the state file lists: all that were saved and not removed
+  // since, even if their index is lost.
+  [[nodiscard]] TRAINHOOK_DECL std::set<std::int64_t> saved_steps(const std::string& directory) const;
+
+  // The state file; empty if there is none or, with a warning, if it is damaged.
+  [[nodiscard]] TRAINHOOK_DECL CheckpointState read_list(const std::string& directory) const;
+
+  // The steps that it lists.
+  [[nodiscard]] TRAINHOOK_DECL std::set<std::int64_t> listed_steps(const std::string& directory) const;
 
   // Restores the newest undamaged file before `step`. Returns its step, or nothing if there is none.
   TRAINHOOK_DECL std::optional<std::int64_t> restore_earlier(SessionRef session, std::int64_t step) const;
@@ -62,12 +72,16 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
   TRAINHOOK_DECL void write(const Snapshot& snapshot, std::int64_t step) const;
 
-  // The steps of the directory's models, of any basename, or of these files.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> steps_of_models() const;
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> steps_of_inputs() const;
+  // The steps of the directory's models, of any basename, and of these files, lowest first.
+  struct Steps {
+    std::vector<std::int64_t> models{};
+    std::vector<std::int64_t> inputs{};
+  };
+  [[nodiscard]] TRAINHOOK_DECL Steps steps_on_disk() const;
 
-  // Whether the state file lists the same files.
-  [[nodiscard]] TRAINHOOK_DECL bool lists(const CheckpointState& state) const;
+  // Lists `existing`, and before them those of `lost`, which have no index; does nothing if the state file does so.
+  TRAINHOOK_DECL void write_list(const std::vector<std::int64_t>& lost,
+                                 const std::vector<std::int64_t>& existing) const;
 
   // Removes the files that no model of the directory needs. Keeps files of later steps, which may belong to a save in
   // progress.

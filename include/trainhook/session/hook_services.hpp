@@ -109,10 +109,11 @@ class HookServices {
   }
 
   /// For a hook that postpones work from `after_create_session` to its first `before_run`. A step function may run the
-  /// session before any `before_run`, so the session calls `action` before each step function.
+  /// session before any `before_run`, so the session calls `action` before each step function, and before the hooks'
+  /// `end`, since there may have been no run at all.
   void before_step_function(std::function<void(SessionRef session)> action) { put_off_.push_back(std::move(action)); }
 
-  /// For the session's owner, before each step function.
+  /// For the session's owner, before each step function and before the hooks' `end`.
   TRAINHOOK_DECL void prepare_step_function(SessionRef session) const;
 
   /// For a hook that saves on a thread of its own, in `begin`: `wait` returns when all that it has started is written.

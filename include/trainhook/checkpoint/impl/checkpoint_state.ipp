@@ -181,10 +181,19 @@ TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_sys
 
 TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_system, const std::string& directory,
                                                             const std::optional<std::string>& basename) {
-  std::vector<std::pair<std::int64_t, std::string>> found;
   if (!file_system.is_directory(directory)) return {};
+  return detail::checkpoints_listed_in(file_system, directory, basename);
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL std::vector<std::string> checkpoints_listed_in(FileSystem& file_system, const std::string& directory,
+                                                              const std::optional<std::string>& basename) {
+  std::vector<std::pair<std::int64_t, std::string>> found;
   for (std::string name : file_system.list_directory(directory)) {
-    if (auto replaced = detail::replaced_index(name)) {
+    if (auto replaced = replaced_index(name)) {
       name = std::move(replaced->base);
     } else if (name.ends_with(".index")) {
       name.resize(name.size() - std::string_view(".index").size());
@@ -192,8 +201,7 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_sys
       continue;
     }
     const std::optional<std::int64_t> step = step_of_checkpoint(name);
-    if (step && (!basename || detail::without_step(name) == *basename))
-      found.emplace_back(*step, join_path(directory, name));
+    if (step && (!basename || without_step(name) == *basename)) found.emplace_back(*step, join_path(directory, name));
   }
   std::ranges::sort(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -201,10 +209,6 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_sys
   for (auto& [step, prefix] : found) prefixes.push_back(std::move(prefix));
   return prefixes;
 }
-
-}  // namespace trainhook
-
-namespace trainhook::detail {
 
 TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
                                      const std::optional<std::string>& basename, std::int64_t step) {
@@ -216,7 +220,7 @@ TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string&
         "program to resume from its newest checkpoint",
         prefix, directory);
   }
-  for (const std::string& found : checkpoints_on_disk(file_system, directory, basename)) {
+  for (const std::string& found : checkpoints_listed_in(file_system, directory, basename)) {
     if (step_of_checkpoint(found) != step) continue;
     if (plain_path(found) == plain_path(prefix)) return true;
     const auto own = find_bundle_index(file_system, found);

@@ -76,6 +76,11 @@ TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t s
     log_info("Restored the input pipeline from {}.", prefix);
     return;
   }
+  if (saved_steps(directory_).contains(step)) {
+    throw DataLossError(
+        "input checkpoint {} is damaged: {}.index does not exist; put it back, or restore an older checkpoint", prefix,
+        prefix);
+  }
   if (const std::optional<std::int64_t> earlier = restore_earlier(session, step)) {
     log_warning(
         "the model of step {} was restored from '{}', but {} does not exist: the input continues from its position at "
@@ -91,18 +96,47 @@ TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t s
 
 TRAINHOOK_DECL std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session,
                                                                              std::int64_t step) const {
-  std::vector<std::string> saved =
-      read_from_device([&] { return checkpoints_on_disk(*file_system_, directory_, basename_); });
-  std::ranges::reverse(saved);
-  for (const std::string& prefix : saved) {
-    const std::optional<std::int64_t> earlier = step_of_checkpoint(prefix);
-    if (!earlier || *earlier >= step) continue;
+  std::set<std::int64_t> saved = saved_steps(directory_);
+  for (saved.erase(saved.lower_bound(step), saved.end()); !saved.empty(); saved.erase(std::prev(saved.end()))) {
+    const std::int64_t earlier = *saved.rbegin();
+    const std::string prefix = prefix_of(earlier);
+    if (!read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
+      log_warning("input checkpoint {} is skipped: {}.index does not exist", prefix, prefix);
+      continue;
+    }
     try {
       saver_.restore(session, prefix);
       return earlier;
     } catch (const DataLossError& error) { log_warning("input checkpoint {} is skipped: {}", prefix, error.what()); }
   }
   return std::nullopt;
+}
+
+TRAINHOOK_DECL std::set<std::int64_t> InputCheckpoints::saved_steps(const std::string& directory) const {
+  std::set<std::int64_t> steps = listed_steps(directory);
+  for (const std::string& name : read_from_device([&] { return file_system_->list_directory(directory); })) {
+    if (!is_mine(name)) continue;
+    const std::string_view prefix = std::string_view(name).substr(0, name.find('.', basename_.size()));
+    if (const auto step = step_of_checkpoint(prefix); step && without_step(prefix) == basename_) steps.insert(*step);
+  }
+  return steps;
+}
+
+TRAINHOOK_DECL CheckpointState InputCheckpoints::read_list(const std::string& directory) const {
+  try {
+    return read_checkpoint_state(*file_system_, directory, latest_filename_).value_or(CheckpointState{});
+  } catch (const DataLossError& error) {
+    log_warning("checkpoint state of {} is ignored: {}", directory, error.what());
+    return {};
+  }
+}
+
+TRAINHOOK_DECL std::set<std::int64_t> InputCheckpoints::listed_steps(const std::string& directory) const {
+  std::set<std::int64_t> steps;
+  for (const std::string& prefix : read_list(directory).all_model_checkpoint_paths) {
+    if (base_name(without_step(prefix)) == basename_) steps.insert(step_of_checkpoint(prefix).value_or(0));
+  }
+  return steps;
 }
 
 TRAINHOOK_DECL RestoreCondition InputCheckpoints::restore_condition(const std::shared_ptr<InputCheckpoints>& files) {
@@ -131,16 +165,19 @@ TRAINHOOK_DECL std::optional<std::string> InputCheckpoints::why_not(const std::s
   const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
   if (!step) return std::nullopt;
   const std::string mine = fmt::format("{}-{}", join_path(parent_path(prefix), basename_), *step);
-  if (!read_from_device([&] { return checkpoint_exists(*file_system_, mine); })) return std::nullopt;
-  try {
-    BundleReader(mine, {.file_system = file_system_}).verify();
-    return std::nullopt;
-  } catch (const DataLossError& error) {
-    return fmt::format(
-        "the position of the input pipeline at its step is damaged: {} (without the CheckpointInputPipelineHook the "
-        "model alone is restored)",
-        error.what());
+  std::string damage;
+  if (read_from_device([&] { return checkpoint_exists(*file_system_, mine); })) {
+    try {
+      BundleReader(mine, {.file_system = file_system_}).verify();
+    } catch (const DataLossError& error) { damage = error.what(); }
+  } else if (saved_steps(parent_path(prefix)).contains(*step)) {
+    damage = fmt::format("{}.index does not exist", mine);
   }
+  if (damage.empty()) return std::nullopt;
+  return fmt::format(
+      "the position of the input pipeline at its step is damaged: {} (without the CheckpointInputPipelineHook the "
+      "model alone is restored)",
+      damage);
 }
 
 TRAINHOOK_DECL void InputCheckpoints::write(const Snapshot& snapshot, std::int64_t step) const {
@@ -149,47 +186,56 @@ TRAINHOOK_DECL void InputCheckpoints::write(const Snapshot& snapshot, std::int64
   writer.finish();
 }
 
-TRAINHOOK_DECL std::vector<std::int64_t> InputCheckpoints::steps_of_models() const {
+TRAINHOOK_DECL InputCheckpoints::Steps InputCheckpoints::steps_on_disk() const {
   const std::shared_ptr<CheckpointClaim> model = model_.lock();
-  std::vector<std::int64_t> steps;
-  for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_)) {
+  Steps steps;
+  for (const std::string& prefix : checkpoints_listed_in(*file_system_, directory_)) {
     const auto writes = [&](const auto& companion) { return companion->is_mine(prefix); };
-    if (!is_mine(prefix) && (model == nullptr || std::ranges::none_of(model->companions, writes)))
-      steps.push_back(step_of_checkpoint(prefix).value_or(0));
+    const std::int64_t step = step_of_checkpoint(prefix).value_or(0);
+    if (base_name(without_step(prefix)) == basename_) {
+      steps.inputs.push_back(step);
+    } else if (!is_mine(prefix) && (model == nullptr || std::ranges::none_of(model->companions, writes))) {
+      steps.models.push_back(step);
+    }
   }
   return steps;
 }
 
-TRAINHOOK_DECL std::vector<std::int64_t> InputCheckpoints::steps_of_inputs() const {
-  std::vector<std::int64_t> steps;
-  for (const std::string& prefix : checkpoints_on_disk(*file_system_, directory_, basename_))
-    steps.push_back(step_of_checkpoint(prefix).value_or(0));
-  return steps;
-}
-
-TRAINHOOK_DECL bool InputCheckpoints::lists(const CheckpointState& state) const {
-  try {
-    const auto now = get_checkpoint_state(*file_system_, directory_, latest_filename_);
-    return now && now->model_checkpoint_path == state.model_checkpoint_path &&
-           now->all_model_checkpoint_paths == state.all_model_checkpoint_paths;
-  } catch (const InvalidArgumentError&) { return false; }
+TRAINHOOK_DECL void InputCheckpoints::write_list(const std::vector<std::int64_t>& lost,
+                                                 const std::vector<std::int64_t>& existing) const {
+  CheckpointState state;
+  for (const auto* const steps : {&lost, &existing}) {
+    for (const std::int64_t step : *steps) state.all_model_checkpoint_paths.push_back(prefix_of(step));
+  }
+  const std::string path = join_path(directory_, latest_filename_);
+  if (state.all_model_checkpoint_paths.empty()) {
+    if (!file_system_->exists(path)) return;
+    file_system_->remove_file(path);
+    file_system_->sync_directory(directory_);
+    return;
+  }
+  state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
+  const CheckpointState now = read_list(directory_);
+  if (now.model_checkpoint_path == state.model_checkpoint_path &&
+      now.all_model_checkpoint_paths == state.all_model_checkpoint_paths)
+    return;
+  update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_);
 }
 
 TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) const noexcept {
   try {
-    const std::vector<std::int64_t> inputs = steps_of_inputs();
-    const std::set<std::int64_t> needed = needed_for(steps_of_models(), inputs);
-    CheckpointState state;
-    std::vector<std::string> obsolete;
-    for (const std::int64_t step : inputs) {
-      if (step > saved_step) continue;  // may belong to a save in progress
-      (needed.contains(step) ? state.all_model_checkpoint_paths : obsolete).push_back(prefix_of(step));
+    const Steps steps = steps_on_disk();
+    const std::set<std::int64_t> needed = needed_for(steps.models, steps.inputs);
+    std::vector<std::int64_t> lost, kept, obsolete;
+    for (const std::int64_t step : listed_steps(directory_)) {
+      if (std::ranges::binary_search(steps.models, step) && !std::ranges::binary_search(steps.inputs, step))
+        lost.push_back(step);  // stays listed, so that its model is not mistaken for one without input
     }
-    if (!state.all_model_checkpoint_paths.empty())
-      state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
-    if (!state.model_checkpoint_path.empty() && (!obsolete.empty() || !lists(state)))
-      update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_);
-    for (const std::string& prefix : obsolete) remove_checkpoint(*file_system_, prefix);
+    for (const std::int64_t step : steps.inputs) {
+      if (step <= saved_step) (needed.contains(step) ? kept : obsolete).push_back(step);  // a later one: being saved
+    }
+    write_list(lost, kept);
+    for (const std::int64_t step : obsolete) remove_checkpoint(*file_system_, prefix_of(step));
   } catch (...) {
     log_warning("input checkpoints in {} could not be tidied up and are tried again at the next save: {}", directory_,
                 describe(std::current_exception()));

@@ -33,7 +33,7 @@ TRAINHOOK_DECL std::vector<std::string> obsolete_inputs(FileSystem& file_system,
                                                         const PruneOptions& options) {
   std::vector<std::int64_t> inputs;
   std::vector<std::int64_t> models;
-  for (const std::string& prefix : checkpoints_on_disk(file_system, parent_path(newest))) {
+  for (const std::string& prefix : checkpoints_listed_in(file_system, parent_path(newest))) {
     if (!removed.contains(prefix))
       (base_name(without_step(prefix)) == options.input_basename ? inputs : models)
           .push_back(step_of_checkpoint(prefix).value());

@@ -113,7 +113,7 @@ TRAINHOOK_DECL std::vector<BestCheckpoint> BestCheckpoints::read() {
   FileSystem& file_system = services_->file_system();
   std::vector<BestCheckpoint> found;
   const std::set<std::string> own = own_names();
-  for (const std::string& prefix : checkpoints_on_disk(file_system, claim_->directory, claim_->basename)) {
+  for (const std::string& prefix : checkpoints_listed_in(file_system, claim_->directory, claim_->basename)) {
     if (!own.contains(std::string(base_name(prefix)))) {
       log_info("BestCheckpointHook: checkpoint {} is not listed in its directory's state file and is left alone",
                prefix);

@@ -63,10 +63,20 @@ class CheckpointInputPipelineHook::Alone {
                                            options_->latest_filename);
     });
     for (const std::string& prefix : saved) {
-      if (!detail::read_from_device([&] { return checkpoint_exists(disk, prefix); })) continue;
+      if (!detail::read_from_device([&] { return checkpoint_exists(disk, prefix); })) {
+        log_warning("input checkpoint {} is skipped: {}.index does not exist", prefix, prefix);
+        continue;
+      }
       saver_.restore(session, prefix);
       log_info("Restored the input pipeline from {}.", prefix);
+      saved_ = step;
       return;
+    }
+    if (!saved.empty()) {
+      throw DataLossError(
+          "none of the {} input checkpoints that {}/{} lists is there, the newest is {}; put one back, or remove that "
+          "file to start the input from the beginning",
+          saved.size(), options_->checkpoint_dir, options_->latest_filename, saved.front());
     }
     timer_.update_last_triggered_step(step, services_->clock());
     save(session, step);

@@ -159,6 +159,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
     } catch (...) { errors.push_back(std::current_exception()); }
   };
   if (agreement != nullptr) services.set_interrupted(agreement->is_interrupted());
+  attempt([&] { services.prepare_step_function(session->session()->session()); });  // no run may have been made
   hooks.end(session->session()->session(), errors);
   if (!errors.empty()) creator->session_failed(errors.front());
   last_step = session->session()->step();

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Tests of the list of input checkpoints, and of what removes them.
+#include <trainhook/checkpoint/input_checkpoints.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
+#include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook::detail {
+namespace {
+
+using Steps = std::vector<std::int64_t>;
+using testing::FileOperation;
+
+class InputCheckpointsTest : public ::testing::Test {
+ protected:
+  InputCheckpointsTest() {
+    claim->directory = "run";
+    files->follow(claim);
+  }
+  void write(const std::string& basename, const Steps& steps) {
+    for (const std::int64_t step : steps) {
+      BundleWriter writer(fmt::format("run/{}-{}", basename, step), {.file_system = &memory});
+      writer.add("step", Tensor(step));
+      writer.finish();
+    }
+  }
+  void list(const Steps& steps) {
+    CheckpointState state;
+    for (const std::int64_t step : steps)
+      state.all_model_checkpoint_paths.push_back(fmt::format("run/input.ckpt-{}", step));
+    state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
+    update_checkpoint_state(memory, "run", state, "checkpoint_input");
+  }
+  [[nodiscard]] Steps listed() {
+    Steps steps;
+    const auto state = get_checkpoint_state(memory, "run", "checkpoint_input");
+    for (const std::string& prefix : state.value_or(CheckpointState{}).all_model_checkpoint_paths)
+      steps.push_back(step_of_checkpoint(prefix).value());
+    return steps;
+  }
+  [[nodiscard]] Steps on_disk() {
+    Steps steps;
+    for (const std::string& prefix : checkpoints_on_disk(memory, "run", "input.ckpt"))
+      steps.push_back(step_of_checkpoint(prefix).value());
+    return steps;
+  }
+
+  testing::MemoryFileSystem memory;
+  testing::FaultyFileSystem disk{memory};
+  testing::LogLines log;
+  std::shared_ptr<CheckpointClaim> claim = std::make_shared<CheckpointClaim>();
+  std::shared_ptr<InputCheckpoints> files = std::make_shared<InputCheckpoints>(disk, "input.ckpt", "checkpoint_input");
+};
+
+TEST_F(InputCheckpointsTest, AreNoLongerListedBeforeTheyAreRemoved) {
+  write("input.ckpt", {1, 2, 3});
+  list({1, 2, 3});
+  write("model.ckpt", {3});
+  disk.set_callback([this](FileOperation operation, const std::string& path) {
+    const bool removes = operation == FileOperation::Rename && path.starts_with("run/input.ckpt");
+    if (removes) EXPECT_EQ(listed(), (Steps{3})) << path;
+  });
+  files->tidy(3);
+  EXPECT_EQ(on_disk(), (Steps{3}));
+}
+
+TEST_F(InputCheckpointsTest, LoseTheirListBeforeTheLastOneIsRemoved) {
+  write("input.ckpt", {1, 2});
+  list({1, 2});
+  disk.set_callback([this](FileOperation operation, const std::string& path) {
+    const bool removes = operation == FileOperation::Rename && path.starts_with("run/input.ckpt");
+    if (removes) EXPECT_FALSE(memory.exists("run/checkpoint_input")) << path;
+  });
+  files->tidy_all();
+  EXPECT_EQ(on_disk(), Steps());
+  EXPECT_FALSE(memory.exists("run/checkpoint_input"));
+}
+
+TEST_F(InputCheckpointsTest, StayListedIfTheirIndexIsLostAndTheirModelIsThere) {
+  write("input.ckpt", {2, 4, 5});
+  list({2, 4, 5});
+  write("model.ckpt", {2, 4, 5});
+  remove_checkpoint(memory, "run/input.ckpt-4");
+  files->tidy(5);
+  EXPECT_EQ(listed(), (Steps{4, 2, 5}));
+  const RestoreCondition condition = InputCheckpoints::restore_condition(files);
+  EXPECT_FALSE(condition.why_not("run/model.ckpt-5"));
+  EXPECT_EQ(condition.why_not("run/model.ckpt-4"),
+            "the position of the input pipeline at its step is damaged: run/input.ckpt-4.index does not exist (without "
+            "the CheckpointInputPipelineHook the model alone is restored)");
+  remove_checkpoint(memory, "run/model.ckpt-4");
+  files->tidy(5);
+  EXPECT_EQ(listed(), (Steps{2, 5}));
+}
+
+TEST_F(InputCheckpointsTest, AnyFileOfAStepTellsThatItWasSaved) {
+  write("model.ckpt", {4});
+  const RestoreCondition condition = InputCheckpoints::restore_condition(files);
+  EXPECT_FALSE(condition.why_not("run/model.ckpt-4")) << "saved without the hook";
+  for (const char* other : {"run/input.ckpt-40.data-00000-of-00001", "run/other_input.ckpt-4.data-00000-of-00001",
+                            "run/input.ckpt-4-copy.data-00000-of-00001"})
+    memory.write_file(other, "x");
+  EXPECT_FALSE(condition.why_not("run/model.ckpt-4"));
+  memory.write_file("run/input.ckpt-4.data-00000-of-00001", "x");
+  EXPECT_TRUE(condition.why_not("run/model.ckpt-4"));
+}
+
+TEST_F(InputCheckpointsTest, ADamagedListIsReplaced) {
+  write("input.ckpt", {1, 2});
+  write("model.ckpt", {2});
+  memory.write_file("run/checkpoint_input", "no list");
+  const RestoreCondition condition = InputCheckpoints::restore_condition(files);
+  EXPECT_FALSE(condition.why_not("run/model.ckpt-2"));
+  files->tidy(2);
+  EXPECT_EQ(listed(), (Steps{2}));
+  EXPECT_EQ(on_disk(), (Steps{2}));
+}
+
+TEST_F(InputCheckpointsTest, AListThatCannotBeReadIsAnErrorOfTheRestoreAndRemovesNothing) {
+  write("input.ckpt", {1, 2});
+  list({1, 2});
+  write("model.ckpt", {2, 3});
+  disk.set_callback([](FileOperation operation, const std::string& path) {
+    if (operation == FileOperation::OpenReadable && path == "run/checkpoint_input")
+      throw PermissionDeniedError("cannot open {}", path);
+  });
+  const RestoreCondition condition = InputCheckpoints::restore_condition(files);
+  EXPECT_THROW(static_cast<void>(condition.why_not("run/model.ckpt-3")), PermissionDeniedError);
+  files->tidy(2);
+  EXPECT_EQ(on_disk(), (Steps{1, 2}));
+  EXPECT_EQ(log.count("W input checkpoints in run could not be tidied up"), 1U);
+}
+
+class NotFoundOnce : public InputCheckpointsTest, public ::testing::WithParamInterface<FileOperation> {};
+
+TEST_P(NotFoundOnce, LosesNoPosition) {
+  write("input.ckpt", {2, 3});
+  list({2, 3});
+  write("model.ckpt", {2, 3});
+  for (std::uint64_t n = 1; n <= 20; ++n) {
+    disk.fail_at(GetParam(), n, ErrorCode::NotFound);
+    files->tidy(3);
+    files->tidy_all();
+    disk.reset();
+    ASSERT_EQ(on_disk(), (Steps{2, 3})) << n;
+    files->tidy(3);
+    ASSERT_EQ(listed(), (Steps{2, 3})) << n;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(InputCheckpointsTest, NotFoundOnce,
+                         ::testing::Values(FileOperation::IsDirectory, FileOperation::ListDirectory,
+                                           FileOperation::Exists, FileOperation::OpenReadable));
+
+}  // namespace
+}  // namespace trainhook::detail
