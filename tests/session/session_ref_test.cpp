@@ -49,6 +49,18 @@ TEST(SessionRef, PassesEverythingOnToTheEngine) {
   EXPECT_EQ(engine.take(), "load a\nload b\nclose\n");
 }
 
+TEST(SessionRef, TellsTheRankToAnEngineThatAsks) {
+  struct Ranked : Engine {
+    void set_rank(int rank, int size) { told = {rank, size}; }
+    std::vector<int> told{};
+  };
+  Ranked ranked;
+  SessionRef(ranked).set_rank(2, 3);
+  EXPECT_EQ(ranked.told, (std::vector{2, 3}));
+  Engine engine;
+  EXPECT_NO_THROW(SessionRef(engine).set_rank(2, 3));
+}
+
 TEST(SessionRef, OffersAllFormsOfRun) {
   Engine engine;
   const Output loss = constant(engine.graph(), Tensor(1.0F), "loss");

@@ -29,7 +29,8 @@ struct StateSpec {
   StateKind kind = StateKind::Variable;
   DType dtype = DType::Invalid;
   PartialShape shape{};
-  bool initialized = true;  ///< whether it has a value yet
+  bool initialized = true;    ///< whether it has a value yet
+  bool is_generator = false;  ///< of random numbers
 };
 
 /// Named values that belong together: a hook's state, or a Saveable's part of a checkpoint.

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <trainhook/core/clock.hpp>
@@ -64,6 +65,10 @@ class GraphSession : public RunForms<GraphSession, false> {
   /// fit; then nothing has changed.
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
 
+  /// For one of several ranks of a job, before its first step: random ops draw the numbers of that rank from then on,
+  /// except those that give variables their first value. The first call counts.
+  TRAINHOOK_DECL void set_rank(int rank, int size);
+
   /// Ends the session: a later run throws FailedPreconditionError, one that waits for a queue CancelledError. Harmless
   /// when repeated; may be called while others run.
   TRAINHOOK_DECL void close() noexcept;
@@ -84,6 +89,7 @@ class GraphSession : public RunForms<GraphSession, false> {
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<detail::Plan> make_plan(const RunRequest& request);
   TRAINHOOK_DECL static void check_feed(const Feed& feed);
   TRAINHOOK_DECL NodeState& state_of_node(const Node& node, const KernelDef* def);
+  TRAINHOOK_DECL void tell_rank(const Node& node, NodeState& state);
 
   /// Looks at the nodes that were added since the last time.
   TRAINHOOK_DECL void discover();
@@ -107,6 +113,10 @@ class GraphSession : public RunForms<GraphSession, false> {
   std::size_t next_ = 0;  // of saved_: whose name is tried first, because names mostly come in order
   std::size_t discovered_ = 0;
   std::size_t num_global_variables_ = 0;
+  int rank_ = 0;
+  int num_ranks_ = 1;
+  std::unordered_set<const Node*> initial_;  // the nodes that initial values are computed from; for several ranks
+  std::size_t searched_ = 0;                 // the size of the graph when they were looked for
 };
 
 }  // namespace trainhook

@@ -15,6 +15,9 @@
 
 namespace trainhook::detail {
 
+/// The nodes that the initial values of the graph's variables are computed from, without variables.
+[[nodiscard]] TRAINHOOK_DECL std::unordered_set<const Node*> nodes_of_initial_values(const Graph& graph);
+
 /// What is computed for one initializer.
 struct InitialExpression {
   std::vector<Node*> copied{};  ///< the nodes that depend on a variable, and those variables; inputs first

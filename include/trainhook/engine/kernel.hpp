@@ -45,6 +45,10 @@ class NodeState {
     return [] {};
   }
 
+  /// The session is this rank of a job of so many: what the node draws must differ from what the other ranks draw. Not
+  /// called for a node that gives variables their first value, which is the same on all ranks.
+  virtual void set_rank(int /*rank*/, int /*size*/) {}
+
   /// The session has been closed: wakes every run that waits in here, and none waits from then on. Called from any
   /// thread.
   virtual void cancel() noexcept {}

@@ -28,6 +28,9 @@ namespace trainhook {
 ///
 /// An engine whose snapshot copies elements may also have `saved_value(name)`, which returns one value of a snapshot
 /// without keeping a copy. A save on the caller's thread then needs memory for only one value at a time.
+///
+/// An engine that draws random numbers may also have `set_rank(rank, size)`. A session of a job of several ranks calls
+/// it before the first step, and from then on the engine draws the numbers of that rank.
 template <class S>
 concept SessionLike = requires(S& session, const RunRequest& request, std::span<Tensor> results,
                                std::span<const std::string> names, std::span<const NamedTensor> entries) {

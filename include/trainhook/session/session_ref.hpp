@@ -24,6 +24,7 @@ struct SessionTable {
   void (*load)(void*, std::span<const NamedTensor>);
   void (*close)(void*);
   Tensor (*saved_value)(void*, std::string_view);  // null if the session has no such function
+  void (*set_rank)(void*, int rank, int size);     // null if the session has no such function
 };
 
 /// A session that returns the values of a snapshot one at a time.
@@ -40,6 +41,14 @@ constexpr auto saved_value_of() noexcept {
   return function;
 }
 
+template <class S>
+constexpr auto set_rank_of() noexcept {
+  void (*function)(void*, int, int) = nullptr;
+  if constexpr (requires(S& session) { session.set_rank(0, 1); })
+    function = [](void* session, int rank, int size) { static_cast<S*>(session)->set_rank(rank, size); };
+  return function;
+}
+
 template <SessionLike S>
 inline constexpr SessionTable kSessionTable{
     [](void* session) -> Graph& { return static_cast<S*>(session)->graph(); },
@@ -51,6 +60,7 @@ inline constexpr SessionTable kSessionTable{
     [](void* session, std::span<const NamedTensor> entries) { static_cast<S*>(session)->load(entries); },
     [](void* session) { static_cast<S*>(session)->close(); },
     saved_value_of<S>(),
+    set_rank_of<S>(),
 };
 
 }  // namespace detail
@@ -75,6 +85,11 @@ class SessionRef : public RunForms<SessionRef, true> {
   /// True if the session has a `saved_value`.
   [[nodiscard]] bool gives_saved_values() const noexcept { return table_->saved_value != nullptr; }
   [[nodiscard]] Tensor saved_value(std::string_view name) const { return table_->saved_value(session_, name); }
+
+  /// Tells the session which rank of a job it is, if it has a `set_rank`.
+  void set_rank(int rank, int size) const {
+    if (table_->set_rank != nullptr) table_->set_rank(session_, rank, size);
+  }
 
   void load(std::span<const NamedTensor> entries) const { table_->load(session_, entries); }
   void close() const { table_->close(session_); }

@@ -7,16 +7,19 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernels/array.hpp>
 #include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/random.hpp>
+#include <trainhook/graph/variable.hpp>
 
 namespace trainhook {
 namespace {
@@ -80,6 +83,79 @@ TEST_F(RandomKernelsTest, TakeTheSessionsSeedIfTheyHaveNone) {
   const Tensor first = seeded.run(uniform);
   EXPECT_EQ(again.run(uniform), first);
   EXPECT_NE(any.run(uniform), first);
+}
+
+/// In each of three runs, what `ranks` sessions of a job draw, one after the other, or what one session draws alone.
+template <class T>
+std::vector<std::vector<T>> draws_of(const std::string& type, int ranks, std::int64_t rows) {
+  std::vector<std::vector<T>> runs(3);
+  for (int rank = 0; rank < ranks; ++rank) {
+    Graph graph;
+    const Output shape = constant(graph, Tensor::of<std::int32_t>({static_cast<std::int32_t>(rows / ranks), 3}));
+    const Output drawn = graph
+                             .add({.type = type,
+                                   .inputs = {shape},
+                                   .attrs = {{"seed", std::int64_t{1}},
+                                             {"seed2", std::int64_t{2}},
+                                             {"dtype", dtype_of<T>},
+                                             {"T", DType::Int32}},
+                                   .outputs = {{dtype_of<T>, PartialShape{kUnknownDim, 3}}}})
+                             .output();
+    GraphSession session(graph, {.kernels = {kernels::random()}});
+    session.set_rank(rank, ranks);
+    for (std::vector<T>& run : runs) {
+      const Tensor part = session.run(drawn);
+      run.insert(run.end(), part.data<T>().begin(), part.data<T>().end());
+    }
+  }
+  return runs;
+}
+
+TEST_F(RandomKernelsTest, EachRankDrawsItsRowsOfWhatOneProcessDraws) {
+  for (const std::string type : {"RandomUniform", "RandomStandardNormal"}) {
+    for (const int ranks : {2, 3, 6}) {  // with 6, the rows of a rank begin and end in the middle of a pair
+      EXPECT_EQ(draws_of<float>(type, ranks, 6), draws_of<float>(type, 1, 6)) << type << ranks;
+      EXPECT_EQ(draws_of<double>(type, ranks, 6), draws_of<double>(type, 1, 6)) << type << ranks;
+    }
+  }
+}
+
+TEST_F(RandomKernelsTest, OfOpsThatRedrawEachRankHasAStreamOfItsOwn) {
+  const auto runs = draws_of<float>("TruncatedNormal", 3, 30);
+  std::set<float> different;
+  for (const std::vector<float>& run : runs) different.insert(run.begin(), run.end());
+  EXPECT_EQ(different.size(), 270U);
+  const std::vector<float> alone = draws_of<float>("TruncatedNormal", 1, 10).front();
+  EXPECT_TRUE(
+      std::ranges::equal(alone, std::span(runs.front()).first(alone.size())));  // rank 0's are those of one process
+}
+
+TEST_F(RandomKernelsTest, TheStateOfARankIsThatOfAllIfItDrawsRows) {
+  const Output uniform = draw("RandomUniform", 1, 2);
+  const std::vector<std::string> name{"_trainhook/random/RandomUniform"};
+  GraphSession first(graph_, {.kernels = {kernels::random()}});
+  GraphSession second(graph_, {.kernels = {kernels::random()}});
+  first.set_rank(0, 2);
+  second.set_rank(1, 2);
+  const Tensor drawn = first.run(uniform);
+  EXPECT_NE(second.run(uniform), drawn);
+  EXPECT_EQ(first.snapshot(name).front().tensor, second.snapshot(name).front().tensor);
+  EXPECT_EQ(first.snapshot(name).front().tensor, (Tensor::of<std::int64_t>({1, 2, 20'000})));
+}
+
+TEST_F(RandomKernelsTest, WhatGivesAVariableItsFirstValueIsTheSameOnAllRanks) {
+  const auto initial_values = [](int rank, int ranks, bool is_told_before) {
+    Graph graph;
+    const Variable weights = make_variable("weights", truncated_normal(graph, Shape{4}, {.seed = 1}));
+    const Variable local = make_variable("local", random_uniform(graph, Shape{4}, {.seed = 2}),
+                                         {.trainable = false, .collections = {"mine"}});
+    EigenSession session(graph);
+    if (is_told_before) session.set_rank(rank, ranks);
+    session.run({weights.initializer, local.initializer});
+    return session.run({weights.read, local.read});
+  };
+  EXPECT_EQ(initial_values(1, 2, true), initial_values(0, 1, true));
+  EXPECT_EQ(initial_values(1, 2, false), initial_values(0, 1, true));
 }
 
 TEST_F(RandomKernelsTest, DropAtTheRateThatARunIsFed) {

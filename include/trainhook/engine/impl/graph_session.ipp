@@ -15,6 +15,7 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/engine/denormals.hpp>
+#include <trainhook/engine/initial_values.hpp>
 #include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/engine/planner.hpp>
 #include <trainhook/graph/graph_keys.hpp>
@@ -79,6 +80,14 @@ TRAINHOOK_DECL void GraphSession::load(std::span<const NamedTensor> entries) {
   const auto twice = std::ranges::adjacent_find(loaded, {}, &Named::state);
   if (twice != loaded.end()) throw InvalidArgumentError("'{}' is given twice", twice->name);
   for (const std::function<void()>& commit : commits) commit();
+}
+
+TRAINHOOK_DECL void GraphSession::set_rank(int rank, int size) {
+  const std::scoped_lock lock(mutex_);
+  if (num_ranks_ > 1) return;
+  rank_ = rank;
+  num_ranks_ = size;
+  for (const auto& [node, state] : states_) tell_rank(*node, *state);
 }
 
 TRAINHOOK_DECL void GraphSession::close() noexcept {
@@ -155,9 +164,17 @@ TRAINHOOK_DECL NodeState& GraphSession::state_of_node(const Node& node, const Ke
     } else {
       state = def->make_state(node, seed_);
     }
+    tell_rank(node, *state);
     if (closed_.load(std::memory_order_acquire)) state->cancel();
   }
   return *state;
+}
+
+TRAINHOOK_DECL void GraphSession::tell_rank(const Node& node, NodeState& state) {
+  if (num_ranks_ == 1) return;
+  if (searched_ != graph_.size()) initial_ = detail::nodes_of_initial_values(graph_);
+  searched_ = graph_.size();
+  if (!initial_.contains(&node)) state.set_rank(rank_, num_ranks_);
 }
 
 TRAINHOOK_DECL void GraphSession::discover() {

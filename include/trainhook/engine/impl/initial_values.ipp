@@ -6,6 +6,7 @@
 #include <trainhook/engine/initial_values.hpp>
 
 #include <algorithm>
+#include <any>
 
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -17,6 +18,27 @@ TRAINHOOK_DECL bool is_restored(const Node& node) {
   return node.type() == "RestoreV2" && std::ranges::all_of(node.inputs(), [](const Output& input) {
            return input.node().type() == "Const" && input.node().inputs().empty();
          });
+}
+
+TRAINHOOK_DECL std::unordered_set<const Node*> nodes_of_initial_values(const Graph& graph) {
+  std::vector<const Node*> open;
+  for (const auto& [name, items] : graph.collections()) {
+    for (const std::any& item : items) {
+      const auto* variable = std::any_cast<Variable>(&item);
+      if (variable == nullptr) continue;
+      if (variable->initializer.has_value()) open.push_back(&variable->initializer.node());
+      if (variable->initial_value.has_value()) open.push_back(&variable->initial_value.node());
+    }
+  }
+  std::unordered_set<const Node*> found;
+  while (!open.empty()) {
+    const Node& node = *open.back();
+    open.pop_back();
+    if (is_variable(node) || !found.insert(&node).second) continue;
+    for (const Output& input : node.inputs()) open.push_back(&input.node());
+    for (const Operation& input : node.control_inputs()) open.push_back(&input.node());
+  }
+  return found;
 }
 
 TRAINHOOK_DECL bool InitialValues::concerns(const Node& node) {

@@ -167,6 +167,7 @@ TRAINHOOK_DECL void RankStatesHook::meet(std::int64_t next_save) {
 
 TRAINHOOK_DECL void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   session_ = session;
+  session_.set_rank(rounds_->rank(), rounds_->size());
   rounds_->serve(*this);
   meet(HookServices::kAnyStep);
 }

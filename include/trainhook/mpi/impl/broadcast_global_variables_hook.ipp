@@ -24,6 +24,7 @@ TRAINHOOK_DECL BroadcastGlobalVariablesHook::BroadcastGlobalVariablesHook(const 
 
 TRAINHOOK_DECL void BroadcastGlobalVariablesHook::after_create_session(SessionRef session,
                                                                        Coordinator& /*coordinator*/) {
+  session.set_rank(ranks_->rank(), ranks_->size());
   trainhook::detail::share_variables(session, ranks_->rank() == root_rank_, [&](std::string bytes) {
     try {
       return ranks_->broadcast(std::move(bytes), root_rank_, max_wait_);

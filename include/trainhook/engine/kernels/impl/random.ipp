@@ -26,14 +26,16 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// The generator of one node; saved as three integers: seed, stream and position.
+/// The generator of one node; saved as three integers: seed, stream and position. In a job of several ranks they do not
+/// depend on the rank, which only decides what is drawn with them.
 class GeneratorState final : public NodeState {
  public:
   GeneratorState(const Node& node, std::uint64_t session_seed)
       : name_("_trainhook/random/" + node.name()), generator_(initial(node, session_seed)) {}
 
   [[nodiscard]] std::optional<StateSpec> spec() const override {
-    return StateSpec{.name = name_, .kind = StateKind::Auxiliary, .dtype = DType::Int64, .shape = Shape{3}};
+    return StateSpec{
+        .name = name_, .kind = StateKind::Auxiliary, .dtype = DType::Int64, .shape = Shape{3}, .is_generator = true};
   }
   [[nodiscard]] Tensor save() override {
     const std::scoped_lock lock(mutex_);
@@ -53,11 +55,33 @@ class GeneratorState final : public NodeState {
     };
   }
 
-  /// Draws with the generator to itself; numbers of one run come from one stretch of the stream.
+  void set_rank(int rank, int size) override {
+    const std::scoped_lock lock(mutex_);
+    rank_ = static_cast<std::uint64_t>(rank);
+    num_ranks_ = static_cast<std::uint64_t>(size);
+  }
+
+  /// Draws with the generator to itself; numbers of one run come from one stretch of the stream. Each rank has streams
+  /// of its own.
   template <class Draw>
   void draw(const Draw& draw) {
     const std::scoped_lock lock(mutex_);
-    draw(generator_);
+    if (rank_ == 0) return draw(generator_);
+    const PhiloxState start = generator_.state();
+    PhiloxGenerator own({derive_seed(start.seed, rank_), start.stream, start.position});
+    draw(own);
+    generator_.discard(own.state().position - start.position);
+  }
+
+  /// Fills `values` with this rank's part of what one process would draw for the rows of all ranks, if each has as
+  /// many.
+  template <class Distribution, class T>
+  void draw_rows(std::span<T> values) {
+    const std::scoped_lock lock(mutex_);
+    const PhiloxState start = generator_.state();
+    Distribution::fill(generator_, values, rank_ * values.size());
+    const std::uint64_t words = Distribution::template words<T>(num_ranks_ * values.size());
+    generator_.set_state({start.seed, start.stream, start.position + words});
   }
 
  private:
@@ -73,39 +97,63 @@ class GeneratorState final : public NodeState {
   std::string name_;
   std::mutex mutex_;
   PhiloxGenerator generator_;
+  std::uint64_t rank_ = 0;
+  std::uint64_t num_ranks_ = 1;
 };
 
 inline std::unique_ptr<NodeState> make_generator(const Node& node, std::uint64_t session_seed) {
   return std::make_unique<GeneratorState>(node, session_seed);
 }
 
+// `words<T>(n)`: the 32-bit words that n numbers take. `fill`: what follows the first `skipped` numbers.
 struct Uniform {
   template <class T>
-  static void fill(PhiloxGenerator& generator, std::span<T> values) {
+  static constexpr std::uint64_t words(std::uint64_t numbers) {
+    return numbers * (sizeof(T) / sizeof(std::uint32_t));
+  }
+  template <class T>
+  static void fill(PhiloxGenerator& generator, std::span<T> values, std::uint64_t skipped) {
+    generator.discard(words<T>(skipped));
     generator.fill_uniform(values);
   }
 };
 struct Normal {
   template <class T>
-  static void fill(PhiloxGenerator& generator, std::span<T> values) {
+  static constexpr std::uint64_t words(std::uint64_t numbers) {
+    return Uniform::words<T>(numbers + numbers % 2);  // they are drawn in pairs
+  }
+  template <class T>
+  static void fill(PhiloxGenerator& generator, std::span<T> values, std::uint64_t skipped) {
+    generator.discard(words<T>(skipped - skipped % 2));
+    if (skipped % 2 == 1 && !values.empty()) {
+      std::array<T, 2> pair{};
+      generator.fill_normal(std::span<T>(pair));
+      values.front() = pair[1];
+      values = values.subspan(1);
+    }
     generator.fill_normal(values);
   }
 };
-struct TruncatedNormal {
-  template <class T>
-  static void fill(PhiloxGenerator& generator, std::span<T> values) {
-    generator.fill_truncated_normal(values);
-  }
-};
+
+template <class Draw>
+Kernel make_random(const Node& node, const Draw& draw) {
+  return kernel_for(FloatingTypes{}, node, "dtype", [&draw]<class T>() {
+    return Kernel([draw](KernelContext& context) {
+      draw(context.state<GeneratorState>(), context.output<T>(0, shape_of_ints(ints_of(context.input(0)))));
+    });
+  });
+}
 
 template <class Distribution>
-Kernel make_random(const Node& node) {
-  return kernel_for(FloatingTypes{}, node, "dtype", []<class T>() {
-    return Kernel(+[](KernelContext& context) {
-      const std::span<T> values = context.output<T>(0, shape_of_ints(ints_of(context.input(0))));
-      context.state<GeneratorState>().draw(
-          [&](PhiloxGenerator& generator) { Distribution::template fill<T>(generator, values); });
-    });
+Kernel make_random_rows(const Node& node) {
+  return make_random(
+      node, []<class T>(GeneratorState& state, std::span<T> values) { state.draw_rows<Distribution>(values); });
+}
+
+// How many words it takes depends on the numbers, so no rank knows where its rows would begin.
+inline Kernel make_truncated_normal(const Node& node) {
+  return make_random(node, []<class T>(GeneratorState& state, std::span<T> values) {
+    state.draw([values](PhiloxGenerator& generator) { generator.fill_truncated_normal(values); });
   });
 }
 
@@ -194,13 +242,13 @@ inline constexpr std::array kRandom{
               .make = make_log_uniform_candidate_sampler,
               .stateful = true,
               .make_state = make_generator},
-    KernelDef{.type = "RandomUniform", .make = make_random<Uniform>, .stateful = true, .make_state = make_generator},
     KernelDef{
-        .type = "RandomStandardNormal", .make = make_random<Normal>, .stateful = true, .make_state = make_generator},
-    KernelDef{.type = "TruncatedNormal",
-              .make = make_random<TruncatedNormal>,
+        .type = "RandomUniform", .make = make_random_rows<Uniform>, .stateful = true, .make_state = make_generator},
+    KernelDef{.type = "RandomStandardNormal",
+              .make = make_random_rows<Normal>,
               .stateful = true,
               .make_state = make_generator},
+    KernelDef{.type = "TruncatedNormal", .make = make_truncated_normal, .stateful = true, .make_state = make_generator},
     KernelDef{
         .type = "RandomUniformInt", .make = make_random_uniform_int, .stateful = true, .make_state = make_generator},
 };
