@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/random.hpp>
 #include <trainhook/loop/loop_session.hpp>
 
 namespace trainhook::detail {
@@ -43,6 +45,34 @@ TEST(RankState, IsAllButTheVariables) {
   ASSERT_EQ(state.size(), 1U);
   EXPECT_EQ(state[0].name, "_trainhook/state/count");
   EXPECT_EQ(state[0].entries.at(0).tensor.scalar<std::int32_t>(), 3);
+}
+
+TEST(RankState, AtTheStartIsWhatRanksMayHaveOfTheirOwn) {
+  LoopSession loop;
+  int count = 3;
+  std::mt19937 noise(1);
+  PhiloxState position{.seed = 5};
+  std::normal_distribution<double> normal;
+  loop.state("count", count);
+  loop.state("noise", noise);
+  loop.state("position", position);
+  loop.state("normal", normal);
+  loop.state(
+      "called", [] { return ADD_FAILURE() << "too early", std::string(); }, [](const std::string&) {});
+  const RankState start = start_of_rank(loop);
+  ASSERT_EQ(start.size(), 2U);
+  noise.discard(1);
+  EXPECT_EQ(parts_that_differ(start_of_rank(loop), start), std::vector<std::string>{"_trainhook/state/noise"});
+  EXPECT_EQ(parts_that_differ(start, {}).size(), 2U);
+}
+
+TEST(RankState, NamesWhatTheOtherRanksHave) {
+  const std::vector<std::string> names = {"_trainhook/ranks/", "_trainhook/ranks/1/noise", "_trainhook/ranks/2/a/b",
+                                          "_trainhook/ranks/3", "noise"};
+  const auto found = names_of_ranks(names);
+  EXPECT_TRUE(found.contains("noise"));
+  EXPECT_TRUE(found.contains("a/b"));
+  EXPECT_FALSE(found.contains("3"));
 }
 
 TEST(RankState, IsTheSameAfterItsWay) {
@@ -116,11 +146,11 @@ TEST(RankState, OfHooksIsComparedHookByHook) {
 }
 
 TEST(RankState, OfRanksThatAreNotThereIsFound) {
-  const std::vector<std::string_view> names = {"_trainhook/ranks/",         "_trainhook/ranks/1/noise",
-                                               "_trainhook/ranks/10/noise", "_trainhook/ranks/2/a",
-                                               "_trainhook/ranks/2/b",      "_trainhook/ranks/4",
-                                               "_trainhook/ranks/x/a",      "_trainhook/ranks/99999999999999999999/a",
-                                               "_trainhook/ranks/-3/a",     "weight"};
+  const std::vector<std::string> names = {"_trainhook/ranks/",         "_trainhook/ranks/1/noise",
+                                          "_trainhook/ranks/10/noise", "_trainhook/ranks/2/a",
+                                          "_trainhook/ranks/2/b",      "_trainhook/ranks/4",
+                                          "_trainhook/ranks/x/a",      "_trainhook/ranks/99999999999999999999/a",
+                                          "_trainhook/ranks/-3/a",     "weight"};
   EXPECT_EQ(ranks_beyond(2, names), (std::vector{2, 10}));
   EXPECT_EQ(ranks_beyond(11, names), std::vector<int>());
 }

@@ -3,6 +3,8 @@
 /// RankState: the state of one rank of a job, and its form in the job's checkpoint.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,14 @@ using RankState = std::vector<StatePart>;
 /// The current state of a session.
 [[nodiscard]] TRAINHOOK_DECL RankState state_of_rank(SessionRef session);
 
+/// What ranks may have of their own before anything is restored: generators, and input positions that a saveable asks
+/// for.
+[[nodiscard]] TRAINHOOK_DECL RankState start_of_rank(SessionRef session);
+
+/// The names of the parts that the chief does not have, or has with another value.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> parts_that_differ(const RankState& state,
+                                                                        const RankState& chiefs);
+
 /// Converts a state to bytes and back. @throws DataLossError, naming the rank, for bytes that are not such a state.
 [[nodiscard]] TRAINHOOK_DECL std::string rank_state_bytes(const RankState& state);
 [[nodiscard]] TRAINHOOK_DECL RankState rank_state_in(std::string_view bytes, int rank);
@@ -40,8 +50,11 @@ using RankState = std::vector<StatePart>;
 [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> own_entries(int rank, const RankState& state,
                                                                   const RankState& chiefs, std::string_view hooks);
 
+/// What a checkpoint with these names has of ranks other than the chief: the names without the ranks' prefixes.
+[[nodiscard]] TRAINHOOK_DECL std::set<std::string, std::less<>> names_of_ranks(const std::vector<std::string>& names);
+
 /// The ranks from `size` on whose state is in a checkpoint with these names.
-[[nodiscard]] TRAINHOOK_DECL std::vector<int> ranks_beyond(int size, const std::vector<std::string_view>& names);
+[[nodiscard]] TRAINHOOK_DECL std::vector<int> ranks_beyond(int size, const std::vector<std::string>& names);
 
 }  // namespace trainhook::detail
 

@@ -124,9 +124,12 @@ class Saver {
   /// found by their full names.
   /// @param own for a rank of a job whose variables come from the chief: the name prefix of the rank's state in the
   /// checkpoint, used instead of the chief's; variables other than strings are not read
+  /// @param keeps for a rank of which the checkpoint has nothing: the state that keeps its value instead of getting the
+  /// chief's
   /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
   /// differs, NotFoundError if a variable is missing.
-  TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix, const std::string& own = {}) const;
+  TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix, const std::string& own = {},
+                              const std::function<bool(const std::string& name)>& keeps = {}) const;
 
   /// The checkpoints that later saves will delete, oldest first; none if `max_to_keep` is 0, or before the first save.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> last_checkpoints() const;

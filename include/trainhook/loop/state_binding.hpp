@@ -28,6 +28,8 @@
 
 namespace trainhook {
 
+struct PhiloxState;
+
 /// Types with a `result_type` and stream operators, such as generators and distributions of `<random>`.
 template <class T>
 concept StreamedState = std::copyable<T> && requires(std::ostream& out, std::istream& in, const T& saved, T& loaded) {
@@ -72,6 +74,15 @@ concept LoopState = !std::is_const_v<T> && (StreamedState<T> || TensorElement<T>
 
 namespace detail {
 
+/// A generator of random numbers, as `std::uniform_random_bit_generator` of <random>, or the state of one.
+template <class T>
+concept RandomGenerator = std::same_as<T, PhiloxState> || requires(T& generator) {
+  typename T::result_type;
+  { generator() } -> std::same_as<typename T::result_type>;
+  (T::min)();
+  (T::max)();
+};
+
 /// One piece of state. `prepare` checks a value of the right dtype and shape and returns a function that loads it,
 /// which must not outlive the binding and must not throw unless `may_fail` is set.
 struct StateBinding {
@@ -83,6 +94,7 @@ struct StateBinding {
   std::function<std::function<void()>(const Tensor&)> prepare{};
   std::function<void()> reset{};  // for state that each session starts fresh; otherwise empty
   bool may_fail = false;
+  bool is_generator = false;
   std::uint64_t last_load = 0;  ///< the number of the load that set its value
   std::size_t place = 0;        ///< among all that the loop registered
 };
@@ -192,7 +204,8 @@ template <LoopState T>
               return [&object, loaded = load_streamed(name, object, text_of(value))]() mutable {
                 object = std::move(loaded);
               };
-            }};
+            },
+            .is_generator = RandomGenerator<T>};
   } else if constexpr (TensorElement<T>) {
     return {.name = name,
             .dtype = dtype_of<T>,
@@ -214,7 +227,8 @@ template <LoopState T>
                 },
             .prepare = [&object](const Tensor& value) -> std::function<void()> {
               return [&object, value] { std::memcpy(static_cast<void*>(&object), value.bytes().data(), sizeof(T)); };
-            }};
+            },
+            .is_generator = RandomGenerator<T>};
   }
 }
 

@@ -24,6 +24,7 @@ struct ChiefSessionCreatorOptions {
   std::string checkpoint_dir{};                 ///< restore its newest good checkpoint, if it has one
   std::string checkpoint_filename_with_path{};  ///< or exactly this one
   std::string own_state{};                      ///< the prefix of the state of one rank of a job; see Saver::restore
+  std::function<bool(const std::string& name)> keeps{};                                ///< see Saver::restore
   std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< see RestoreOptions
   std::shared_ptr<LocalMaster> master{};  ///< shared with the workers of this process; null: no workers
   FileSystem* file_system = nullptr;      ///< null: the disk

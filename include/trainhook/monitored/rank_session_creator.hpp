@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
@@ -47,6 +48,8 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL std::string why_damaged(const std::string& prefix) const;
   TRAINHOOK_DECL void expect_readable(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> names_in(const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL bool differs_between_ranks(const std::string& name, const std::string& prefix) const;
   TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;
 
   std::shared_ptr<Agreement> agreement_;

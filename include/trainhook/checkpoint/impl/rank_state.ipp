@@ -53,13 +53,16 @@ struct RankStateMessage {
 template <>
 inline constexpr auto kFields<RankStateMessage> = std::tuple(field(1, "parts", &RankStateMessage::parts));
 
-TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
+// The wanted auxiliary state, and the input positions that a saveable asks for.
+template <class IsWanted>
+[[nodiscard]] RankState parts_of_session(SessionRef session, IsWanted is_wanted) {
   std::set<std::string> wanted_input;
   for (const auto& item : session.graph().collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
     wanted_input.insert(item.state_name);
   std::vector<std::string> names;
   for (const StateSpec& spec : session.state()) {
-    if (spec.kind == StateKind::Auxiliary || (spec.kind == StateKind::Input && wanted_input.contains(spec.name)))
+    if ((spec.kind == StateKind::Auxiliary && is_wanted(spec)) ||
+        (spec.kind == StateKind::Input && wanted_input.contains(spec.name)))
       names.push_back(spec.name);
   }
   RankState state;
@@ -67,6 +70,15 @@ TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
     std::string name = value.name;
     state.push_back({.name = std::move(name), .entries = {std::move(value)}});
   }
+  return state;
+}
+
+TRAINHOOK_DECL RankState start_of_rank(SessionRef session) {
+  return parts_of_session(session, [](const StateSpec& spec) { return spec.is_generator; });
+}
+
+TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
+  RankState state = parts_of_session(session, [](const StateSpec&) { return true; });
   for (const auto& saveable : session.graph().collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects)) {
     state.push_back({.name = saveable->name(), .entries = entries_of(*saveable)});
   }
@@ -138,6 +150,14 @@ TRAINHOOK_DECL bool is_chiefs(const StatePart& part, const RankState& chiefs, bo
   });
 }
 
+TRAINHOOK_DECL std::vector<std::string> parts_that_differ(const RankState& state, const RankState& chiefs) {
+  std::vector<std::string> names;
+  for (const StatePart& part : state) {
+    if (!is_chiefs(part, chiefs, false)) names.push_back(part.name);
+  }
+  return names;
+}
+
 TRAINHOOK_DECL std::vector<NamedTensor> own_entries(int rank, const RankState& state, const RankState& chiefs,
                                                     std::string_view hooks) {
   const std::string prefix = rank_prefix(rank);
@@ -155,7 +175,16 @@ TRAINHOOK_DECL std::vector<NamedTensor> own_entries(int rank, const RankState& s
   return entries;
 }
 
-TRAINHOOK_DECL std::vector<int> ranks_beyond(int size, const std::vector<std::string_view>& names) {
+TRAINHOOK_DECL std::set<std::string, std::less<>> names_of_ranks(const std::vector<std::string>& names) {
+  std::set<std::string, std::less<>> found;
+  for (const std::string_view name : names) {
+    if (name.starts_with(kRankPrefix))
+      found.emplace(name.substr((std::min)(name.find('/', kRankPrefix.size()), name.size() - 1) + 1));
+  }
+  return found;
+}
+
+TRAINHOOK_DECL std::vector<int> ranks_beyond(int size, const std::vector<std::string>& names) {
   std::set<int> ranks;
   for (std::string_view name : names) {
     if (!name.starts_with(kRankPrefix)) continue;

@@ -159,7 +159,14 @@ TRAINHOOK_DECL void Saver::tidy(const std::string& save_path, const std::string&
   retention(save_path, latest_filename).tidy(clock().wall_seconds());
 }
 
-TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix, const std::string& own) const {
+// Whether the checkpoint has state of that rank.
+TRAINHOOK_DECL bool has_any_of(const BundleReader& reader, const std::string& own) {
+  const auto first = reader.entries().lower_bound(own);
+  return first != reader.entries().end() && first->first.starts_with(own);
+}
+
+TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix, const std::string& own,
+                                   const std::function<bool(const std::string& name)>& keeps) const {
   const BundleReader reader = open(prefix, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
   std::optional<ObjectGraphKeys> full_names;
   if (ObjectGraphKeys::is_object_based(reader)) {
@@ -170,8 +177,16 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
+  const bool is_new_rank = keeps && !has_any_of(reader, own);
+  std::string kept;
+  const auto is_kept = [&](const std::string& name) {
+    if (!is_new_rank || !keeps(name)) return false;
+    kept += fmt::format("{}'{}'", kept.empty() ? "" : ", ", name);
+    return true;
+  };
   for (const StateSpec& spec : chosen) {
     if (!own.empty() && spec.kind == StateKind::Variable && spec.dtype != DType::String) continue;
+    if (is_kept(spec.name)) continue;
     if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !reader.has_tensor(spec.name)) {
       staged.push_back({spec.name, detail::VariableSlices::read(reader, *slice, spec)});
     } else if (const auto key = find_entry(reader, full_names, spec, own))
@@ -182,12 +197,18 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
   std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
   for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
     StateValues state;
+    if (is_kept(saveable->name())) {
+      states.emplace_back(saveable, std::move(state));
+      continue;
+    }
     if (!own.empty()) state = read_state(reader, own + saveable->name());
     states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(reader, saveable->name()));
   }
   expect_entries("restore", chosen.size() + states.size());
   for (const auto& [saveable, state] : states) saveable->load(state);
   session.load(staged);
+  if (!kept.empty())
+    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", prefix, kept);
 }
 
 TRAINHOOK_DECL std::vector<std::string> Saver::last_checkpoints() const {

@@ -58,8 +58,13 @@ TRAINHOOK_DECL std::vector<StateSpec> BoundState::specs() const {
                      .shape = variable.shape(),
                      .initialized = variable.initialized});
   }
-  for (const StateBinding& state : states_)
-    specs.push_back({.name = state.name, .kind = state.kind, .dtype = state.dtype, .shape = state.shape});
+  for (const StateBinding& state : states_) {
+    specs.push_back({.name = state.name,
+                     .kind = state.kind,
+                     .dtype = state.dtype,
+                     .shape = state.shape,
+                     .is_generator = state.is_generator});
+  }
   return specs;
 }
 

@@ -46,6 +46,7 @@ TRAINHOOK_DECL OwnedSession ChiefSessionCreator::create_session() {
                                  .checkpoint_dir = options_.checkpoint_dir,
                                  .checkpoint_filename_with_path = options_.checkpoint_filename_with_path,
                                  .own_state = options_.own_state,
+                                 .keeps = options_.keeps,
                                  .why_damaged = options_.why_damaged},
                                 init);
   return options_.master != nullptr ? options_.master->publish(std::move(ready)) : ready;

@@ -21,13 +21,17 @@
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/rank_state.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/agreement.hpp>
+#include <trainhook/monitored/hook_states.hpp>
 #include <trainhook/session/share_variables.hpp>
 
 namespace trainhook::detail {
@@ -106,10 +110,20 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
   ChiefSessionCreatorOptions options = options_;
   if (agreement_->size() > 1)
     options.why_damaged = [this](const std::string& prefix) { return why_damaged_for_others(prefix); };
-  OwnedSession owned = ChiefSessionCreator(*graph_, open_, std::move(options)).create_session();
+  std::string start;
+  const auto open = [&] {
+    OwnedSession opened = open_();
+    if (agreement_->size() > 1 && !options_.checkpoint_dir.empty())
+      start = rank_state_bytes(start_of_rank(opened.session));
+    return opened;
+  };
+  OwnedSession owned = ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
   try {
     static_cast<void>(agreement_->from_chief(kRestored + owned.restored_from));
-    if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
+    if (!owned.restored_from.empty()) {
+      report_other_ranks(owned.restored_from);
+      static_cast<void>(agreement_->from_chief(std::move(start)));
+    }
     share(owned.session);
   } catch (...) {
     owned.close();
@@ -162,9 +176,29 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
     return owned;
   };
   if (prefix.empty()) return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
-  return ChiefSessionCreator(
-             *graph_, [&] { return shared(open_()); }, std::move(options))
-      .create_session();
+  std::vector<std::string> own;
+  options.keeps = [&](const std::string& name) {
+    return std::ranges::find(own, name) != own.end() || differs_between_ranks(name, prefix);
+  };
+  const auto open = [&] {
+    const RankState chiefs = rank_state_in(agreement_->from_chief({}), 0);
+    OwnedSession opened = open_();
+    own = parts_that_differ(start_of_rank(opened.session), chiefs);
+    return shared(std::move(opened));
+  };
+  return ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
+}
+
+// A new rank keeps its own state of this kind: a copy of rank 0's generator would draw the same for ever. But hooks
+// decide the same on all ranks, and inputs that are equal at the start are one input.
+TRAINHOOK_DECL bool RankSessionCreator::differs_between_ranks(const std::string& name,
+                                                              const std::string& prefix) const {
+  if (name == HookStates::kName) return false;
+  for (const auto& input : graph_->collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
+    if (input.state_name == name) return false;
+  const auto of_ranks = names_of_ranks(names_in(prefix));
+  const auto below = of_ranks.lower_bound(name + "/");
+  return of_ranks.contains(name) || (below != of_ranks.end() && below->starts_with(name + "/"));
 }
 
 TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const { return given_or_posix(options_.file_system); }
@@ -178,11 +212,15 @@ TRAINHOOK_DECL void RankSessionCreator::expect_readable(const std::string& prefi
       prefix, agreement_->rank());
 }
 
-TRAINHOOK_DECL void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
+TRAINHOOK_DECL std::vector<std::string> RankSessionCreator::names_in(const std::string& prefix) const {
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const auto& [name, entry] : reader.entries()) names.push_back(name);
-  const std::vector<int> others = ranks_beyond(agreement_->size(), names);
+  return names;
+}
+
+TRAINHOOK_DECL void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
+  const std::vector<int> others = ranks_beyond(agreement_->size(), names_in(prefix));
   if (others.empty()) return;
   log_info("{} has the state of {} ranks that this job of {} does not have; the first is rank {}. It is left out",
            prefix, others.size(), agreement_->size(), others.front());

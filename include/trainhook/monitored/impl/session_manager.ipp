@@ -180,7 +180,7 @@ TRAINHOOK_DECL bool SessionManager::pause(Duration begin, std::optional<Duration
 TRAINHOOK_DECL void SessionManager::restore(SessionRef session, const RestoreOptions& from) {
   if (from.saver == nullptr) return;
   if (!from.checkpoint_filename_with_path.empty()) {
-    from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state);
+    from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps);
     report_.prefix = from.checkpoint_filename_with_path;
   } else if (!from.checkpoint_dir.empty()) {
     restore_newest(session, from);
