@@ -10,14 +10,17 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/hparams_hook.hpp>
 #include <trainhook/hooks/json_lines_hook.hpp>
+#include <trainhook/hooks/learning_rate_warm_up_hook.hpp>
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
@@ -84,6 +87,37 @@ TEST(Outputs, OfSeveralRanksAreNamed) {
   EXPECT_EQ(shared_outputs({log, own, log, own}),
             "log-1.csv (CsvLoggerHook on ranks 1 and 3), log.csv (CsvLoggerHook on ranks 0 and 2), run "
             "(StepCounterHook on ranks 1 and 3)");
+}
+
+TEST(Facts, AboutAProgramListTheHooksThatChangeVariables) {
+  class Decay final : public SessionRunHook {
+    [[nodiscard]] bool writes_variables() const override { return true; }
+  };
+  const std::string name =
+      "the list of hooks that change variables (give them to all ranks: hooks, not chief_only_hooks)";
+  const Facts facts = facts_about(Graph(), in_phases({LearningRateWarmUpHook({.steps = 5}), Decay()}));
+  ASSERT_EQ(facts.size(), 5U);
+  EXPECT_EQ(facts[4], (std::pair<std::string, std::string>(name, "LearningRateWarmUpHook, Decay")));
+}
+
+TEST(Evaluations, OfAllRanksAreSharedAndThoseOfTheChiefAreNot) {
+  const auto make = [](const std::string& name) {
+    return make_hook<EvaluationHook>([] { return Metrics{}; },
+                                     EvaluationHook::Options{.every_n_steps = 5, .name = name});
+  };
+  const Hooks hooks = {make("eval"), make("own")};
+  const Facts all = evaluations_of(hooks);
+  EXPECT_EQ(all, (Facts{{"eval", "every_n_steps = 5, at_end = true"}, {"own", "every_n_steps = 5, at_end = true"}}));
+  EXPECT_NO_THROW(share_evaluations(hooks, {all, {all[0]}, {all[0]}}));
+  const auto refuse = [&](const std::vector<Facts>& of_ranks) {
+    EXPECT_THROW(share_evaluations(hooks, of_ranks), InvalidArgumentError);
+  };
+  refuse({all, {all[0]}, {}});                                         // on some ranks
+  refuse({{all[0]}, all});                                             // on another rank alone
+  refuse({{all[0], all[0]}, {all[0]}});                                // two of one name
+  refuse({{all[0]}, {{"eval", "every_n_steps = 6, at_end = true"}}});  // at other steps
+  refuse({{{"eval", "every_n_secs"}}, {{"eval", "every_n_secs"}}});    // by two clocks
+  EXPECT_NO_THROW(share_evaluations(hooks, {{{"eval", "every_n_secs"}}, {}}));
 }
 
 }  // namespace

@@ -53,10 +53,13 @@ struct ShardedSave {
 [[nodiscard]] TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save);
 [[nodiscard]] TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes);
 
-/// Divides the variables that are equal on all ranks among at most `ranks` ranks: the trained ones, and those whose
-/// names start with a trained one's, such as optimizer slots. Each rank gets about the same number of bytes: the
-/// largest variable first, each to the rank with the fewest bytes. The chief writes all others, such as moving averages
-/// of each rank's batches.
+/// The variables that are equal on all ranks: the trained ones, and those whose names start with a trained one's, such
+/// as optimizer slots; not the moving averages of each rank's batches. Without strings.
+[[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> equal_variables(const std::vector<StateSpec>& state,
+                                                                    const Graph& graph);
+
+/// Divides these variables among at most `ranks` ranks. Each rank gets about the same number of bytes: the largest
+/// variable first, each to the rank with the fewest bytes. The chief writes all others.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state,
                                                                                    const Graph& graph, int ranks);
 

@@ -26,6 +26,10 @@ class FileWriter;
 /// publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Events go to a separate directory, so a
 /// metric with the tag of a training summary is a second curve in its chart. A run that a signal ends is not evaluated
 /// at its end, since a later run resumes it.
+///
+/// In a job of several ranks, an EvaluationHook in `hooks` evaluates on all of them at the same step, so that
+/// `evaluate` may add up over the ranks. All publish the metrics of rank 0, and only rank 0 logs and writes them. One
+/// in `chief_only_hooks` evaluates and publishes on rank 0 alone: hooks of other ranks do not see its metrics.
 class EvaluationHook final : public SessionRunHook {
  public:
   struct Options {
@@ -57,6 +61,11 @@ class EvaluationHook final : public SessionRunHook {
   /// The newest metrics; empty before the first evaluation.
   [[nodiscard]] const Metrics& metrics() const noexcept { return metrics_; }
 
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
+  /// For a session's owner, before `begin`: whether all ranks of a job have this evaluation.
+  void set_is_on_all_ranks(bool is_on_all_ranks) noexcept { is_on_all_ranks_ = is_on_all_ranks; }
+
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
@@ -64,6 +73,8 @@ class EvaluationHook final : public SessionRunHook {
 
  private:
   TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step, bool is_extra);
+  [[nodiscard]] TRAINHOOK_DECL Metrics measure(SessionRef session);
+  [[nodiscard]] TRAINHOOK_DECL bool writes() const;
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_feeds(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_data(SessionRef session) const;
 
@@ -82,6 +93,7 @@ class EvaluationHook final : public SessionRunHook {
   FileWriter* writer_ = nullptr;
   std::optional<std::int64_t> start_step_;  // of the session, until its first events are written
   std::optional<std::int64_t> measured_;    // the last evaluated step
+  bool is_on_all_ranks_ = false;            // of a job
   bool in_first_period_ = false;            // the first period of the whole training, as far as known
   Metrics metrics_;
 };

@@ -36,6 +36,7 @@ class LearningRateWarmUpHook final : public SessionRunHook {
   LearningRateWarmUpHook& operator=(LearningRateWarmUpHook&&) = delete;
   TRAINHOOK_DECL ~LearningRateWarmUpHook() override;
 
+  [[nodiscard]] bool writes_variables() const override { return true; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
   /// @throws NotFoundError if the session has no such variable, InvalidArgumentError if it is not float or double.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;

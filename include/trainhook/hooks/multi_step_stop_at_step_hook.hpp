@@ -38,6 +38,7 @@ class MultiStepStopAtStepHook final : public StopAtStepHook {
   /// The number of steps that the next run must make, once the session is created.
   [[nodiscard]] std::int32_t steps_per_run() const noexcept { return steps_; }
 
+  [[nodiscard]] bool writes_variables() const override { return true; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;

@@ -18,9 +18,9 @@ namespace trainhook {
 /// Multiplies the learning rate by `factor` when a published metric, such as an EvaluationHook's `eval/loss`, has not
 /// improved `patience` times in a row. The rate is a variable of the session, by name: one that the graph's optimizer
 /// reads, or memory registered with a LoopSession. The checkpoint contains it and the state of this hook, so a resumed
-/// run has the same rates. NaN is never better. List the hook after the hook that publishes the metric. For rates that
-/// depend only on the step, see graph/learning_rate_schedules.hpp and LearningRateWarmUpHook. Source: Keras'
-/// `ReduceLROnPlateau`, with its defaults.
+/// run has the same rates. NaN is never better. List the hook after the hook that publishes the metric; in a job of
+/// several ranks, all ranks must have both. For rates that depend only on the step, see
+/// graph/learning_rate_schedules.hpp and LearningRateWarmUpHook. Source: Keras' `ReduceLROnPlateau`, with its defaults.
 ///
 ///     loop.variable("learning_rate", rate);
 ///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),
@@ -49,6 +49,7 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   /// The best value so far; nothing before the first.
   [[nodiscard]] std::optional<double> best() const noexcept { return watch_.best(); }
 
+  [[nodiscard]] bool writes_variables() const override { return true; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
   /// @throws NotFoundError if the session has no such variable, InvalidArgumentError if it is not float or double.

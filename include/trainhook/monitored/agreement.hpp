@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
@@ -55,6 +56,10 @@ class Agreement {
   [[nodiscard]] virtual std::string from_chief(std::string bytes) = 0;
   [[nodiscard]] virtual std::vector<std::string> to_chief(const std::string& bytes) = 0;
   virtual void settle() = 0;
+
+  /// For hooks: calls `give` on all ranks and returns what it returned on rank 0. @throws the error of the first rank
+  /// on which it throws.
+  [[nodiscard]] virtual std::string together(FunctionRef<std::string()> give) = 0;
 
   /// Adds a hook that takes part in saves to this rank's hooks, which are ordered by phase.
   virtual void add_own_hook(Hooks& hooks) = 0;

@@ -44,6 +44,7 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   }
   TRAINHOOK_DECL void expect_same_program(const Graph& graph, const Hooks& hooks) override;
   [[nodiscard]] TRAINHOOK_DECL std::string from_chief(std::string bytes) override;
+  [[nodiscard]] TRAINHOOK_DECL std::string together(FunctionRef<std::string()> give) override;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> to_chief(const std::string& bytes) override;
   TRAINHOOK_DECL void settle() override;
 
@@ -94,10 +95,15 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   TRAINHOOK_DECL Votes end(Duration max_wait);
   TRAINHOOK_DECL void take(const Votes& all, Duration max_wait);
   TRAINHOOK_DECL void give(Duration max_wait);
+  template <class Give>
+  std::string given_by_all(Votes& all, Duration max_wait, Give give);
   TRAINHOOK_DECL void collect(const std::string& order, std::uint64_t bits);
   TRAINHOOK_DECL Votes exchange(const Votes& votes);
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
   [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
+
+  // The hooks that evaluate on all ranks, with the metrics of rank 0.
+  TRAINHOOK_DECL void share_evaluations(const Hooks& hooks);
 
   // Calls `talk`; if it fails, ends the job, because the ranks can no longer communicate.
   template <class Talk>

@@ -39,6 +39,15 @@ TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks);
 /// @param outputs of all ranks
 [[nodiscard]] TRAINHOOK_DECL std::string shared_outputs(const std::vector<Facts>& outputs);
 
+/// The names of the EvaluationHooks of a rank, and when they are due.
+[[nodiscard]] TRAINHOOK_DECL Facts evaluations_of(const Hooks& hooks);
+
+/// Tells those of this rank's EvaluationHooks that all ranks have to evaluate together.
+/// @param of_ranks the evaluations of all ranks
+/// @throws InvalidArgumentError for an evaluation that is neither on all ranks nor on rank 0 alone, or whose time one
+/// rank cannot tell from the step.
+TRAINHOOK_DECL void share_evaluations(const Hooks& hooks, const std::vector<Facts>& of_ranks);
+
 /// Converts facts to bytes and back.
 [[nodiscard]] TRAINHOOK_DECL std::string fact_bytes(const Facts& facts);
 [[nodiscard]] TRAINHOOK_DECL Facts facts_in(std::string_view bytes);

@@ -116,7 +116,7 @@ class RankStatesHook final : public SessionRunHook, public StatesOfRanks, public
   TRAINHOOK_DECL std::vector<std::string> ask_all(const std::string& order);
   template <class Ask>
   auto asking(Ask ask);
-  TRAINHOOK_DECL void keep(const std::vector<std::string>& states);
+  TRAINHOOK_DECL void keep(const std::vector<std::string>& given, bool has_states);
   TRAINHOOK_DECL void forget_answers() noexcept;
   TRAINHOOK_DECL void meet(std::int64_t next_save);
 

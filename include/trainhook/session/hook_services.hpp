@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -179,6 +180,22 @@ class HookServices {
   [[nodiscard]] bool take_save_wish() noexcept { return std::exchange(wishes_save_, false); }
   void grant_save() noexcept { ++num_save_requests_; }
 
+  /// Whether this process writes what a job of several ranks writes once: true on rank 0, and for a process alone.
+  [[nodiscard]] bool is_chief() const noexcept { return is_chief_; }
+
+  /// Calls `give` on every rank of a job and returns on each what it returned on rank 0; if it throws on one rank, all
+  /// get its error. All ranks must call it at the same place: in the same callback, for the same step, of a hook that
+  /// all have. Without other ranks it returns what `give` returns.
+  [[nodiscard]] std::string from_chief(FunctionRef<std::string()> give) const {
+    return from_chief_ ? from_chief_(give) : give();
+  }
+
+  /// For the session's owner, in such a job.
+  void set_chief(bool is_chief, std::function<std::string(FunctionRef<std::string()> give)> from_chief) {
+    is_chief_ = is_chief;
+    from_chief_ = std::move(from_chief);
+  }
+
   /// For a saver hook in such a job: connects it to the other ranks. Null in a job of one process.
   [[nodiscard]] detail::StatesOfRanks* states_of_ranks() const noexcept { return states_of_ranks_; }
   void set_states_of_ranks(detail::StatesOfRanks* states) noexcept { states_of_ranks_ = states; }
@@ -226,6 +243,8 @@ class HookServices {
   detail::StatesOfRanks* states_of_ranks_ = nullptr;
   bool agrees_on_saves_ = false;
   bool wishes_save_ = false;
+  bool is_chief_ = true;
+  std::function<std::string(FunctionRef<std::string()> give)> from_chief_;
   PublishedMetrics metrics_;
   PublishedMetrics restored_metrics_;
   std::function<std::optional<std::string>()> save_veto_;

@@ -56,7 +56,7 @@ enum class HookPhase {
 /// thread that calls the monitored session, one callback at a time. A hook belongs to one session at a time; a second
 /// session refuses it. A callback may run the monitored session itself: such a nested run calls all hooks, and its
 /// error leaves the callback unless the callback catches it. Source: TensorFlow's `SessionRunHook`; `abort`,
-/// `on_run_failed`, `phase`, `veto_save`, `writes_to`, `save_state` and `load_state` are additions.
+/// `on_run_failed`, `phase`, `veto_save`, `writes_to`, `writes_variables`, `save_state` and `load_state` are additions.
 ///
 /// How a step ends:
 ///
@@ -137,6 +137,10 @@ class SessionRunHook {
   /// Restores the state saved with the restored model, before `after_create_session`. Not called if the checkpoint has
   /// none for this hook.
   virtual void load_state(const StateValues& /*state*/) {}
+
+  /// Whether this hook changes variables that the session trains or trains with, such as a learning rate. Must not
+  /// change. In a job, all ranks must have such a hook: if one alone had it, the ranks would train different models.
+  [[nodiscard]] virtual bool writes_variables() const { return false; }
 
   /// For a timer that is constructed with this hook: adds its mark to the state of the hook, in order of construction.
   /// The address stays valid if the hook is moved.

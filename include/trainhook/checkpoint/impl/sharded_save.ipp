@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <span>
 #include <system_error>
@@ -77,14 +78,21 @@ TRAINHOOK_DECL bool is_at_or_below(std::string_view name, const std::set<std::st
   return true;
 }
 
-TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state,
-                                                                     const Graph& graph, int ranks) {
+TRAINHOOK_DECL std::vector<StateSpec> equal_variables(const std::vector<StateSpec>& state, const Graph& graph) {
   std::set<std::string, std::less<>> trained;
   for (const Variable& variable : trainable_variables(graph)) trained.insert(variable.name());
+  std::vector<StateSpec> equal;
+  std::ranges::copy_if(state, std::back_inserter(equal), [&trained](const StateSpec& spec) {
+    return spec.kind == StateKind::Variable && spec.dtype != DType::String && is_at_or_below(spec.name, trained);
+  });
+  return equal;
+}
+
+TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state,
+                                                                     const Graph& graph, int ranks) {
+  const std::vector<StateSpec> equal = equal_variables(state, graph);
   std::vector<std::pair<std::uint64_t, std::string_view>> by_size;
-  for (const StateSpec& spec : state) {
-    if (spec.kind != StateKind::Variable || spec.dtype == DType::String || !is_at_or_below(spec.name, trained))
-      continue;
+  for (const StateSpec& spec : equal) {
     const std::uint64_t elements =
         spec.shape.is_fully_known() ? static_cast<std::uint64_t>(spec.shape.known().num_elements()) : 0;
     by_size.emplace_back(dtype_size(spec.dtype) * elements, spec.name);

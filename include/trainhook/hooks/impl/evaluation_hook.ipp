@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/proto/message.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/run_forms.hpp>
 
@@ -60,8 +63,9 @@ TRAINHOOK_DECL void EvaluationHook::begin(Graph& graph) {
   fetches_ = refs_.resolve_outputs(graph, "EvaluationHook");
   detail::check_feeds(feeds_, graph, "a feed of", "EvaluationHook");
   for (const Output& input : inputs_) graph.check_belongs(input, "an input of", "EvaluationHook");
-  writer_ =
-      options_.output_dir.empty() ? nullptr : &services().writers().at(join_path(options_.output_dir, options_.name));
+  writer_ = options_.output_dir.empty() || !writes()
+                ? nullptr
+                : &services().writers().at(join_path(options_.output_dir, options_.name));
   if (timer_) timer_->reset();
   start_step_.reset();
   measured_.reset();
@@ -86,8 +90,9 @@ TRAINHOOK_DECL void EvaluationHook::end(SessionRef session) {
   if (services().is_interrupted()) return;
   const std::int64_t step = read_global_step(session, global_step_);
   if (options_.at_end) {
-    if (measured_ == step) return;
-    evaluate(session, step, timer_ && (in_first_period_ || timer_->last_triggered_step() != step));
+    const auto is_due = [&] { return std::string(measured_ != step ? "due" : ""); };
+    if (!(is_on_all_ranks_ ? services().from_chief(is_due) : is_due()).empty())
+      evaluate(session, step, timer_ && (in_first_period_ || timer_->last_triggered_step() != step));
   } else if (in_first_period_ && step > timer_->last_triggered_step().value_or(step)) {
     log_warning(
         "EvaluationHook: nothing was measured, since the training ended before the first period did; give a "
@@ -97,7 +102,7 @@ TRAINHOOK_DECL void EvaluationHook::end(SessionRef session) {
 }
 
 TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_extra) {
-  metrics_ = evaluate_ ? evaluate_() : data_ ? run_on_data(session) : run_on_feeds(session);
+  metrics_ = measure(session);
   measured_ = step;
   in_first_period_ = false;
   if (writer_ != nullptr &&
@@ -112,7 +117,7 @@ TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t st
     line += fmt::format("{}{} = {:.6g}", line.empty() ? "" : ", ", metric.name, metric.value);
   }
   if (writer_ != nullptr) writer_->flush();
-  log_info("{} at step {}: {}", options_.name, step, line);
+  if (writes()) log_info("{} at step {}: {}", options_.name, step, line);
 }
 
 TRAINHOOK_DECL Metrics EvaluationHook::run_on_feeds(SessionRef session) const {
@@ -159,6 +164,43 @@ TRAINHOOK_DECL Metrics EvaluationHook::figures(const std::vector<Tensor>& result
     figures.push_back({tag.ends_with(":0") ? tag.substr(0, tag.size() - 2) : tag, *number});
   }
   return figures;
+}
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+// The metrics of rank 0, as the other ranks get them.
+struct MetricsMessage {
+  std::vector<std::string> name{};
+  std::vector<double> value{};
+};
+template <>
+inline constexpr auto kFields<MetricsMessage> =
+    std::tuple(field(1, "name", &MetricsMessage::name), field(2, "value", &MetricsMessage::value));
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+TRAINHOOK_DECL bool EvaluationHook::writes() const { return !is_on_all_ranks_ || services().is_chief(); }
+
+TRAINHOOK_DECL Metrics EvaluationHook::measure(SessionRef session) {
+  const auto own = [&] { return evaluate_ ? evaluate_() : data_ ? run_on_data(session) : run_on_feeds(session); };
+  if (!is_on_all_ranks_) return own();
+  const std::string bytes = services().from_chief([&] {
+    detail::MetricsMessage message;
+    for (const Metric& metric : own()) {
+      message.name.push_back(metric.name);
+      message.value.push_back(metric.value);
+    }
+    return detail::message_bytes(message);
+  });
+  const auto message = detail::parse_message<detail::MetricsMessage>(bytes, "the metrics of rank 0");
+  if (message.name.size() != message.value.size()) throw DataLossError("a metric of rank 0 lacks its value");
+  Metrics metrics;
+  for (std::size_t i = 0; i < message.name.size(); ++i) metrics.push_back({message.name[i], message.value[i]});
+  return metrics;
 }
 
 }  // namespace trainhook

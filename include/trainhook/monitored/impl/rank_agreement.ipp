@@ -117,24 +117,32 @@ TRAINHOOK_DECL void RankAgreement::take(const Votes& all, Duration max_wait) {
   is_interrupted_ = (all.any & kEnds) == 0;
 }
 
-// In two parts, so that all hear of a rank that cannot give its state before any bytes are sent.
-TRAINHOOK_DECL void RankAgreement::give(Duration max_wait) {
-  const std::string order = talking([&] { return ranks_->broadcast(order_, 0, max_wait); });
+// What this rank gives, after a round in which all hear of a rank that cannot, before any bytes are sent.
+template <class Give>
+std::string RankAgreement::given_by_all(Votes& all, Duration max_wait, Give give) {
   std::string mine;
   std::exception_ptr own;
   try {
-    if (states_ != nullptr) mine = states_->give(order);
+    mine = give();
   } catch (...) {
     own = std::current_exception();
     failure_ = failure_bytes(own);
   }
   begin(vote(own != nullptr ? kFailed : kNothing));
   try {
-    static_cast<void>(end(max_wait));
+    all = end(max_wait);
   } catch (...) {
     if (own != nullptr && first_failed_ == rank()) std::rethrow_exception(own);
     throw;
   }
+  return mine;
+}
+
+TRAINHOOK_DECL void RankAgreement::give(Duration max_wait) {
+  const std::string order = talking([&] { return ranks_->broadcast(order_, 0, max_wait); });
+  Votes all;
+  const std::string mine =
+      given_by_all(all, max_wait, [&] { return states_ != nullptr ? states_->give(order) : std::string(); });
   given_ = talking([&] { return ranks_->gather(mine, 0, max_wait); });
   if (states_ != nullptr) states_->has_given(order);
 }
@@ -216,7 +224,7 @@ TRAINHOOK_DECL void RankAgreement::expect_same_program(const Graph& graph, const
   for (const std::string& bytes : talking([&] { return ranks_->all_gather(own, options_.max_wait_secs); }))
     outputs.push_back(facts_in(bytes));
   const std::string shared = shared_outputs(outputs);
-  if (shared.empty()) return;
+  if (shared.empty()) return share_evaluations(hooks);
   is_over_ = true;  // all ranks see it
   throw InvalidArgumentError(
       "several ranks would write the same: {}. Put the hook into chief_only_hooks, or give each rank a path of its own",
@@ -226,6 +234,28 @@ TRAINHOOK_DECL void RankAgreement::expect_same_program(const Graph& graph, const
 TRAINHOOK_DECL std::string RankAgreement::from_chief(std::string bytes) {
   settle();
   return talking([&] { return ranks_->broadcast(std::move(bytes), 0, options_.max_wait_secs); });
+}
+
+TRAINHOOK_DECL std::string RankAgreement::together(FunctionRef<std::string()> give) {
+  if (is_over_) throw FailedPreconditionError("the ranks of the job have ended by an error: they share nothing more");
+  if (is_under_way_) held_ = end(options_.max_wait_secs);
+  Votes all;
+  std::string mine = given_by_all(all, options_.max_wait_secs, give);
+  if ((all.any & kStop) != 0) return mine;  // the rank that has asked to stop is not here
+  return talking([&] { return ranks_->broadcast(std::move(mine), 0, options_.max_wait_secs); });
+}
+
+TRAINHOOK_DECL void RankAgreement::share_evaluations(const Hooks& hooks) {
+  std::vector<Facts> of_ranks;
+  const std::string mine = fact_bytes(evaluations_of(hooks));
+  for (const std::string& bytes : talking([&] { return ranks_->all_gather(mine, options_.max_wait_secs); }))
+    of_ranks.push_back(facts_in(bytes));
+  try {
+    trainhook::detail::share_evaluations(hooks, of_ranks);
+  } catch (...) {
+    is_over_ = true;  // all ranks see it
+    throw;
+  }
 }
 
 TRAINHOOK_DECL std::vector<std::string> RankAgreement::to_chief(const std::string& bytes) {

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
+#include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/hook_names.hpp>
@@ -75,6 +78,14 @@ TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks) {
                  {"the library's compiler", __VERSION__},
                  {"the digest of the graph", fmt::format("{:08x}", record.graph_digest)},
                  {"the graph's random seed", fmt::format("{}", record.random_seed)}};
+  std::string writers;
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    if (hook->writes_variables()) writers += fmt::format("{}{}", writers.empty() ? "" : ", ", short_type_name(*hook));
+  }
+  if (!writers.empty()) {
+    facts.emplace_back("the list of hooks that change variables (give them to all ranks: hooks, not chief_only_hooks)",
+                       writers);
+  }
   int number = 0;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     const auto* stop = dynamic_cast<const StopAtStepHook*>(hook.get());
@@ -121,6 +132,48 @@ TRAINHOOK_DECL std::string shared_outputs(const std::vector<Facts>& outputs) {
       text += fmt::format("{}{} ({} on {})", text.empty() ? "" : ", ", path, hook_of[path], ranks_text(ranks));
   }
   return text;
+}
+
+inline constexpr std::string_view kByTheClock = "every_n_secs";
+
+TRAINHOOK_DECL Facts evaluations_of(const Hooks& hooks) {
+  Facts evaluations;
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    const auto* evaluation = dynamic_cast<const EvaluationHook*>(hook.get());
+    if (evaluation == nullptr) continue;
+    const EvaluationHook::Options& options = evaluation->options();
+    evaluations.emplace_back(options.name, options.every_n_secs
+                                               ? std::string(kByTheClock)
+                                               : fmt::format("every_n_steps = {}, at_end = {}",
+                                                             options.every_n_steps.value_or(0), options.at_end));
+  }
+  return evaluations;
+}
+
+TRAINHOOK_DECL void share_evaluations(const Hooks& hooks, const std::vector<Facts>& of_ranks) {
+  std::map<std::string, std::vector<std::string>> times;  // by name, on all ranks
+  for (const Facts& evaluations : of_ranks) {
+    for (const auto& [name, time] : evaluations) times[name].push_back(time);
+  }
+  std::set<std::string> shared;
+  for (const auto& [name, all] : times) {
+    const auto has_it = [&name = name](const Facts& evaluations) {
+      return std::ranges::count(evaluations, name, &Facts::value_type::first) == 1;
+    };
+    if (all.size() == 1 && has_it(of_ranks.front())) continue;
+    if (!std::ranges::all_of(of_ranks, has_it) || all.size() != of_ranks.size() || all.front() == kByTheClock ||
+        std::ranges::count(all, all.front()) != std::ssize(all)) {
+      throw InvalidArgumentError(
+          "EvaluationHook '{}': give it to rank 0 alone (chief_only_hooks), or to all ranks (hooks), once and with the "
+          "same every_n_steps; the clocks of ranks differ, so every_n_secs is for one rank",
+          name);
+    }
+    shared.insert(name);
+  }
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    if (auto* evaluation = dynamic_cast<EvaluationHook*>(hook.get()); evaluation != nullptr)
+      evaluation->set_is_on_all_ranks(shared.contains(evaluation->options().name));
+  }
 }
 
 TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options) {

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,15 +24,29 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/monitored/hook_states.hpp>
+#include <trainhook/monitored/variable_digests.hpp>
+#include <trainhook/proto/message.hpp>
 
 namespace trainhook::detail {
 
-// How the chief's orders begin: what a rank has of its own; write a part of a checkpoint; hand over such parts; nothing
-// but whether it objects to a save.
+// How the chief's orders begin: what a rank has of its own, and the digests of its variables; write a part of a
+// checkpoint; hand over such parts; the digests alone, and whether it objects to a save.
 inline constexpr char kStates = 's';
 inline constexpr char kWrite = 'w';
 inline constexpr char kParts = 'p';
 inline constexpr char kQuestion = 'q';
+
+// The reply to the first and to the last of them.
+struct RankReplyMessage {
+  VariableDigests variables{};
+  std::string state{};
+};
+template <>
+inline constexpr auto kFields<VariableDigests> =
+    std::tuple(field(1, "step", &VariableDigests::step), field(2, "values", &VariableDigests::values));
+template <>
+inline constexpr auto kFields<RankReplyMessage> =
+    std::tuple(field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state));
 
 TRAINHOOK_DECL RankStatesHook::~RankStatesHook() = default;
 
@@ -41,10 +56,12 @@ TRAINHOOK_DECL void RankStatesHook::begin(Graph& graph) {
 }
 
 TRAINHOOK_DECL std::string RankStatesHook::give(const std::string& order) {
-  if (order.starts_with(kStates)) return session_.has_value() ? rank_state_bytes(state_of_rank(session_)) : "";
   if (order.starts_with(kWrite)) return fmt::format("{}", own_step());
-  if (order.starts_with(kQuestion)) return "";
-  return shards_.give(std::string_view(order).substr(1));
+  if (order.starts_with(kParts)) return shards_.give(std::string_view(order).substr(1));
+  if (!session_.has_value()) return "";
+  RankReplyMessage reply{.variables = digests_of(session_, own_step())};
+  if (order.starts_with(kStates)) reply.state = rank_state_bytes(state_of_rank(session_));
+  return message_bytes(reply);
 }
 
 TRAINHOOK_DECL std::int64_t RankStatesHook::own_step() const {
@@ -95,9 +112,11 @@ TRAINHOOK_DECL std::optional<std::string> RankStatesHook::veto(SessionRef sessio
   session_ = session;
   const char order = saves_all(saver.options()) ? kStates : kQuestion;
   std::vector<std::string> given;
-  veto_ = asking([&] { return rounds_->collect_unless_vetoed(std::string(1, order), given); });
-  if (!*veto_ && order == kStates) keep(given);
-  return *veto_;
+  std::optional<std::string> reason =
+      asking([&] { return rounds_->collect_unless_vetoed(std::string(1, order), given); });
+  if (!reason) keep(given, order == kStates);
+  veto_ = reason;
+  return reason;
 }
 
 TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver& saver,
@@ -111,15 +130,23 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
     return {};
   }
   session_ = session;
-  keep(ask_all(std::string(1, kStates)));
+  keep(ask_all(std::string(1, kStates)), true);
   return *collected_;
 }
 
-TRAINHOOK_DECL void RankStatesHook::keep(const std::vector<std::string>& states) {
-  const RankState chiefs = rank_state_in(states.at(0), 0);
+TRAINHOOK_DECL void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states) {
+  std::vector<RankReplyMessage> replies;
+  std::vector<VariableDigests> digests;
+  for (std::size_t rank = 0; rank < given.size(); ++rank) {
+    replies.push_back(parse_message<RankReplyMessage>(given[rank], fmt::format("the reply of rank {}", rank)));
+    digests.push_back(std::move(replies.back().variables));
+  }
+  expect_equal_variables(session_, digests);
+  if (!has_states) return;
+  const RankState chiefs = rank_state_in(replies.at(0).state, 0);
   std::vector<NamedTensor> entries;
   for (int rank = 1; rank < rounds_->size(); ++rank) {
-    const RankState state = rank_state_in(states.at(static_cast<std::size_t>(rank)), rank);
+    const RankState state = rank_state_in(replies.at(static_cast<std::size_t>(rank)).state, rank);
     std::vector<NamedTensor> own = own_entries(rank, state, chiefs, HookStates::kName);
     std::ranges::move(own, std::back_inserter(entries));
   }

@@ -114,6 +114,8 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
   services.set_save_veto([this] { return first_veto(hooks.all()); });
   if (agreement == nullptr) return;
   services.agree_on_saves();
+  services.set_chief(agreement->is_chief(),
+                     [this](FunctionRef<std::string()> give) { return agreement->together(give); });
   agreement->add_own_hook(hooks.all());
 }
 

@@ -33,4 +33,5 @@
 #include <trainhook/monitored/impl/session_manager.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
 #include <trainhook/monitored/impl/thrown_error.ipp>
+#include <trainhook/monitored/impl/variable_digests.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>
