@@ -127,6 +127,31 @@ TEST_F(RanksEvaluationTest, ByTheClockIsRefusedForAll) {
   }
 }
 
+TEST_F(RanksEvaluationTest, DoesNotWaitForARankThatHasEnded) {
+  std::vector<std::vector<std::int64_t>> evaluated(3);
+  testing::ThreadedRanks ranks(3);
+  const auto errors = ranks.run([&](const std::shared_ptr<Collective>& collective) {
+    const auto rank = static_cast<std::size_t>(collective->rank());
+    std::int64_t step = 0;
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    const auto evaluate = [&] {
+      evaluated[rank].push_back(step);
+      return Metrics{{"loss", 1.0}};
+    };
+    Options options{.collective = collective};
+    options.hooks = {EvaluationHook(evaluate, EvaluationHook::Options{.every_n_steps = 5})};
+    options.max_wait_secs = 60s;
+    auto session = monitored_training_session(loop, options);
+    while (!session.should_stop() && !(rank == 1 && step == 4)) session.run([&] { ++step; });
+    session.close();
+  });
+  for (const std::exception_ptr& error : errors) EXPECT_EQ(error == nullptr ? "" : describe(error), "");
+  EXPECT_EQ(evaluated, (std::vector<std::vector<std::int64_t>>{{5}, {}, {5}}));
+  EXPECT_EQ(ranks.why_it_was_ended(), "");
+}
+
 TEST_F(RanksEvaluationTest, OfTheChiefAloneIsOnlyThere) {
   int evaluations = 0;
   testing::ThreadedRanks ranks(2);
