@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,12 +26,14 @@ namespace {
 /// A disk, and a directory on it that is this test's own.
 struct PosixDisk {
   support::TemporaryFolder folder;
+  void link(const std::string& target, const std::string& path) { std::filesystem::create_symlink(target, path); }
   std::string root = folder.path();
   PosixFileSystem system;
 };
 
 struct MemoryDisk {
   MemoryDisk() { system.make_directories(root); }
+  void link(const std::string& target, const std::string& path) { system.make_link(path, target); }
   std::string root = "/test";
   testing::MemoryFileSystem system;
 };
@@ -40,6 +43,7 @@ class FileSystemContract : public ::testing::Test {
  protected:
   [[nodiscard]] std::string at(const std::string& name) const { return disk_.root + "/" + name; }
   FileSystem& system() { return disk_.system; }
+  void link(const std::string& target, const std::string& name) { disk_.link(target, at(name)); }
 
   void write(const std::string& name, std::string_view contents) {
     const auto file = system().create_writable(at(name), WriteMode::Truncate);
@@ -82,6 +86,60 @@ TYPED_TEST(FileSystemContract, AppendedBytesAreSeenBeforeAnySync) {
   EXPECT_EQ(reader->size(), 3u);
   file->append("def");
   EXPECT_EQ(reader->size(), 6u);
+}
+
+TYPED_TEST(FileSystemContract, AppendsToWhatIsThereOrCreatesIt) {
+  for (const std::string_view text : {"abc", "def"}) {
+    const auto file = this->system().open_appendable(this->at("f"));
+    file->append(text);
+    EXPECT_EQ(file->path(), this->at("f"));
+    EXPECT_EQ(file->size(), read_file(this->system(), this->at("f")).size());
+    file->sync();
+    file->close();
+  }
+  EXPECT_EQ(read_file(this->system(), this->at("f")), "abcdef");
+}
+
+TYPED_TEST(FileSystemContract, CutsAFileAndAppendsAfterTheCut) {
+  this->write("f", "0123456789");
+  this->system().truncate(this->at("f"), 4);
+  this->system().open_appendable(this->at("f"))->append("x");
+  EXPECT_EQ(read_file(this->system(), this->at("f")), "0123x");
+  EXPECT_THROW(this->system().truncate(this->at("none"), 0), NotFoundError);
+}
+
+TYPED_TEST(FileSystemContract, SaysWhatAPathNamesAfterAllLinks) {
+  const auto kind = [&](const std::string& name) { return this->system().resolve(this->at(name)).kind; };
+  this->write("f", "text");
+  this->system().make_directories(this->at("d"));
+  this->link("f", "to_f");
+  this->link(this->at("to_f"), "to_link");
+  this->link("d", "to_d");
+  this->link("none", "to_none");
+  EXPECT_EQ(kind("f"), PathKind::File);
+  EXPECT_EQ(kind("d"), PathKind::Directory);
+  EXPECT_EQ(kind("none"), PathKind::Nothing);
+  EXPECT_EQ(kind("to_link"), PathKind::File);
+  EXPECT_EQ(kind("to_d"), PathKind::Directory);
+  EXPECT_EQ(kind("to_none"), PathKind::Nothing);
+  EXPECT_EQ(this->system().resolve(this->at("f")).path, this->at("f")) << "as it was given";
+  this->write("to_none", "new");
+  EXPECT_EQ(read_file(this->system(), this->at("none")), "new") << "a file is created where the link leads";
+  EXPECT_THROW(static_cast<void>(this->system().create_writable(this->at("to_f"), WriteMode::Exclusive)),
+               AlreadyExistsError);
+  EXPECT_EQ(read_file(this->system(), this->at("to_link")), "text");
+}
+
+TYPED_TEST(FileSystemContract, MakesTheDirectoryThatALinkLeadsTo) {
+  this->link("later", "run");
+  this->system().make_directories(this->at("run/inner"));
+  EXPECT_TRUE(this->system().is_directory(this->at("later/inner")));
+}
+
+TYPED_TEST(FileSystemContract, LinksThatLeadNowhereEnd) {
+  this->link("b", "a");
+  this->link("a", "b");
+  EXPECT_THROW(static_cast<void>(this->system().resolve(this->at("a"))), InvalidArgumentError);
 }
 
 TYPED_TEST(FileSystemContract, AClosedFileTakesNothing) {

@@ -3,7 +3,10 @@
 /// What only the machine's own disk can show: the system's errors, and their way out.
 #include <trainhook/io/posix_file_system.hpp>
 
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,12 +16,14 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <temporary_folder.hpp>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {
 namespace {
@@ -59,6 +64,82 @@ TEST(PosixFileSystem, ReservedSpaceIsThereButNotInTheFile) {
   file->sync();
   EXPECT_EQ(posix_file_system().file_size(path), 3U);
   EXPECT_LT(bytes_on_disk(), 1 << 20) << "what was not needed is given back";
+}
+
+/// Two ends of a pipe that has a name.
+std::string make_pipe(const support::TemporaryFolder& folder) {
+  std::string path = folder.file("pipe");
+  if (::mkfifo(path.c_str(), 0600) != 0) throw std::runtime_error("no pipe could be made");
+  return path;
+}
+
+TEST(PosixFileSystem, APipeIsAppendedToWhileItHasAReaderAndNobodyWaitsForOne) {
+  const support::TemporaryFolder folder;
+  const std::string pipe = make_pipe(folder);
+  PosixFileSystem disk;
+  EXPECT_EQ(disk.resolve(pipe).kind, PathKind::Stream);
+  EXPECT_THROW(static_cast<void>(disk.open_readable(pipe)), FailedPreconditionError) << "no writer";
+  EXPECT_THROW(static_cast<void>(disk.open_appendable(pipe)), FailedPreconditionError) << "no reader";
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  const std::unique_ptr<WritableFile> file = disk.open_appendable(pipe);
+  file->append("row");
+  file->sync();
+  std::string text(3, ' ');
+  EXPECT_EQ(::read(reader, text.data(), text.size()), 3);
+  EXPECT_EQ(text, "row");
+  EXPECT_EQ(file->size(), 3U);
+  ::close(reader);
+  EXPECT_THROW(file->append("row"), FailedPreconditionError) << "and no SIGPIPE";
+  EXPECT_THROW(file->append("row"), FailedPreconditionError);
+}
+
+TEST(PosixFileSystem, AnOpenFileOfTheProcessIsWrittenWhereItStands) {
+  if (!std::filesystem::exists("/proc/self/fd")) GTEST_SKIP() << "this system has no /proc";
+  const support::TemporaryFolder folder;
+  const int output = ::open(folder.file("out").c_str(), O_WRONLY | O_CREAT, 0600);
+  const std::string link = folder.file("link");
+  std::filesystem::create_symlink("/proc/self/fd/" + std::to_string(output), link);
+  EXPECT_EQ(posix_file_system().resolve(link).kind, PathKind::Stream) << "also if it is a file, as after `>out`";
+  EXPECT_EQ(::write(output, "one ", 4), 4);
+  posix_file_system().open_appendable(link)->append("two ");
+  EXPECT_EQ(::write(output, "three", 5), 5);
+  ::close(output);
+  EXPECT_EQ(read_file(posix_file_system(), folder.file("out")), "one two three");
+}
+
+TEST(PosixFileSystem, ASocketIsNothingToWriteTo) {
+  const support::TemporaryFolder folder;
+  ::sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  folder.file("s").copy(address.sun_path, sizeof address.sun_path - 1);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const ::sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(posix_file_system().resolve(folder.file("s")).kind, PathKind::Other);
+  EXPECT_THROW(static_cast<void>(posix_file_system().open_appendable(folder.file("s"))), FailedPreconditionError);
+  ::close(socket);
+}
+
+TEST(PosixFileSystem, RelativePathsStartWhereTheProgramWas) {
+  const support::TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  FileSystem& disk = posix_file_system().at_current_directory();
+  EXPECT_EQ(&disk, &posix_file_system().at_current_directory());
+  std::filesystem::current_path("/");
+  EXPECT_EQ(&disk, &disk.at_current_directory());
+  disk.make_directories("run/inner");
+  write_file_atomically(disk, "run/state", "text");
+  const std::unique_ptr<FileLock> lock = disk.lock_file("run/lock");
+  EXPECT_TRUE(lock->is_current());
+  EXPECT_EQ(disk.list_directory("run"), (std::vector<std::string>{"inner", "lock", "state"}));
+  std::filesystem::current_path(before);
+  EXPECT_EQ(read_file(posix_file_system(), folder.file("run/state")), "text");
+  try {
+    static_cast<void>(disk.open_readable("run/none"));
+    FAIL();
+  } catch (const NotFoundError& error) {
+    EXPECT_EQ(std::string(error.what()).find("cannot open run/none: "), 0U) << "as the user named it";
+  }
 }
 
 TEST(PosixFileSystem, CurrentDirectoryNeedsNoMaking) {

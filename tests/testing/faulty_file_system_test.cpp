@@ -57,6 +57,17 @@ TEST_F(FaultyFileSystemTest, FailsTheNthOfAKind) {
   EXPECT_EQ(disk_.contents("f"), "ac");
 }
 
+TEST_F(FaultyFileSystemTest, FailsForAProgramThatChangesItsDirectory) {
+  disk_.write_file("a/f", "text");
+  disk_.change_directory("/a");
+  FileSystem& at_a = faulty_.at_current_directory();
+  disk_.change_directory("/");
+  EXPECT_EQ(read_file(at_a, "f"), "text");
+  faulty_.fail_at(1);
+  EXPECT_THROW(static_cast<void>(at_a.exists("f")), ResourceExhaustedError);
+  EXPECT_EQ(faulty_.count(FileOperation::Read), 1U);
+}
+
 TEST_F(FaultyFileSystemTest, AKindMayFailForGood) {
   faulty_.fail_from(FileOperation::LockFile, 2, ErrorCode::Unimplemented);
   static_cast<void>(faulty_.lock_file("lock"));

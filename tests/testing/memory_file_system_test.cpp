@@ -31,6 +31,36 @@ TEST(MemoryFileSystem, ACrashDropsBytesThatWereNotSynced) {
   EXPECT_EQ(disk.contents("f"), "safe");
 }
 
+TEST(MemoryFileSystem, RelativePathsStartWhereTheProgramWasWhenItAsked) {
+  MemoryFileSystem disk;
+  disk.write_file("a/f", "at a");
+  disk.write_file("b/f", "at b");
+  disk.change_directory("a");
+  FileSystem& at_a = disk.at_current_directory();
+  disk.change_directory("b");
+  EXPECT_EQ(&at_a, &at_a.at_current_directory());
+  EXPECT_EQ(read_file(disk.at_current_directory(), "f"), "at b");
+  EXPECT_EQ(read_file(at_a, "f"), "at a");
+  EXPECT_EQ(disk.contents("a/f"), "at a");
+  EXPECT_EQ(read_file(at_a, "/b/f"), "at b");
+}
+
+TEST(MemoryFileSystem, WithoutACurrentDirectoryItIsTheSameForAll) {
+  MemoryFileSystem disk;
+  EXPECT_EQ(&disk, &disk.at_current_directory());
+  EXPECT_THROW(disk.change_directory("/"), FailedPreconditionError) << "too late";
+}
+
+TEST(MemoryFileSystem, AStreamTakesBytesAndIsNeverReadOrReplaced) {
+  MemoryFileSystem disk;
+  disk.make_stream("pipe");
+  disk.open_appendable("pipe")->append("a");
+  disk.open_appendable("pipe")->append("b");
+  EXPECT_EQ(disk.contents("pipe"), "ab");
+  EXPECT_THROW(static_cast<void>(disk.open_readable("pipe")), FailedPreconditionError);
+  EXPECT_THROW(static_cast<void>(disk.create_writable("pipe", WriteMode::Truncate)), FailedPreconditionError);
+}
+
 TEST(MemoryFileSystem, ACrashDropsNamesThatWereNotSynced) {
   MemoryFileSystem disk;
   const auto file = disk.create_writable("f", WriteMode::Exclusive);

@@ -15,9 +15,9 @@
 
 namespace trainhook {
 
-/// A new file, written from its start. Unbuffered: when `append` returns, the operating system has the bytes; when
-/// `sync` returns, they are on the disk. Not thread-safe. The destructor closes the file and ignores errors: call
-/// `sync` or `close` to see them.
+/// A file that is written from its start or at its end. Unbuffered: when `append` returns, the operating system has the
+/// bytes; when `sync` returns, they are on the disk. Not thread-safe. The destructor closes the file and ignores
+/// errors: call `sync` or `close` to see them.
 class WritableFile {
  public:
   WritableFile() = default;
@@ -27,7 +27,7 @@ class WritableFile {
 
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
-  /// Bytes appended so far.
+  /// The size of the file; for a stream, the bytes appended so far.
   [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
 
   /// Writes all of `bytes`. On an error, truncates the file to its previous length, so that no partial record stays,
@@ -84,6 +84,22 @@ enum class WriteMode {
   Truncate,   ///< an existing file loses its contents
 };
 
+/// What a path names.
+enum class PathKind {
+  Nothing,
+  File,
+  Directory,
+  Stream,  ///< a pipe, a terminal or another character device, or an open file of this process, such as `/dev/stdout`:
+           ///< bytes can be appended to it, and that is all
+  Other,   ///< a disk or a socket
+};
+
+/// What a path names if links are followed.
+struct PathTarget {
+  PathKind kind = PathKind::Nothing;
+  std::string path{};  ///< without a link at its end; of `Nothing`: where a file would be created
+};
+
 /// Files and directories. Every function may be called from any thread; every error names the path, the operation and
 /// what to do. Functions throw NotFoundError, PermissionDeniedError, AlreadyExistsError, ResourceExhaustedError (disk,
 /// quota or open files), FailedPreconditionError (a directory instead of a file, or the reverse) and DataLossError (an
@@ -99,6 +115,21 @@ class FileSystem {
 
   /// The directory must exist.
   [[nodiscard]] virtual std::unique_ptr<WritableFile> create_writable(const std::string& path, WriteMode mode) = 0;
+
+  /// Opens a file, or creates it, to append to it. A stream is appended to without waiting for a reader. The default
+  /// throws UnimplementedError: override it in your own file system if hooks write rows to it.
+  [[nodiscard]] TRAINHOOK_DECL virtual std::unique_ptr<WritableFile> open_appendable(const std::string& path);
+
+  /// Cuts a file to its first `size` bytes. The default throws UnimplementedError.
+  TRAINHOOK_DECL virtual void truncate(const std::string& path, std::uint64_t size);
+
+  /// What `path` names, after all links. The default knows files and directories.
+  [[nodiscard]] TRAINHOOK_DECL virtual PathTarget resolve(const std::string& path);
+
+  /// This file system for a program that changes its current directory: relative paths start where they start now.
+  /// Messages name the paths as they are given. The result lives as long as this file system. The default returns this
+  /// one, which is right if the current directory does not matter.
+  [[nodiscard]] TRAINHOOK_DECL virtual FileSystem& at_current_directory();
 
   /// Whether a file or directory of that name exists.
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;

@@ -17,6 +17,12 @@
 
 namespace trainhook::detail {
 
+/// A path as the caller gave it, for messages, and as the system is asked for it.
+struct PosixPath {
+  std::string name{};
+  std::string location{};
+};
+
 struct ErrnoMeaning {
   ErrorCode code;
   std::string_view way_out;
@@ -57,14 +63,17 @@ class FileDescriptor {
   int number_;
 };
 
-/// Opens `path`. @throws `throw_errno`.
-TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const std::string& path, int flags);
+/// @throws `throw_errno`.
+TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags);
 
 /// The error number, or 0.
 [[nodiscard]] TRAINHOOK_DECL int sync_descriptor(int descriptor) noexcept;
 
-[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const std::string& path);
-[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_posix_file(const std::string& path, WriteMode mode);
+[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& path);
+[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_posix_file(const PosixPath& path, WriteMode mode);
+
+/// Opens a regular file at its end; creates it if it is missing.
+[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> append_to_posix_file(const PosixPath& path);
 
 }  // namespace trainhook::detail
 

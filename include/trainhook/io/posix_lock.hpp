@@ -4,15 +4,15 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
+#include <trainhook/io/posix_file.hpp>
 
 namespace trainhook::detail {
 
 /// Implements `FileSystem::lock_file` with `flock`.
-[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const std::string& path);
+[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path);
 
 }  // namespace trainhook::detail
 

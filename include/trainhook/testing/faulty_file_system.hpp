@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,9 +42,12 @@ enum class FileOperation {
   SyncDirectory,
   LockFile,
   Reserve,
+  OpenAppendable,
+  Truncate,
+  Resolve,
 };
 
-inline constexpr std::size_t kFileOperations = 19;
+inline constexpr std::size_t kFileOperations = 22;
 
 /// The function's name: `append`, `sync_directory`, ...
 [[nodiscard]] constexpr std::string_view file_operation_name(FileOperation operation) noexcept {
@@ -65,7 +69,10 @@ inline constexpr std::size_t kFileOperations = 19;
                                                                  "rename",
                                                                  "sync_directory",
                                                                  "lock_file",
-                                                                 "reserve"};
+                                                                 "reserve",
+                                                                 "open_appendable",
+                                                                 "truncate",
+                                                                 "resolve"};
   return kNames[static_cast<std::size_t>(operation)];
 }
 
@@ -110,6 +117,12 @@ class FaultyFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_readable(const std::string& path) override;
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_writable(const std::string& path,
                                                                              WriteMode mode) override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> open_appendable(const std::string& path) override;
+  TRAINHOOK_DECL void truncate(const std::string& path, std::uint64_t size) override;
+  [[nodiscard]] TRAINHOOK_DECL PathTarget resolve(const std::string& path) override;
+
+  /// Shares failures, counts and trace with this one.
+  [[nodiscard]] TRAINHOOK_DECL FileSystem& at_current_directory() override;
   [[nodiscard]] TRAINHOOK_DECL bool exists(const std::string& path) override;
   [[nodiscard]] TRAINHOOK_DECL bool is_directory(const std::string& path) override;
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t file_size(const std::string& path) override;
@@ -171,12 +184,14 @@ class FaultyFileSystem final : public FileSystem {
     std::unique_ptr<WritableFile> inner_;
   };
 
+  TRAINHOOK_DECL FaultyFileSystem(FileSystem& inner, std::shared_ptr<Faults> faults);
   TRAINHOOK_DECL void plan(const Plan& plan);
   // False if the operation, which asks for a path, is to fail with NotFound.
   [[nodiscard]] TRAINHOOK_DECL bool finds(FileOperation kind, const std::string& path) const;
 
   FileSystem* inner_;
   std::shared_ptr<Faults> faults_;
+  std::map<FileSystem*, std::unique_ptr<FaultyFileSystem>> at_directories_;  // by the inner one
 };
 
 }  // namespace trainhook::testing

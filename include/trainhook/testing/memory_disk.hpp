@@ -20,11 +20,13 @@
 namespace trainhook::testing {
 namespace detail {
 
-/// A file or directory, with its current contents and what a crash would leave of them.
+/// A file, directory, stream or link, with its current contents and what a crash would leave of them.
 struct MemoryNode {
   using Entries = std::map<std::string, std::shared_ptr<MemoryNode>>;
 
   bool is_directory = false;
+  bool is_stream = false;
+  std::string link{};  ///< a link: what it leads to
   double modified = 0;
   std::string contents{};
   std::string durable_contents{};
@@ -50,7 +52,12 @@ struct MemoryDisk {
   std::uint64_t generation = 0;  // the number of crashes: handles from before the last one are dead
   std::uint64_t used = 0;
   double time = 0;
+  std::string current_directory{};  // empty: relative paths start at the root, always
+  bool is_shared = false;           // by something made while there was no current directory
   std::uint64_t capacity = (std::numeric_limits<std::uint64_t>::max)();
+
+  /// The names on an absolute path, all links followed except, perhaps, the last. The path need not exist.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> parts_of(std::string_view path, bool follow_last) const;
 };
 
 class MemoryWritableFile final : public WritableFile {
@@ -74,7 +81,7 @@ class MemoryWritableFile final : public WritableFile {
   std::shared_ptr<MemoryNode> node_;
   std::string path_;
   std::uint64_t generation_;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_;
   bool closed_ = false;
 };
 
@@ -109,11 +116,12 @@ class MemoryFileLock final : public FileLock {
   int number_;
 };
 
-/// The names on the path from the root, without `.` and repeated slashes. A relative path starts at the root too.
+/// The names in the path, without `.` and repeated slashes.
 TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path);
 
-/// The file or directory of that path, or null. The disk's mutex must be held.
-[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<MemoryNode> find_node(const MemoryDisk& disk, std::string_view path);
+/// The file or directory with that absolute path, or null. The disk's mutex must be held.
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<MemoryNode> find_node(const MemoryDisk& disk,
+                                                                   const std::vector<std::string>& parts);
 
 }  // namespace detail
 

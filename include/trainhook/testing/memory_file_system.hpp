@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,6 +45,18 @@ class MemoryFileSystem final : public FileSystem {
   /// Creates a file with its directories, durably. It replaces one of that name, whose lock then protects nothing.
   TRAINHOOK_DECL void write_file(const std::string& path, std::string contents);
 
+  /// Creates a link to `target`, which need not exist, durably. Its directory is created.
+  TRAINHOOK_DECL void make_link(const std::string& path, std::string target);
+
+  /// Creates a pipe or device that takes what is appended to it; `contents` shows it. To read it or to create a file in
+  /// its place, which a program would do for ever or by destroying it, is an error.
+  TRAINHOOK_DECL void make_stream(const std::string& path);
+
+  /// As if the program changed its current directory: sessions and writers that are made from now on start their
+  /// relative paths there, those made before do not. Paths given to this object still start at the root. The first call
+  /// says where the program starts. @throws FailedPreconditionError if there was a session or writer before it.
+  TRAINHOOK_DECL void change_directory(const std::string& path);
+
   /// The contents of a file. @throws NotFoundError.
   [[nodiscard]] TRAINHOOK_DECL std::string contents(const std::string& path);
 
@@ -53,6 +66,14 @@ class MemoryFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_readable(const std::string& path) override;
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_writable(const std::string& path,
                                                                              WriteMode mode) override;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> open_appendable(const std::string& path) override;
+
+  /// Durably, as if the machine never stopped in between.
+  TRAINHOOK_DECL void truncate(const std::string& path, std::uint64_t size) override;
+  [[nodiscard]] TRAINHOOK_DECL PathTarget resolve(const std::string& path) override;
+
+  /// Shares the disk with this one.
+  [[nodiscard]] TRAINHOOK_DECL FileSystem& at_current_directory() override;
   [[nodiscard]] TRAINHOOK_DECL bool exists(const std::string& path) override;
   [[nodiscard]] TRAINHOOK_DECL bool is_directory(const std::string& path) override;
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t file_size(const std::string& path) override;
@@ -74,9 +95,18 @@ class MemoryFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Node> directory(const std::string& path,
                                                                std::string_view operation) const;
 
+  /// The names on the path from the root, all links followed except, perhaps, the last.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> parts_of(std::string_view path, bool follow_last = true) const;
+
   /// The directory of the path, and the name in it.
   [[nodiscard]] TRAINHOOK_DECL std::pair<std::shared_ptr<Node>, std::string> place_of(const std::string& path,
-                                                                                      std::string_view operation) const;
+                                                                                      std::string_view operation,
+                                                                                      bool follow_last = false) const;
+
+  /// The file of that name, which is created if it is missing.
+  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Node> file_to_write(const std::string& path, std::string_view operation);
+
+  TRAINHOOK_DECL void put(const std::string& path, const std::shared_ptr<Node>& node);
 
   TRAINHOOK_DECL void change(const std::shared_ptr<Node>& directory, std::string removed, std::string added = {},
                              std::shared_ptr<Node> node = nullptr);
@@ -84,7 +114,11 @@ class MemoryFileSystem final : public FileSystem {
   TRAINHOOK_DECL static void tear(Node& node, const Choose& choose);
   TRAINHOOK_DECL static void collect(const Node& node, const std::string& path, std::vector<std::string>& paths);
 
+  TRAINHOOK_DECL MemoryFileSystem(std::shared_ptr<detail::MemoryDisk> disk, std::string directory);
+
   std::shared_ptr<detail::MemoryDisk> disk_ = std::make_shared<detail::MemoryDisk>();
+  std::string directory_;  // where relative paths start; empty: at the root, unless the program has a current directory
+  std::map<std::string, std::unique_ptr<MemoryFileSystem>> at_directories_;
 };
 
 }  // namespace trainhook::testing

@@ -25,4 +25,19 @@ TRAINHOOK_DECL bool FileLock::is_current() const { return true; }
 
 TRAINHOOK_DECL FileSystem::~FileSystem() = default;
 
+TRAINHOOK_DECL std::unique_ptr<WritableFile> FileSystem::open_appendable(const std::string& path) {
+  throw UnimplementedError("cannot append to {}: its FileSystem does not override open_appendable", path);
+}
+
+TRAINHOOK_DECL void FileSystem::truncate(const std::string& path, std::uint64_t /*size*/) {
+  throw UnimplementedError("cannot cut {}: its FileSystem does not override truncate", path);
+}
+
+TRAINHOOK_DECL PathTarget FileSystem::resolve(const std::string& path) {
+  if (!exists(path)) return {PathKind::Nothing, path};
+  return {is_directory(path) ? PathKind::Directory : PathKind::File, path};
+}
+
+TRAINHOOK_DECL FileSystem& FileSystem::at_current_directory() { return *this; }
+
 }  // namespace trainhook

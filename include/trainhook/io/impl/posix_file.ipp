@@ -44,6 +44,8 @@ TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept {
     case ENOSYS:
     case EOPNOTSUPP:
     case ENOLCK: return {ErrorCode::Unimplemented, "this file system does not support it"};
+    case EPIPE: return {ErrorCode::FailedPrecondition, "its reader is gone; start it again, or give a file"};
+    case ENXIO: return {ErrorCode::FailedPrecondition, "nobody reads it; start its reader first, or give a file"};
     case EIO: return {ErrorCode::DataLoss, "the device failed: check it before trusting this file"};
     default: return {ErrorCode::Unknown, "see the system's message"};
   }
@@ -55,9 +57,9 @@ TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept {
                                         std::generic_category().message(number), meaning.way_out));
 }
 
-TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const std::string& path, int flags) {
-  const int number = retry_on_signal([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
-  if (number < 0) throw_errno(operation, path, errno);
+TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags) {
+  const int number = retry_on_signal([&] { return ::open(path.location.c_str(), flags | O_CLOEXEC, 0666); });
+  if (number < 0) throw_errno(operation, path.name, errno);
   return FileDescriptor(number);
 }
 
@@ -70,8 +72,8 @@ TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const 
 
 class PosixWritableFile final : public WritableFile {
  public:
-  PosixWritableFile(std::string path, FileDescriptor descriptor)
-      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+  PosixWritableFile(std::string path, FileDescriptor descriptor, std::uint64_t size = 0)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)), size_(size) {}
 
   [[nodiscard]] const std::string& path() const noexcept override { return path_; }
   [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
@@ -143,7 +145,7 @@ class PosixWritableFile final : public WritableFile {
   FileDescriptor descriptor_;
   std::uint64_t size_ = 0;
   std::uint64_t reserved_ = 0;  // the disk keeps room for so many until the next sync
-  [[maybe_unused]] std::uint64_t handed_over_ = 0;
+  [[maybe_unused]] std::uint64_t handed_over_ = size_;
   bool broken_ = false;
 };
 
@@ -181,17 +183,28 @@ class PosixReadableFile final : public ReadableFile {
   FileDescriptor descriptor_;
 };
 
-TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const std::string& path) {
-  FileDescriptor descriptor = open_descriptor("open", path, O_RDONLY);
+TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& path) {
+  FileDescriptor descriptor = open_descriptor("open", path, O_RDONLY | O_NONBLOCK);  // a pipe may have no writer
   struct ::stat status = {};
-  if (::fstat(descriptor.number(), &status) != 0) throw_errno("examine", path, errno);
-  if (S_ISDIR(status.st_mode)) throw_errno("read", path, EISDIR);
-  return std::make_unique<PosixReadableFile>(path, std::move(descriptor));
+  if (::fstat(descriptor.number(), &status) != 0) throw_errno("examine", path.name, errno);
+  if (S_ISDIR(status.st_mode)) throw_errno("read", path.name, EISDIR);
+  if (S_ISFIFO(status.st_mode))
+    throw FailedPreconditionError("cannot read {}: it is a pipe, in which no offset can be read (give a file)",
+                                  path.name);
+  return std::make_unique<PosixReadableFile>(path.name, std::move(descriptor));
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> create_posix_file(const std::string& path, WriteMode mode) {
-  const int flags = O_WRONLY | O_CREAT | (mode == WriteMode::Exclusive ? O_EXCL : O_TRUNC);
-  return std::make_unique<PosixWritableFile>(path, open_descriptor("create", path, flags));
+TRAINHOOK_DECL std::unique_ptr<WritableFile> create_posix_file(const PosixPath& path, WriteMode mode) {
+  const int flags = O_WRONLY | O_CREAT | O_NONBLOCK | (mode == WriteMode::Exclusive ? O_EXCL : O_TRUNC);
+  return std::make_unique<PosixWritableFile>(path.name, open_descriptor("create", path, flags));
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> append_to_posix_file(const PosixPath& path) {
+  FileDescriptor descriptor = open_descriptor("append to", path, O_WRONLY | O_CREAT | O_APPEND);
+  struct ::stat status = {};
+  if (::fstat(descriptor.number(), &status) != 0) throw_errno("examine", path.name, errno);
+  return std::make_unique<PosixWritableFile>(path.name, std::move(descriptor),
+                                             static_cast<std::uint64_t>(status.st_size));
 }
 
 }  // namespace trainhook::detail

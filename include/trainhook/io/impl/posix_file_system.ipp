@@ -11,60 +11,111 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file.hpp>
 #include <trainhook/io/posix_lock.hpp>
+#include <trainhook/io/posix_stream.hpp>
 
 namespace trainhook::detail {
 
 /// False if there is nothing of that name; other failures are errors, never "does not exist".
-TRAINHOOK_DECL bool find_status(const std::string& path, struct ::stat& status) {
-  if (::stat(path.c_str(), &status) == 0) return true;
+TRAINHOOK_DECL bool find_status(const PosixPath& path, struct ::stat& status) {
+  if (::stat(path.location.c_str(), &status) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
-  throw_errno("examine", path, errno);
+  throw_errno("examine", path.name, errno);
+}
+
+TRAINHOOK_DECL struct ::stat status_of(const PosixPath& path) {
+  struct ::stat status = {};
+  if (::stat(path.location.c_str(), &status) != 0) throw_errno("examine", path.name, errno);
+  return status;
+}
+
+/// Empty if the system does not tell, for example because the directory was removed.
+TRAINHOOK_DECL std::string current_directory() {
+  std::array<char, PATH_MAX> path{};
+  return ::getcwd(path.data(), path.size()) != nullptr && path[0] == '/' ? path.data() : "";
 }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
+TRAINHOOK_DECL PosixFileSystem::PosixFileSystem(std::string directory) : directory_(std::move(directory)) {
+  if (!detail::is_absolute_path(directory_))
+    throw InvalidArgumentError("PosixFileSystem: '{}' is not an absolute path", directory_);
+}
+
+TRAINHOOK_DECL detail::PosixPath PosixFileSystem::at(const std::string& path) const {
+  return {path, directory_.empty() || path.empty() ? path : join_path(directory_, path)};
+}
+
 TRAINHOOK_DECL std::unique_ptr<ReadableFile> PosixFileSystem::open_readable(const std::string& path) {
-  return detail::open_posix_file(path);
+  return detail::open_posix_file(at(path));
 }
 
 TRAINHOOK_DECL std::unique_ptr<WritableFile> PosixFileSystem::create_writable(const std::string& path, WriteMode mode) {
-  return detail::create_posix_file(path, mode);
+  return detail::create_posix_file(at(path), mode);
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> PosixFileSystem::open_appendable(const std::string& path) {
+  return detail::open_posix_appendable(at(path));
+}
+
+TRAINHOOK_DECL void PosixFileSystem::truncate(const std::string& path, std::uint64_t size) {
+  const std::string location = at(path).location;
+  if (detail::retry_on_signal([&] { return ::truncate(location.c_str(), static_cast<off_t>(size)); }) != 0)
+    detail::throw_errno("cut", path, errno);
+}
+
+TRAINHOOK_DECL PathTarget PosixFileSystem::resolve(const std::string& path) {
+  return detail::resolve_posix_path(at(path));
+}
+
+TRAINHOOK_DECL FileSystem& PosixFileSystem::at_current_directory() {
+  if (!directory_.empty()) return *this;
+  const std::string directory = detail::current_directory();
+  if (directory.empty()) return *this;
+  static std::mutex mutex;
+  static auto* const systems = new std::map<std::string, PosixFileSystem>;  // never destroyed, as posix_file_system()
+  const std::scoped_lock lock(mutex);
+  return systems->try_emplace(directory, directory).first->second;
 }
 
 TRAINHOOK_DECL bool PosixFileSystem::exists(const std::string& path) {
   struct ::stat status = {};
-  return detail::find_status(path, status);
+  return detail::find_status(at(path), status);
 }
 
 TRAINHOOK_DECL bool PosixFileSystem::is_directory(const std::string& path) {
   struct ::stat status = {};
-  return detail::find_status(path, status) && S_ISDIR(status.st_mode);
+  return detail::find_status(at(path), status) && S_ISDIR(status.st_mode);
 }
 
 TRAINHOOK_DECL std::uint64_t PosixFileSystem::file_size(const std::string& path) {
-  struct ::stat status = {};
-  if (::stat(path.c_str(), &status) != 0) detail::throw_errno("examine", path, errno);
+  const struct ::stat status = detail::status_of(at(path));
   if (S_ISDIR(status.st_mode)) detail::throw_errno("measure", path, EISDIR);
   return static_cast<std::uint64_t>(status.st_size);
 }
 
 TRAINHOOK_DECL double PosixFileSystem::modification_time(const std::string& path) {
-  struct ::stat status = {};
-  if (::stat(path.c_str(), &status) != 0) detail::throw_errno("examine", path, errno);
+  const struct ::stat status = detail::status_of(at(path));
   return static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
 }
 
 TRAINHOOK_DECL std::vector<std::string> PosixFileSystem::list_directory(const std::string& path) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(at(path).location.c_str()), &::closedir);
   if (directory == nullptr) detail::throw_errno("list", path, errno);
   std::vector<std::string> names;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
@@ -81,9 +132,10 @@ TRAINHOOK_DECL void PosixFileSystem::make_directories(const std::string& path) {
   if (path.empty() || is_directory(path)) return;
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
+  if (PathTarget target = resolve(trimmed); target.kind == PathKind::Nothing) trimmed = std::move(target.path);
   const std::string parent = parent_path(trimmed);
   if (parent != trimmed) make_directories(parent);
-  if (::mkdir(trimmed.c_str(), 0777) != 0) {
+  if (::mkdir(at(trimmed).location.c_str(), 0777) != 0) {
     const int number = errno;
     if (number == EEXIST && is_directory(trimmed)) return;  // another process was faster
     detail::throw_errno("create directory", trimmed, number == EEXIST ? ENOTDIR : number);
@@ -92,26 +144,27 @@ TRAINHOOK_DECL void PosixFileSystem::make_directories(const std::string& path) {
 }
 
 TRAINHOOK_DECL void PosixFileSystem::remove_file(const std::string& path) {
-  if (::unlink(path.c_str()) != 0) detail::throw_errno("remove", path, errno);
+  if (::unlink(at(path).location.c_str()) != 0) detail::throw_errno("remove", path, errno);
 }
 
 TRAINHOOK_DECL void PosixFileSystem::remove_directory(const std::string& path) {
-  if (::rmdir(path.c_str()) != 0) detail::throw_errno("remove directory", path, errno);
+  if (::rmdir(at(path).location.c_str()) != 0) detail::throw_errno("remove directory", path, errno);
 }
 
 TRAINHOOK_DECL void PosixFileSystem::rename(const std::string& from, const std::string& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0) detail::throw_errno(fmt::format("rename {} to", from), to, errno);
+  if (::rename(at(from).location.c_str(), at(to).location.c_str()) != 0)
+    detail::throw_errno(fmt::format("rename {} to", from), to, errno);
 }
 
 TRAINHOOK_DECL void PosixFileSystem::sync_directory(const std::string& path) {
-  const detail::FileDescriptor directory = detail::open_descriptor("open directory", path, O_RDONLY | O_DIRECTORY);
+  const detail::FileDescriptor directory = detail::open_descriptor("open directory", at(path), O_RDONLY | O_DIRECTORY);
   const int number = detail::sync_descriptor(directory.number());
   if (number != 0 && number != EINVAL && number != ENOTSUP && number != ENOSYS)
     detail::throw_errno("sync directory", path, number);
 }
 
 TRAINHOOK_DECL std::unique_ptr<FileLock> PosixFileSystem::lock_file(const std::string& path) {
-  return detail::lock_posix_file(path);
+  return detail::lock_posix_file(at(path));
 }
 
 TRAINHOOK_DECL FileSystem& posix_file_system() {

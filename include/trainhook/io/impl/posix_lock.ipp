@@ -12,11 +12,11 @@
 
 #include <cerrno>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/posix_file.hpp>
 
 namespace trainhook::detail {
 
@@ -76,15 +76,16 @@ inline void HeldLocks::leave_in_child() noexcept {
   mutex.unlock();
 }
 
-TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const std::string& path) {
+TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path) {
   const std::scoped_lock no_fork(HeldLocks::instance().mutex);
   FileDescriptor descriptor = open_descriptor("open lock file", path, O_RDWR | O_CREAT);
   if (retry_on_signal([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
-    if (errno != EWOULDBLOCK) throw_errno("lock", path, errno);
+    if (errno != EWOULDBLOCK) throw_errno("lock", path.name, errno);
     throw FailedPreconditionError(
-        "another process or session uses this directory: it holds the lock {}; end it or use another directory", path);
+        "another process or session uses this directory: it holds the lock {}; end it or use another directory",
+        path.name);
   }
-  return std::make_unique<PosixFileLock>(path, std::move(descriptor));
+  return std::make_unique<PosixFileLock>(path.location, std::move(descriptor));
 }
 
 }  // namespace trainhook::detail

@@ -13,6 +13,7 @@
 #include <trainhook/io/impl/posix_file.ipp>
 #include <trainhook/io/impl/posix_file_system.ipp>
 #include <trainhook/io/impl/posix_lock.ipp>
+#include <trainhook/io/impl/posix_stream.ipp>
 #include <trainhook/io/impl/process_identity.ipp>
 #include <trainhook/io/impl/record_reader.ipp>
 #include <trainhook/io/impl/record_writer.ipp>

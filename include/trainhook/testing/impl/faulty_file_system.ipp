@@ -12,7 +12,10 @@
 namespace trainhook::testing {
 
 TRAINHOOK_DECL FaultyFileSystem::FaultyFileSystem(FileSystem& inner)
-    : inner_(&inner), faults_(std::make_shared<Faults>()) {}
+    : FaultyFileSystem(inner, std::make_shared<Faults>()) {}
+
+TRAINHOOK_DECL FaultyFileSystem::FaultyFileSystem(FileSystem& inner, std::shared_ptr<Faults> faults)
+    : inner_(&inner), faults_(std::move(faults)) {}
 
 TRAINHOOK_DECL void FaultyFileSystem::fail_at(std::uint64_t n, ErrorCode code) { plan({.at = n, .code = code}); }
 
@@ -71,6 +74,30 @@ TRAINHOOK_DECL std::unique_ptr<WritableFile> FaultyFileSystem::create_writable(c
                                                                                WriteMode mode) {
   faults_->begin(FileOperation::CreateWritable, path);
   return std::make_unique<Writing>(faults_, inner_->create_writable(path, mode));
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> FaultyFileSystem::open_appendable(const std::string& path) {
+  faults_->begin(FileOperation::OpenAppendable, path);
+  return std::make_unique<Writing>(faults_, inner_->open_appendable(path));
+}
+
+TRAINHOOK_DECL void FaultyFileSystem::truncate(const std::string& path, std::uint64_t size) {
+  faults_->begin(FileOperation::Truncate, path);
+  inner_->truncate(path, size);
+}
+
+TRAINHOOK_DECL PathTarget FaultyFileSystem::resolve(const std::string& path) {
+  faults_->begin(FileOperation::Resolve, path);
+  return inner_->resolve(path);
+}
+
+TRAINHOOK_DECL FileSystem& FaultyFileSystem::at_current_directory() {
+  FileSystem& inner = inner_->at_current_directory();
+  if (&inner == inner_) return *this;
+  const std::scoped_lock lock(faults_->mutex);
+  std::unique_ptr<FaultyFileSystem>& there = at_directories_[&inner];
+  if (there == nullptr) there.reset(new FaultyFileSystem(inner, faults_));
+  return *there;
 }
 
 TRAINHOOK_DECL bool FaultyFileSystem::exists(const std::string& path) {

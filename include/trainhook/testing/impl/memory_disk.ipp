@@ -12,9 +12,39 @@
 
 namespace trainhook::testing::detail {
 
+TRAINHOOK_DECL std::vector<std::string> MemoryDisk::parts_of(std::string_view path, bool follow_last) const {
+  constexpr int kMostLinks = 40;
+  std::vector<std::string> done;
+  std::shared_ptr<MemoryNode> node = root;  // null: not there
+  std::vector<std::string> left = path_parts(path);
+  int links = 0;
+  while (!left.empty()) {
+    const std::string part = left.front();
+    left.erase(left.begin());
+    const auto child = node == nullptr ? MemoryNode::Entries::iterator() : node->entries.find(part);
+    const std::shared_ptr<MemoryNode> next = node == nullptr || child == node->entries.end() ? nullptr : child->second;
+    if (next == nullptr || next->link.empty() || (left.empty() && !follow_last)) {
+      done.push_back(part);
+      node = next;
+      continue;
+    }
+    if (++links > kMostLinks) throw InvalidArgumentError("cannot follow the links of {}: there are too many", path);
+    const std::vector<std::string> target = path_parts(next->link);
+    left.insert(left.begin(), target.begin(), target.end());
+    if (!next->link.starts_with('/')) continue;
+    done.clear();
+    node = root;
+  }
+  return done;
+}
+
 TRAINHOOK_DECL MemoryWritableFile::MemoryWritableFile(std::shared_ptr<MemoryDisk> disk,
                                                       std::shared_ptr<MemoryNode> node, std::string path)
-    : disk_(std::move(disk)), node_(std::move(node)), path_(std::move(path)), generation_(disk_->generation) {}
+    : disk_(std::move(disk)),
+      node_(std::move(node)),
+      path_(std::move(path)),
+      generation_(disk_->generation),
+      size_(node_->contents.size()) {}
 
 TRAINHOOK_DECL void MemoryWritableFile::append(std::span<const std::byte> bytes) {
   const std::scoped_lock lock(disk_->mutex);
@@ -80,7 +110,8 @@ TRAINHOOK_DECL MemoryFileLock::~MemoryFileLock() {
 TRAINHOOK_DECL bool MemoryFileLock::is_current() const {
   const std::scoped_lock lock(disk_->mutex);
   const auto held = disk_->locks.find(node_);
-  return held != disk_->locks.end() && held->second == number_ && find_node(*disk_, path_) == node_;
+  return held != disk_->locks.end() && held->second == number_ &&
+         find_node(*disk_, disk_->parts_of(path_, true)) == node_;
 }
 
 TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path) {
@@ -94,9 +125,9 @@ TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path) {
   return parts;
 }
 
-TRAINHOOK_DECL std::shared_ptr<MemoryNode> find_node(const MemoryDisk& disk, std::string_view path) {
+TRAINHOOK_DECL std::shared_ptr<MemoryNode> find_node(const MemoryDisk& disk, const std::vector<std::string>& parts) {
   std::shared_ptr<MemoryNode> node = disk.root;
-  for (const std::string& part : path_parts(path)) {
+  for (const std::string& part : parts) {
     const auto child = node->entries.find(part);
     if (child == node->entries.end()) return nullptr;
     node = child->second;

@@ -12,6 +12,9 @@
 
 namespace trainhook::testing {
 
+TRAINHOOK_DECL MemoryFileSystem::MemoryFileSystem(std::shared_ptr<detail::MemoryDisk> disk, std::string directory)
+    : disk_(std::move(disk)), directory_(std::move(directory)) {}
+
 TRAINHOOK_DECL void MemoryFileSystem::crash() {
   const std::scoped_lock lock(disk_->mutex);
   ++disk_->generation;
@@ -46,18 +49,53 @@ TRAINHOOK_DECL void MemoryFileSystem::set_time(double seconds_since_1970) {
 }
 
 TRAINHOOK_DECL void MemoryFileSystem::write_file(const std::string& path, std::string contents) {
-  make_directories(parent_path(path));
-  const std::scoped_lock lock(disk_->mutex);
-  const auto [directory, name] = place_of(path, "write");
   auto node = std::make_shared<Node>();
   node->contents = contents;
   node->durable_contents = std::move(contents);
+  put(path, node);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::make_link(const std::string& path, std::string target) {
+  auto node = std::make_shared<Node>();
+  node->link = std::move(target);
+  put(path, node);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::make_stream(const std::string& path) {
+  auto node = std::make_shared<Node>();
+  node->is_stream = true;
+  put(path, node);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::put(const std::string& path, const std::shared_ptr<Node>& node) {
+  make_directories(parent_path(path));
+  const std::scoped_lock lock(disk_->mutex);
+  const auto [directory, name] = place_of(path, "write");
   node->modified = disk_->time;
   if (const auto old = directory->entries.find(name); old != directory->entries.end())
     disk_->used -= old->second->contents.size();
   disk_->used += node->contents.size();
   directory->entries[name] = node;
   directory->durable_entries[name] = node;
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::change_directory(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  static_cast<void>(directory(path, "change to"));
+  if (disk_->is_shared)
+    throw FailedPreconditionError("call change_directory for the first time before a session or writer is made");
+  std::string absolute = "/";
+  for (const std::string& part : parts_of(path)) absolute = join_path(absolute, part);
+  disk_->current_directory = absolute;
+}
+
+TRAINHOOK_DECL FileSystem& MemoryFileSystem::at_current_directory() {
+  const std::scoped_lock lock(disk_->mutex);
+  disk_->is_shared |= disk_->current_directory.empty();
+  if (!directory_.empty() || disk_->current_directory.empty()) return *this;
+  std::unique_ptr<MemoryFileSystem>& there = at_directories_[disk_->current_directory];
+  if (there == nullptr) there.reset(new MemoryFileSystem(disk_, disk_->current_directory));
+  return *there;
 }
 
 TRAINHOOK_DECL std::string MemoryFileSystem::contents(const std::string& path) {
@@ -74,24 +112,49 @@ TRAINHOOK_DECL std::vector<std::string> MemoryFileSystem::files() {
 
 TRAINHOOK_DECL std::unique_ptr<ReadableFile> MemoryFileSystem::open_readable(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
-  return std::make_unique<detail::MemoryReadableFile>(disk_, file(path, "open"), path);
+  const std::shared_ptr<Node> node = file(path, "open");
+  if (node->is_stream) throw FailedPreconditionError("cannot open {}: a read from it would never end", path);
+  return std::make_unique<detail::MemoryReadableFile>(disk_, node, path);
 }
 
 TRAINHOOK_DECL std::unique_ptr<WritableFile> MemoryFileSystem::create_writable(const std::string& path,
                                                                                WriteMode mode) {
   const std::scoped_lock lock(disk_->mutex);
-  const auto [directory, name] = place_of(path, "create");
-  std::shared_ptr<Node>& node = directory->entries[name];
-  if (node != nullptr && node->is_directory) throw FailedPreconditionError("cannot create {}: Is a directory", path);
-  if (node != nullptr && mode == WriteMode::Exclusive) throw AlreadyExistsError("cannot create {}: File exists", path);
-  if (node == nullptr) {
-    node = std::make_shared<Node>();
-    change(directory, "", name, node);
-  }
+  if (const auto [directory, name] = place_of(path, "create");
+      mode == WriteMode::Exclusive && directory->entries.contains(name))
+    throw AlreadyExistsError("cannot create {}: File exists", path);
+  const std::shared_ptr<Node> node = file_to_write(path, "create");
+  if (node->is_stream) throw FailedPreconditionError("cannot create {}: it is a stream", path);
   disk_->used -= node->contents.size();
   node->contents.clear();
   node->modified = disk_->time;
   return std::make_unique<detail::MemoryWritableFile>(disk_, node, path);
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> MemoryFileSystem::open_appendable(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  return std::make_unique<detail::MemoryWritableFile>(disk_, file_to_write(path, "append to"), path);
+}
+
+TRAINHOOK_DECL void MemoryFileSystem::truncate(const std::string& path, std::uint64_t size) {
+  const std::scoped_lock lock(disk_->mutex);
+  const std::shared_ptr<Node> node = file(path, "cut");
+  if (size >= node->contents.size()) return;
+  disk_->used -= node->contents.size() - size;
+  node->contents.resize(static_cast<std::size_t>(size));
+  if (node->durable_contents.starts_with(node->contents)) node->durable_contents = node->contents;
+}
+
+TRAINHOOK_DECL PathTarget MemoryFileSystem::resolve(const std::string& path) {
+  const std::scoped_lock lock(disk_->mutex);
+  PathTarget target{PathKind::Nothing, path};
+  if (const std::vector<std::string> parts = parts_of(path); parts != parts_of(path, false)) {
+    target.path = "/";
+    for (const std::string& part : parts) target.path = join_path(target.path, part);
+  }
+  if (const std::shared_ptr<Node> node = find(path))
+    target.kind = node->is_directory ? PathKind::Directory : node->is_stream ? PathKind::Stream : PathKind::File;
+  return target;
 }
 
 TRAINHOOK_DECL bool MemoryFileSystem::exists(const std::string& path) {
@@ -127,7 +190,7 @@ TRAINHOOK_DECL std::vector<std::string> MemoryFileSystem::list_directory(const s
 TRAINHOOK_DECL void MemoryFileSystem::make_directories(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   std::shared_ptr<Node> node = disk_->root;
-  for (const std::string& part : detail::path_parts(path)) {
+  for (const std::string& part : parts_of(path)) {
     std::shared_ptr<Node>& child = node->entries[part];
     if (child == nullptr) {
       child = make_directory();
@@ -141,9 +204,12 @@ TRAINHOOK_DECL void MemoryFileSystem::make_directories(const std::string& path) 
 
 TRAINHOOK_DECL void MemoryFileSystem::remove_file(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
-  disk_->used -= file(path, "remove")->contents.size();
   const auto [directory, name] = place_of(path, "remove");
-  directory->entries.erase(name);
+  const auto there = directory->entries.find(name);
+  if (there == directory->entries.end()) throw NotFoundError("cannot remove {}: No such file or directory", path);
+  if (there->second->is_directory) throw FailedPreconditionError("cannot remove {}: Is a directory", path);
+  disk_->used -= there->second->contents.size();
+  directory->entries.erase(there);
   change(directory, name);
 }
 
@@ -159,9 +225,11 @@ TRAINHOOK_DECL void MemoryFileSystem::remove_directory(const std::string& path) 
 
 TRAINHOOK_DECL void MemoryFileSystem::rename(const std::string& from, const std::string& to) {
   const std::scoped_lock lock(disk_->mutex);
-  const std::shared_ptr<Node> node = find(from);
-  if (node == nullptr) throw NotFoundError("cannot rename {} to {}: No such file or directory", from, to);
   const auto [old_directory, old_name] = place_of(from, "rename");
+  const auto renamed = old_directory->entries.find(old_name);
+  if (renamed == old_directory->entries.end())
+    throw NotFoundError("cannot rename {} to {}: No such file or directory", from, to);
+  const std::shared_ptr<Node> node = renamed->second;
   const auto [new_directory, new_name] = place_of(to, "rename");
   const auto replaced = new_directory->entries.find(new_name);
   if (replaced != new_directory->entries.end() && replaced->second != node) {
@@ -190,18 +258,15 @@ TRAINHOOK_DECL void MemoryFileSystem::sync_directory(const std::string& path) {
 
 TRAINHOOK_DECL std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
-  const auto [directory, name] = place_of(path, "lock");
-  std::shared_ptr<Node>& node = directory->entries[name];
-  if (node == nullptr) {
-    node = std::make_shared<Node>();
-    change(directory, "", name, node);
-  }
+  const std::shared_ptr<Node> node = file_to_write(path, "lock");
+  std::string absolute;
+  for (const std::string& part : parts_of(path)) absolute += fmt::format("/{}", part);
   const int number = disk_->next_lock++;
   if (!disk_->locks.emplace(node, number).second) {
     throw FailedPreconditionError(
         "another session uses this directory: it holds the lock {}; end it or use another directory", path);
   }
-  return std::make_unique<detail::MemoryFileLock>(disk_, node, path, number);
+  return std::make_unique<detail::MemoryFileLock>(disk_, node, absolute, number);
 }
 
 TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::make_directory() {
@@ -211,7 +276,7 @@ TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::make_di
 }
 
 TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::find(std::string_view path) const {
-  return find_node(*disk_, path);
+  return find_node(*disk_, parts_of(path));
 }
 
 TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file(const std::string& path,
@@ -230,11 +295,37 @@ TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::directo
   return node;
 }
 
+TRAINHOOK_DECL std::vector<std::string> MemoryFileSystem::parts_of(std::string_view path, bool follow_last) const {
+  return disk_->parts_of(join_path(directory_.empty() ? "/" : directory_, path), follow_last);
+}
+
 TRAINHOOK_DECL std::pair<std::shared_ptr<MemoryFileSystem::Node>, std::string> MemoryFileSystem::place_of(
-    const std::string& path, std::string_view operation) const {
-  const std::vector<std::string> parts = detail::path_parts(path);
+    const std::string& path, std::string_view operation, bool follow_last) const {
+  std::vector<std::string> parts = parts_of(path, follow_last);
   if (parts.empty()) throw FailedPreconditionError("cannot {} {}: it is the root", operation, path);
-  return {directory(parent_path(path), operation), parts.back()};
+  std::string name = std::move(parts.back());
+  parts.pop_back();
+  std::shared_ptr<Node> node = disk_->root;
+  for (const std::string& part : parts) {
+    const auto child = node->entries.find(part);
+    if (child == node->entries.end()) throw NotFoundError("cannot {} {}: No such file or directory", operation, path);
+    node = child->second;
+  }
+  if (!node->is_directory) throw FailedPreconditionError("cannot {} {}: Not a directory", operation, path);
+  return {std::move(node), std::move(name)};
+}
+
+TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file_to_write(const std::string& path,
+                                                                                       std::string_view operation) {
+  const auto [directory, name] = place_of(path, operation, true);
+  std::shared_ptr<Node>& node = directory->entries[name];
+  if (node != nullptr && node->is_directory)
+    throw FailedPreconditionError("cannot {} {}: Is a directory", operation, path);
+  if (node == nullptr) {
+    node = std::make_shared<Node>();
+    change(directory, "", name, node);
+  }
+  return node;
 }
 
 TRAINHOOK_DECL void MemoryFileSystem::change(const std::shared_ptr<Node>& directory, std::string removed,

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of posix_stream.hpp.
+#pragma once
+
+#include <trainhook/io/posix_stream.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/path.hpp>
+
+namespace trainhook::detail {
+
+/// The open file of this process that a path such as `/proc/self/fd/1` names. It is written through its descriptor:
+/// opened again, a file would be written from its start.
+TRAINHOOK_DECL std::optional<int> own_descriptor(std::string_view location) {
+  const std::string directory = parent_path(location);
+  if (directory != "/proc/self/fd" && directory != "/dev/fd") return std::nullopt;
+  const std::string_view name = base_name(location);
+  int number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+TRAINHOOK_DECL PathKind kind_of_mode(::mode_t mode) noexcept {
+  if (S_ISREG(mode)) return PathKind::File;
+  if (S_ISDIR(mode)) return PathKind::Directory;
+  return S_ISFIFO(mode) || S_ISCHR(mode) ? PathKind::Stream : PathKind::Other;
+}
+
+TRAINHOOK_DECL std::string read_posix_link(const PosixPath& path) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = ::readlink(path.location.c_str(), target.data(), target.size());
+  if (length < 0) throw_errno("read link", path.name, errno);
+  return {target.data(), static_cast<std::size_t>(length)};
+}
+
+/// `resolve_posix_path`, with the place of the target.
+TRAINHOOK_DECL std::pair<PathKind, PosixPath> find_posix_target(PosixPath path) {
+  constexpr int kMostLinks = 40;  // as the system allows
+  const std::string given = path.name;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    struct ::stat status = {};
+    if (::lstat(path.location.c_str(), &status) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) return {PathKind::Nothing, std::move(path)};
+      throw_errno("examine", given, errno);
+    }
+    if (own_descriptor(path.location)) return {PathKind::Stream, std::move(path)};
+    if (!S_ISLNK(status.st_mode)) return {kind_of_mode(status.st_mode), std::move(path)};
+    const std::string target = read_posix_link(path);
+    path = {join_path(parent_path(path.name), target), join_path(parent_path(path.location), target)};
+  }
+  throw_errno("follow the links of", given, ELOOP);
+}
+
+TRAINHOOK_DECL PathTarget resolve_posix_path(PosixPath path) {
+  auto [kind, target] = find_posix_target(std::move(path));
+  return {kind, std::move(target.name)};
+}
+
+/// Keeps SIGPIPE from this thread while it writes.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() noexcept {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    was_pending_ = is_pending();
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+  ~NoPipeSignal() {
+    int signal = 0;
+    if (!was_pending_ && is_pending()) ::sigwait(&pipe_, &signal);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  [[nodiscard]] static bool is_pending() noexcept {
+    ::sigset_t pending;
+    ::sigemptyset(&pending);
+    return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
+  }
+
+  ::sigset_t pipe_{};
+  ::sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+/// A pipe or a device. What is written is gone, so a write that fails half way ends it.
+class PosixStream final : public WritableFile {
+ public:
+  PosixStream(std::string path, FileDescriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
+
+  [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+
+  void append(std::span<const std::byte> bytes) override {
+    sync();
+    if (broken_) throw FailedPreconditionError("{} failed before; open it again", path_);
+    while (!bytes.empty()) {
+      const auto [written, number] = write(bytes);
+      if (number == EAGAIN) {  // somebody who shares it does not want to wait
+        ::pollfd writable{.fd = descriptor_.number(), .events = POLLOUT, .revents = 0};
+        static_cast<void>(::poll(&writable, 1, -1));
+        continue;
+      }
+      if (number != 0) {
+        broken_ = true;
+        throw_errno("write to", path_, number);
+      }
+      bytes = bytes.subspan(written);
+      size_ += written;
+    }
+  }
+
+  void sync() override {  // there is no disk
+    if (!descriptor_.is_open()) throw FailedPreconditionError("{} is closed already", path_);
+  }
+
+  void close() override {
+    if (const int number = descriptor_.close(); number != 0) throw_errno("close", path_, number);
+  }
+
+ private:
+  /// The number of bytes written, or an error number.
+  [[nodiscard]] std::pair<std::size_t, int> write(std::span<const std::byte> bytes) noexcept {
+    const NoPipeSignal no_signal;
+    const ssize_t written = retry_on_signal([&] { return ::write(descriptor_.number(), bytes.data(), bytes.size()); });
+    return written < 0 ? std::pair(std::size_t{0}, errno) : std::pair(static_cast<std::size_t>(written), 0);
+  }
+
+  std::string path_;
+  FileDescriptor descriptor_;
+  std::uint64_t size_ = 0;
+  bool broken_ = false;
+};
+
+TRAINHOOK_DECL FileDescriptor open_stream(const PosixPath& path) {
+  if (const std::optional<int> own = own_descriptor(path.location)) {
+    const int number = ::fcntl(*own, F_DUPFD_CLOEXEC, 0);
+    if (number < 0) throw_errno("append to", path.name, errno);
+    return FileDescriptor(number);
+  }
+  FileDescriptor descriptor = open_descriptor("append to", path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  const int flags = ::fcntl(descriptor.number(), F_GETFL);
+  if (flags == -1 || ::fcntl(descriptor.number(), F_SETFL, flags & ~O_NONBLOCK) == -1)
+    throw_errno("append to", path.name, errno);
+  return descriptor;
+}
+
+TRAINHOOK_DECL std::unique_ptr<WritableFile> open_posix_appendable(const PosixPath& path) {
+  const auto [kind, target] = find_posix_target(path);
+  if (kind == PathKind::Stream) return std::make_unique<PosixStream>(path.name, open_stream(target));
+  if (kind == PathKind::Other)
+    throw FailedPreconditionError("cannot append to {}: it is a disk or a socket (give the path of a file)", path.name);
+  return append_to_posix_file(path);
+}
+
+}  // namespace trainhook::detail
