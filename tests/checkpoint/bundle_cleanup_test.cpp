@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
@@ -51,8 +52,8 @@ TEST(RemoveCheckpoint, TakesItsFilesIndexFirstAndNoOthers) {
 
 TEST(FinishInterruptedSaves, RemovesWhatDeadWritersLeftAndNothingElse) {
   MemoryFileSystem disk;
-  const Paths kept{"run/checkpoint",   "run/m.index",     "run/mine.tmp",
-                   "run/notes.tmpdir", "run/x.tempstate", "run/x.tmp0123"};
+  const Paths kept{"run/checkpoint",          "run/m.index",     "run/mine.tmp",  "run/notes.tmpdir",
+                   "run/x.index.tempstate17", "run/x.tempstate", "run/x.tmp0123", "run/x.tmp0123456789abcdef"};
   for (const std::string& path : kept) disk.write_file(path, "");
   FaultyFileSystem dying(disk);
   {
@@ -61,21 +62,23 @@ TEST(FinishInterruptedSaves, RemovesWhatDeadWritersLeftAndNothingElse) {
   }
   try {
     dying.reset();
-    dying.fail_from(2);
+    dying.fail_from(3);  // after it has created a file
     write_file_atomically(dying, "run/checkpoint", "new");
     FAIL();
   } catch (const DataLossError&) {}
   EXPECT_EQ(disk.files().size(), kept.size() + 2);
-  EXPECT_EQ(finish_interrupted_saves(disk, "run").temporaries, 2u);
+  const InterruptedSaves found = finish_interrupted_saves(disk, "run");
+  EXPECT_EQ(found.temporaries, 2u);
+  EXPECT_EQ(found.foreign, Paths{"run/x.index.tempstate17"});
   EXPECT_EQ(disk.files(), kept);
   EXPECT_EQ(finish_interrupted_saves(disk, "nowhere").temporaries, 0u);
 }
 
 TEST(FinishInterruptedSaves, RemovesTheDataThatATemporaryIndexNamesAndNoOther) {
   MemoryFileSystem disk;
-  const Paths ours{"run/m-1.data-00000-of-00001", "run/m-1.index.tempstate5", "run/m-1.meta"};
+  const Paths ours{"run/m-1.data-00000-of-00001", "run/m-1.index" + detail::bundle_temporary_suffix(), "run/m-1.meta"};
   const Paths others{"run/m-10.data-00000-of-00001", "run/m-2.data-00000-of-00002", "run/m-2.data-00001-of-00002",
-                     "run/m-3.data-00000-of-00001", "run/m-3.index"};
+                     "run/m-2.index.tempstate5",     "run/m-3.data-00000-of-00001", "run/m-3.index"};
   for (const Paths& paths : {ours, others}) {
     for (const std::string& path : paths) disk.write_file(path, "");
   }
@@ -87,16 +90,17 @@ TEST(FinishInterruptedSaves, RemovesTheDataThatATemporaryIndexNamesAndNoOther) {
 
 TEST(FinishInterruptedSaves, ContinuesAfterAFileThatItCannotRemove) {
   MemoryFileSystem disk;
-  disk.make_directories("run/a.tempstate1");
-  for (const char* path : {"run/b.tempstate2", "run/c.tempstate3"}) disk.write_file(path, "");
+  const std::string suffix = detail::bundle_temporary_suffix();
+  disk.make_directories("run/a" + suffix);
+  for (const char* path : {"run/b", "run/c"}) disk.write_file(path + suffix, "");
   FaultyFileSystem faulty(disk);
   faulty.fail_at(testing::FileOperation::RemoveFile, 1, ErrorCode::PermissionDenied);
   testing::LogLines log;
   EXPECT_EQ(finish_interrupted_saves(faulty, "run").temporaries, 1u);
-  EXPECT_EQ(disk.files(), Paths{"run/b.tempstate2"});
-  EXPECT_TRUE(disk.is_directory("run/a.tempstate1"));
-  EXPECT_EQ(log.count("run/a.tempstate1 has the name of a temporary file, but is a directory"), 1u);
-  EXPECT_EQ(log.count("run/b.tempstate2 is left"), 1u);
+  EXPECT_EQ(disk.files(), Paths{"run/b" + suffix});
+  EXPECT_TRUE(disk.is_directory("run/a" + suffix));
+  EXPECT_EQ(log.count("run/a" + suffix + " has the name of a temporary file, but is a directory"), 1u);
+  EXPECT_EQ(log.count("run/b" + suffix + " is left"), 1u);
 }
 
 }  // namespace

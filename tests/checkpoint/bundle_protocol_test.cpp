@@ -20,6 +20,7 @@
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -87,13 +88,15 @@ TEST(BundleProtocol, KnowsItsOwnNames) {
   const std::string suffix = detail::bundle_temporary_suffix();
   for (const std::string& path :
        {"m-1.index" + suffix, detail::replaced_index_path("m-1", suffix), detail::temporary_data_path("m-1", 3, suffix),
-        "m-1.meta" + suffix, std::string("checkpoint.tmp0123456789abcdef")}) {
+        "m-1.meta" + suffix, "checkpoint" + detail::temporary_suffix()}) {
     EXPECT_TRUE(is_temporary_name(path)) << path;
     EXPECT_FALSE(path.ends_with(".index")) << "TensorFlow takes it for a checkpoint: " << path;
     EXPECT_FALSE(base_of_data(path)) << path;
   }
-  for (const char* name : {"m-1.index", "m-1.tempstate", "m-1.tempstate1x", "checkpoint.tmp", ".tempstate1"})
+  for (const char* name : {"m-1.index", "m-1.tempstate", "m-1.tempstate1x", "checkpoint.tmp", ".tempstate1",
+                           "m-1.index.tempstate5", "checkpoint.tmp0123456789abcdef"})
     EXPECT_FALSE(is_temporary_name(name)) << name;
+  EXPECT_TRUE(detail::has_temporary_form("m-1.index.tempstate5")) << "of another program";
   EXPECT_EQ(temporary_index("m-1.index" + suffix)->base, "m-1");
   EXPECT_EQ(temporary_index("m-1.index" + suffix)->suffix, suffix);
   EXPECT_FALSE(temporary_index(detail::replaced_index_path("m-1", suffix)));

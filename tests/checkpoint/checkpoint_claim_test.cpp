@@ -12,6 +12,7 @@
 
 #include <temporary_folder.hpp>
 
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/io/path.hpp>
@@ -132,21 +133,26 @@ TEST(CheckpointClaim, ALockFileThatWasRemovedIsMadeAgainWithAWarning) {
 }
 
 TEST(CheckpointClaim, RemovesWhatAKilledWriterHasLeftAndNothingElse) {
+  testing::LogLines log;
   testing::MemoryFileSystem disk;
   disk.make_directories("run");
-  for (const char* name : {"model.ckpt-1.index", "model.ckpt-2.index.tempstate17", "checkpoint.tmp0123456789abcdef",
-                           "notes.tmp", "a.tempstate"}) {
+  for (const std::string& name :
+       {std::string("model.ckpt-1.index"), "model.ckpt-2.index" + detail::bundle_temporary_suffix(),
+        "checkpoint" + detail::temporary_suffix(), std::string("notes.tmp"), std::string("a.tempstate17")}) {
     write_file_atomically(disk, join_path("run", name), "text");
   }
   Claimer session(disk);
   const auto claim = session.claim("run");
   EXPECT_EQ(disk.list_directory("run"),
-            (std::vector<std::string>{".checkpoint_lock", "a.tempstate", "model.ckpt-1.index", "notes.tmp"}));
+            (std::vector<std::string>{".checkpoint_lock", "a.tempstate17", "model.ckpt-1.index", "notes.tmp"}));
+  EXPECT_EQ(log.count("1 in run: temporary files that this library did not number, the first run/a.tempstate17"), 1U);
 }
 
 TEST(CheckpointClaim, FinishesWhatAKilledWriterHadBegunAndSaysSo) {
   testing::MemoryFileSystem disk;
-  for (const char* path : {"run/m-1.data-00000-of-00001", "run/m-1.index.tempstate5", "run/m-2.data-00000-of-00001"})
+  for (const std::string& path :
+       {std::string("run/m-1.data-00000-of-00001"), "run/m-1.index" + detail::bundle_temporary_suffix(),
+        std::string("run/m-2.data-00000-of-00001")})
     disk.write_file(path, "");
   testing::LogLines log;
   Claimer session(disk);

@@ -112,6 +112,20 @@ TEST_F(CheckpointStateTest, JunkIsIgnoredWithAWarning) {
   }
 }
 
+TEST_F(CheckpointStateTest, AFileOfAnotherProgramIsNotReplacedAndALinkIsFollowed) {
+  const CheckpointState state{.model_checkpoint_path = "run/m-1"};
+  disk_.write_file("run/checkpoint", "a photograph");
+  EXPECT_THROW(update_checkpoint_state(disk_, "run", state), FailedPreconditionError);
+  EXPECT_EQ(disk_.contents("run/checkpoint"), "a photograph");
+  for (const char* own : {"", "# by hand\nall_model_checkpoint_paths: \"m-1\"", "model_checkpoint_path: \"a"}) {
+    disk_.write_file("elsewhere/state", own);
+    disk_.make_link("run/checkpoint", "/elsewhere/state");
+    update_checkpoint_state(disk_, "run", state);
+    EXPECT_EQ(disk_.contents("elsewhere/state").find("model_checkpoint_path: \"m-1\""), 0U);
+    EXPECT_EQ(disk_.resolve("run/checkpoint").path, "/elsewhere/state");
+  }
+}
+
 TEST_F(CheckpointStateTest, ReadsTheFileOfASaverAndWhateverDamageSays) {
   const auto read = [](const std::string& text) { return detail::parse_checkpoint_state(text, "run/checkpoint"); };
   const std::string text = read_file(posix_file_system(), testing::data_file("checkpoint"));

@@ -44,7 +44,7 @@ model.ckpt-20    20 AGE  238 B        4  input.ckpt-20  listed
 model.ckpt-30    30 AGE  238 B        4  input.ckpt-30  listed
 model.ckpt-35    35 AGE  238 B        4  input.ckpt-35  newest
 left over: input.ckpt-11 has no model of its step
-left over: model.ckpt-40.index.tempstate123, of a save that goes on or was killed; the next training removes it if it was
+left over: model.ckpt-40.index.tempstate123, of a save that goes on or was killed; the next training removes it if trainhook wrote it
 incomplete: model.ckpt-7.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-7.index
 END
 says 0 list --json broken <<'END'
@@ -253,7 +253,7 @@ copy-0            0 AGE  238 B        4  input.ckpt-0   not listed: stays
 model.ckpt-20    20 AGE  238 B        4  input.ckpt-20  listed
 model.ckpt-30    30 AGE  238 B        4  input.ckpt-30  listed
 model.ckpt-35    35 AGE  238 B        4  input.ckpt-35  newest
-left over: model.ckpt-40.index.tempstate123, of a save that goes on or was killed; the next training removes it if it was
+left over: model.ckpt-40.index.tempstate123, of a save that goes on or was killed; the next training removes it if trainhook wrote it
 incomplete: model.ckpt-7.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-7.index
 END
 says 2 prune run --keep 0 <<'END'

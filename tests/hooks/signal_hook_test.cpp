@@ -187,6 +187,21 @@ TEST(SignalHook, AnInterruptionIsKnownAtTheEndUnlessAnotherHookAskedToStopFirst)
   }
 }
 
+TEST(SignalHook, FilesOfOthersAreNoRequests) {
+  LogLines log;
+  Training training({.stop_signals = {}, .save_signals = {}, .deadline = {}, .directory = "run"});
+  training.disk.write_file("run/stop", "notes");
+  training.disk.make_directories("run/save");
+  training.start();
+  training.run(2);
+  training.advance_clock(1);
+  training.run();
+  EXPECT_FALSE(training.should_stop());
+  EXPECT_EQ(training.disk.contents("run/stop"), "notes");
+  EXPECT_EQ(log.count("is not an empty file"), 1U);
+  training.end();
+}
+
 std::atomic<int> handled{0};
 
 TEST(SignalHook, CallsTheHandlerThatWasThereBeforeAndRestoresIt) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -61,6 +62,55 @@ TEST(WriteFileAtomically, ACrashAnywhereLeavesOldOrNew) {
     if (!failed) break;
     ASSERT_LT(n, 100u);
   }
+}
+
+TEST(WriteFileAtomically, ALinkStaysAndItsTargetIsReplaced) {
+  MemoryFileSystem disk;
+  disk.write_file("elsewhere/state", "old");
+  disk.make_link("run/state", "/elsewhere/state");
+  FaultyFileSystem watched(disk);
+  write_file_atomically(watched, "run/state", "new");
+  EXPECT_EQ(disk.contents("elsewhere/state"), "new");
+  EXPECT_EQ(disk.resolve("run/state").path, "/elsewhere/state");
+  for (const std::string& line : watched.trace())
+    EXPECT_TRUE(line.find("/elsewhere/") != std::string::npos || line == "resolve run/state" ||
+                line == "sync_directory /elsewhere")
+        << "beside the target: " << line;
+}
+
+TEST(WriteFileAtomically, AStreamGetsTheContentsAndStays) {
+  MemoryFileSystem disk;
+  disk.make_stream("dev/out");
+  write_file_atomically(disk, "dev/out", "text", [](std::string_view) { return false; });
+  EXPECT_EQ(disk.contents("dev/out"), "text");
+  EXPECT_EQ(disk.resolve("dev/out").kind, PathKind::Stream);
+}
+
+TEST(WriteFileAtomically, ReplacesItsOwnAndRefusesWhatOthersWrote) {
+  const auto is_own = [](std::string_view text) { return text.starts_with("ours"); };
+  MemoryFileSystem disk;
+  disk.make_directories("d");
+  EXPECT_THROW(write_file_atomically(disk, "d", "ours"), FailedPreconditionError);
+  for (const std::string& before : {std::string(), std::string("\n"), std::string("ours, too"), std::string(2, '\0')}) {
+    disk.write_file("f", before);
+    write_file_atomically(disk, "f", "ours", is_own);
+    EXPECT_EQ(disk.contents("f"), "ours");
+  }
+  disk.write_file("f", "notes");
+  EXPECT_THROW(write_file_atomically(disk, "f", "ours", is_own), FailedPreconditionError);
+  EXPECT_EQ(disk.files(), std::vector<std::string>{"f"});
+  EXPECT_EQ(disk.contents("f"), "notes");
+  FaultyFileSystem faulty(disk);
+  faulty.fail_at(testing::FileOperation::OpenReadable, 1, ErrorCode::DataLoss);
+  write_file_atomically(faulty, "f", "ours", is_own);
+  EXPECT_EQ(disk.contents("f"), "ours") << "what the device has lost is nobody's";
+}
+
+TEST(TemporaryNames, KnowTheirNumbers) {
+  EXPECT_TRUE(detail::has_temporary_suffix("state" + detail::temporary_suffix()));
+  EXPECT_FALSE(detail::has_temporary_suffix("state.tmp0123456789abcdef"));
+  EXPECT_FALSE(detail::has_temporary_suffix(detail::temporary_suffix()));
+  EXPECT_NE(detail::temporary_number(), detail::temporary_number());
 }
 
 TEST(ReadFile, OfAMissingFileIsNotFound) {

@@ -86,6 +86,17 @@ TEST_F(OnExistingTest, AFreshStartKeepsTheEarlierRunsUnderNumbers) {
   EXPECT_EQ(train({.directory = "runs/line.1"}), 6);
 }
 
+TEST_F(OnExistingTest, AFreshStartRenamesWhatALinkLeadsTo) {
+  disk.make_directories("disk7/line");
+  disk.make_link("runs/line", "/disk7/line");
+  EXPECT_EQ(train({}), 0);
+  EXPECT_EQ(train({.on_existing = OnExisting::StartFresh}), 0);
+  EXPECT_EQ(disk.list_directory("disk7"), (std::vector<std::string>{"line", "line.1"}));
+  EXPECT_EQ(disk.list_directory("runs"), std::vector<std::string>{"line"});
+  EXPECT_EQ(newest("runs/line"), "runs/line/model.ckpt-3");
+  EXPECT_EQ(newest("disk7/line.1"), "disk7/line.1/model.ckpt-3");
+}
+
 TEST_F(OnExistingTest, FailRefusesOnlyWhatHoldsARun) {
   EXPECT_EQ(train({.on_existing = OnExisting::Fail}), 0);
   try {

@@ -19,12 +19,13 @@ TRAINHOOK_DECL void remove_checkpoint(FileSystem& file_system, const std::string
 
 namespace detail {
 
-/// The result of `finish_interrupted_saves`. All strings are prefixes.
+/// The result of `finish_interrupted_saves`. Strings are prefixes unless they are called paths.
 struct InterruptedSaves {
   std::vector<std::string> replaced{};    ///< checkpoints whose replacement was completed
   std::vector<std::string> removed{};     ///< checkpoints whose removal was finished, or that were never committed
   std::size_t temporaries = 0;            ///< the number of removed temporary files, including those of the above
   std::vector<std::string> incomplete{};  ///< data files without an index, which may not be this library's: left alone
+  std::vector<std::string> foreign{};     ///< paths with names like those of temporary files, but not ours: left alone
 };
 
 /// Finishes the saves and removals of dead writers in a directory and removes their temporary files. The caller must

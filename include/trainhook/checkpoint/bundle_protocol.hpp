@@ -3,8 +3,8 @@
 /// The protocol by which the files of a checkpoint are written, replaced and removed, and how a crash is repaired.
 ///
 /// `m-1` is a prefix, N a random number of the writer or the removal. Every temporary name ends in `.tempstateN`, as
-/// TensorFlow's do; readers look for `*.index` and so ignore such files. "Sync" means the directory; each file is
-/// synced when it is written, before it is renamed.
+/// TensorFlow's do, but N tells ours apart (`is_temporary_number`); readers look for `*.index` and so ignore such
+/// files. "Sync" means the directory; each file is synced when it is written, before it is renamed.
 ///
 ///     save, if there is no m-1.index
 ///       1  write m-1.data-*.tempstateN, m-1.meta.tempstateN, then m-1.index.tempstateN; sync
@@ -38,6 +38,8 @@
 ///     m-1.data-r-of-*.tempstateN alone                a part of a save by several processes: the next start removes
 ///                                                     it.
 ///     other temporary names beside m-1.index          left by a save or a replacement: the next start removes them.
+///     names with numbers that are not ours            of another program, or of a version before these numbers: left
+///                                                     alone and logged.
 ///     m-1.data-* without any of these                 not ours (for example a copy in progress): left alone and
 ///                                                     logged.
 ///
@@ -57,8 +59,12 @@ namespace trainhook::detail {
 /// A new random ending for the temporary files of one writer or removal.
 TRAINHOOK_DECL std::string bundle_temporary_suffix();
 
-/// Whether it is the name of one of this library's temporary files: `*.tempstate<digits>` or `*.tmp<16 hex digits>`.
+/// Whether it is the name of one of this library's temporary files: `*.tempstate<digits>` or `*.tmp<16 hex digits>`
+/// with a number that `is_temporary_number` knows.
 TRAINHOOK_DECL bool is_temporary_name(std::string_view name);
+
+/// Whether it ends in `.tempstate<digits>`, whoever wrote it.
+TRAINHOOK_DECL bool has_temporary_form(std::string_view name);
 
 /// The checkpoint that a data file belongs to: `m-1` of `m-1.data-00000-of-00001`.
 TRAINHOOK_DECL std::optional<std::string_view> base_of_data(std::string_view name);

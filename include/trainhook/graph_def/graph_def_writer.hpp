@@ -29,6 +29,9 @@ inline constexpr std::int32_t kGraphDefProducer = 1645;
 [[nodiscard]] TRAINHOOK_DECL std::string graph_def_bytes(const Graph& graph, const std::vector<NodeDef>& extra,
                                                          const GraphDefOptions& options);
 
+/// Whether a file may be a GraphDef, in text format or not. For `write_file_atomically`.
+[[nodiscard]] TRAINHOOK_DECL bool is_graph_def(std::string_view beginning);
+
 }  // namespace detail
 
 /// Serializes the graph as a GraphDef. The same graph always gives the same bytes. Source: `tf.Graph.as_graph_def`.
@@ -37,7 +40,8 @@ inline constexpr std::int32_t kGraphDefProducer = 1645;
 /// The graph as a GraphDef in text format.
 [[nodiscard]] TRAINHOOK_DECL std::string as_graph_def_text(const Graph& graph, const GraphDefOptions& options = {});
 
-/// Writes the graph to `directory/name`, atomically. Returns the path. Source: `tf.io.write_graph`.
+/// Writes the graph to `directory/name`, atomically. Returns the path. @throws FailedPreconditionError if there is a
+/// file that is no graph. Source: `tf.io.write_graph`.
 TRAINHOOK_DECL std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory,
                                        std::string_view name = "graph.pbtxt", bool as_text = true);
 

@@ -49,8 +49,8 @@ class SignalHook final : public SessionRunHook {
     std::vector<int> save_signals{SIGUSR1};
     OptionalDuration deadline = std::chrono::seconds(30);  ///< after which the process ends anyhow, because a
                                                            ///< step hangs or a disk is too slow; nothing: never
-    std::string directory{};  ///< a file `stop` or `save` made there does the same as a signal, and is removed; it is
-                              ///< looked for once a second. Empty: none is looked for
+    std::string directory{};  ///< an empty file `stop` or `save` made there does the same as a signal, and is removed;
+                              ///< it is looked for once a second. Empty: none is looked for
   };
 
   explicit SignalHook(detail::NoOptions = {}) : SignalHook(Options{}) {}
@@ -82,7 +82,8 @@ class SignalHook final : public SessionRunHook {
   std::shared_ptr<detail::ProcessSignals> signals_;
   std::uint64_t saves_ = 0;  // requests by signals that were passed on
   std::optional<Duration> looked_;
-  std::string reason_;  // of the stop that this hook requested
+  bool warned_ = false;  // of a file that is no request
+  std::string reason_;   // of the stop that this hook requested
 };
 
 namespace detail {

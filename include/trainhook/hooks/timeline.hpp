@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -17,6 +18,9 @@ namespace trainhook {
 [[nodiscard]] TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph);
 
 namespace detail {
+
+/// Whether a file may be one of `generate_chrome_trace_format`. For `write_file_atomically`.
+[[nodiscard]] TRAINHOOK_DECL bool is_chrome_trace(std::string_view beginning);
 
 /// A traced run as a serialized RunMetadata, for `FileWriter::add_run_metadata`.
 [[nodiscard]] TRAINHOOK_DECL std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph);

@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads a whole file into a string, and replaces a whole file atomically.
+/// Reads a whole file into a string, and replaces a whole file atomically; what this library writes to and what it does
+/// not.
+///
+/// Before it writes to a path that a user or another program may have used, the library looks what it names:
+///
+///     nothing                          the file is created
+///     a link                           what it leads to counts; the link stays
+///     a file that is known as its own  is replaced or continued
+///     any other file                   is refused
+///     a pipe or a device               is appended to; it is never opened for reading, replaced or cut
+///     a directory, a disk, a socket    is refused
+///
+/// A file is known by its contents: one of a format by how it begins, a log also by the checksum in the checkpoint.
+/// Temporary files have a number in their names that only this library makes. Names that are random are created and
+/// must not exist.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +22,33 @@
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
 
-class FileSystem;
-
 namespace detail {
 
-/// A random number that makes temporary names unique. It never influences results.
+/// A random number. It never influences results.
 TRAINHOOK_DECL std::uint64_t random_number();
+
+/// A random number for the name of a temporary file. Its lower half is a checksum of the upper one.
+TRAINHOOK_DECL std::uint64_t temporary_number();
+
+/// Whether `temporary_number` may have made it. Files of other programs, and of this library before it numbered them
+/// so, have numbers that it did not make.
+[[nodiscard]] TRAINHOOK_DECL bool is_temporary_number(std::uint64_t number) noexcept;
+
+/// A new ending for the name of a temporary file: `.tmp<16 hex digits>`.
+[[nodiscard]] TRAINHOOK_DECL std::string temporary_suffix();
+
+/// Whether `temporary_suffix` may have made the end of the name.
+[[nodiscard]] TRAINHOOK_DECL bool has_temporary_suffix(std::string_view name) noexcept;
+
+/// What `path` names, for a writer. @throws FailedPreconditionError for a directory, a disk or a socket.
+[[nodiscard]] TRAINHOOK_DECL PathTarget target_to_write(FileSystem& file_system, const std::string& path);
+
+/// Whether the beginning of a file, which has bytes, is that of a file that this library writes there.
+using IsOwn = bool (*)(std::string_view beginning);
 
 /// Removes a file after a failure and ignores errors.
 TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept;
@@ -27,8 +59,12 @@ TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& 
 [[nodiscard]] TRAINHOOK_DECL std::string read_file(FileSystem& file_system, const std::string& path);
 
 /// Replaces the file durably: even if the machine stops at any moment, `path` has either the old contents or the new
-/// ones. The temporary file, `<path>.tmp<16 hex digits>`, is removed after an error too.
-TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents);
+/// ones. The temporary file, `<path>.tmp<16 hex digits>`, is removed after an error too. If `path` is a link, all this
+/// happens where it leads to; a pipe or a device gets the contents.
+/// @param is_own null: whatever file is there is replaced
+/// @throws FailedPreconditionError for a file that `is_own` does not know, a directory, a disk or a socket.
+TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
+                                          detail::IsOwn is_own = nullptr);
 
 }  // namespace trainhook
 

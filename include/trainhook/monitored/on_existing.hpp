@@ -17,8 +17,9 @@ class FileSystem;
 enum class OnExisting {
   /// Continues from the newest good one.
   Resume,
-  /// Renames the directory `run` to `run.1`, or the next free number, and starts from initial values. Do not use it in
-  /// programs that are restarted automatically: each restart would start over.
+  /// Renames the directory `run` to `run.1`, or the next free number, and starts from initial values. If `run` is
+  /// a link, the directory that it leads to is renamed, and the link leads to a new one. Do not use it in programs that
+  /// are restarted automatically: each restart would start over.
   StartFresh,
   /// Throws AlreadyExistsError.
   Fail,

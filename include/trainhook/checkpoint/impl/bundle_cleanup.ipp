@@ -54,7 +54,7 @@ TRAINHOOK_DECL std::vector<std::string> remove_checkpoint_files(FileSystem& file
   }
   for (const std::string& name : file_system.list_directory(directory)) {
     const std::optional<TemporaryIndex> record = temporary_index(name);
-    if (record && record->base == base) records.push_back(join_path(directory, name));
+    if (record && record->base == base && is_temporary_name(name)) records.push_back(join_path(directory, name));
   }
   remove_data(file_system, directory, base);
   return records;
@@ -72,6 +72,11 @@ class SaveFinisher {
     }
     const std::vector<std::string> names = file_system_.list_directory(directory_);
     for (const std::string& name : names) {
+      if (!is_temporary_name(name)) {
+        if (has_temporary_form(name) && !replaced_index(name) && !unlisted_index(name))
+          found_.foreign.push_back(join_path(directory_, name));
+        continue;
+      }
       if (const auto index = temporary_index(name)) finish_removal(*index, names);
     }
     for (const bool records : {false, true}) {  // what names the rest goes last
@@ -137,7 +142,7 @@ class SaveFinisher {
     const std::vector<std::string> names = file_system_.list_directory(directory_);
     std::set<std::string> recorded;
     for (const std::string& name : names) {
-      if (const auto index = temporary_index(name)) recorded.insert(index->base);
+      if (const auto index = temporary_index(name); index && is_temporary_name(name)) recorded.insert(index->base);
     }
     std::string last;
     for (const std::string& name : names) {

@@ -5,7 +5,9 @@
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 
+#include <charconv>
 #include <cstddef>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,14 +29,26 @@ TRAINHOOK_DECL bool all_of_set(std::string_view text, std::string_view set) {
   return !text.empty() && text.find_first_not_of(set) == std::string_view::npos;
 }
 
-TRAINHOOK_DECL std::string bundle_temporary_suffix() { return fmt::format("{}{}", kTemporaryEnding, random_number()); }
+TRAINHOOK_DECL std::string bundle_temporary_suffix() {
+  return fmt::format("{}{}", kTemporaryEnding, temporary_number());
+}
+
+/// The number at the end of `*.tempstate<digits>`; nothing if the name ends otherwise.
+TRAINHOOK_DECL std::optional<std::string_view> digits_of_temporary(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || !name.substr(dot).starts_with(kTemporaryEnding)) return std::nullopt;
+  const std::string_view digits = name.substr(dot + kTemporaryEnding.size());
+  return all_of_set(digits, "0123456789") ? std::optional(digits) : std::nullopt;
+}
+
+TRAINHOOK_DECL bool has_temporary_form(std::string_view name) { return digits_of_temporary(name).has_value(); }
 
 TRAINHOOK_DECL bool is_temporary_name(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot == 0) return false;
-  const std::string_view suffix = name.substr(dot);
-  if (suffix.starts_with(kTemporaryEnding)) return all_of_set(suffix.substr(kTemporaryEnding.size()), "0123456789");
-  return suffix.starts_with(".tmp") && suffix.size() == 20 && all_of_set(suffix.substr(4), "0123456789abcdef");
+  const std::optional<std::string_view> digits = digits_of_temporary(name);
+  if (!digits) return has_temporary_suffix(name);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits->data(), digits->data() + digits->size(), number);
+  return error == std::errc() && is_temporary_number(number);
 }
 
 TRAINHOOK_DECL std::optional<std::string_view> base_of_data(std::string_view name) {
@@ -53,7 +67,7 @@ TRAINHOOK_DECL std::optional<std::string_view> base_of_data(std::string_view nam
 /// The part of a temporary name before `ending.tempstateN`.
 TRAINHOOK_DECL std::optional<TemporaryIndex> temporary_of(std::string_view name, std::string_view ending) {
   const std::size_t dot = name.rfind('.');
-  if (!is_temporary_name(name) || !name.substr(dot).starts_with(kTemporaryEnding)) return std::nullopt;
+  if (!has_temporary_form(name)) return std::nullopt;
   std::string_view base = name.substr(0, dot);
   if (!base.ends_with(ending) || base.size() == ending.size()) return std::nullopt;
   base.remove_suffix(ending.size());

@@ -38,6 +38,12 @@ TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const s
     log_info("Removed {} temporary files from {} that a writer which was killed had left.", found.temporaries,
              directory);
   }
+  if (!found.foreign.empty()) {
+    log_warning(
+        "{} in {}: temporary files that this library did not number, the first {}. They stay, since another program "
+        "may be writing them; remove them if none does",
+        found.foreign.size(), directory, found.foreign.front());
+  }
   if (found.incomplete.empty()) return;
   log_warning(
       "{} in {}: data without an index, such as a copy in progress leaves, the first {}. No saver wrote it, so it "

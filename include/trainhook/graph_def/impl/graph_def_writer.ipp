@@ -25,6 +25,11 @@ TRAINHOOK_DECL std::string graph_def_bytes(const Graph& graph, const std::vector
   return bytes;
 }
 
+TRAINHOOK_DECL bool is_graph_def(std::string_view beginning) {
+  constexpr std::string_view kFirstNode = "\n";  // the tag of field 1
+  return beginning.starts_with(kFirstNode) || begins_as_text_of<GraphMessage>(beginning);
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -40,7 +45,8 @@ TRAINHOOK_DECL std::string as_graph_def_text(const Graph& graph, const GraphDefO
 TRAINHOOK_DECL std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory,
                                        std::string_view name, bool as_text) {
   const std::string path = join_path(directory, name);
-  write_file_atomically(file_system, path, as_text ? as_graph_def_text(graph) : as_graph_def(graph));
+  write_file_atomically(file_system, path, as_text ? as_graph_def_text(graph) : as_graph_def(graph),
+                        &detail::is_graph_def);
   return path;
 }
 

@@ -33,7 +33,7 @@ TRAINHOOK_DECL std::string export_meta_graph_for(const Graph& graph, const Saver
 TRAINHOOK_DECL void write_graph_text(FileSystem& file_system, const Graph& graph, const std::string& directory) {
   file_system.make_directories(directory);
   write_file_atomically(file_system, join_path(directory, "graph.pbtxt"),
-                        as_graph_def_text(graph, {.add_shapes = true}));
+                        as_graph_def_text(graph, {.add_shapes = true}), &is_graph_def);
 }
 
 TRAINHOOK_DECL void add_graph_events(FileWriter& writer, const Graph& graph, const std::string& meta_graph) {

@@ -79,7 +79,7 @@ TRAINHOOK_DECL void ProfilerHook::write(std::int64_t step, const RunMetadata& me
   try {
     log_info("Saving timeline for {} into '{}'.", step, timeline);
     disk.make_directories(output_dir_);
-    write_file_atomically(disk, timeline, generate_chrome_trace_format(metadata, *graph_));
+    write_file_atomically(disk, timeline, generate_chrome_trace_format(metadata, *graph_), &detail::is_chrome_trace);
   } catch (const Error& error) {
     if (writer_->on_error() == EventErrors::Throw) throw;
     log_warning("ProfilerHook: {} could not be written: {}", timeline, error);

@@ -61,6 +61,7 @@ TRAINHOOK_DECL void SignalHook::begin(Graph& /*graph*/) {
       services().clock());
   saves_ = signals_->num_saves();
   looked_.reset();
+  warned_ = false;
   reason_.clear();
 }
 
@@ -115,8 +116,15 @@ TRAINHOOK_DECL std::optional<std::string> SignalHook::reason_to_stop(Duration no
 TRAINHOOK_DECL bool SignalHook::take_file(const std::string& name) {
   const std::string path = join_path(options_.directory, name);
   try {
-    if (!services().file_system().exists(path)) return false;
-    services().file_system().remove_file(path);
+    FileSystem& disk = services().file_system();
+    const PathKind kind = disk.resolve(path).kind;
+    if (kind == PathKind::Nothing) return false;
+    if (kind != PathKind::File || disk.file_size(path) > 1) {  // `echo >stop` writes a newline
+      if (!std::exchange(warned_, true))
+        log_warning("SignalHook: {} is not an empty file, so it is no request and stays there", path);
+      return false;
+    }
+    disk.remove_file(path);
     return true;
   } catch (const Error& error) {
     log_warning("SignalHook: {} could not be looked for or removed: {}", path, error);

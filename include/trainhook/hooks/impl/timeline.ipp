@@ -95,6 +95,10 @@ TRAINHOOK_DECL std::vector<TracedNode> traced_nodes(const RunMetadata& metadata,
   return nodes;
 }
 
+inline constexpr std::string_view kTraceBeginning = R"({"traceEvents":)";
+
+TRAINHOOK_DECL bool is_chrome_trace(std::string_view beginning) { return beginning.starts_with(kTraceBeginning); }
+
 /// `sum = AddV2(a, b)`
 TRAINHOOK_DECL std::string timeline_label(const TracedNode& node) {
   std::string label = fmt::format("{} = {}(", node.stats->node_name, node.stats->op_type);
@@ -108,9 +112,8 @@ TRAINHOOK_DECL std::string timeline_label(const TracedNode& node) {
 namespace trainhook {
 
 TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph) {
-  std::string json =
-      fmt::format(R"({{"traceEvents":[{{"name":"process_name","ph":"M","pid":1,"args":{{"name":"{} Compute"}}}})",
-                  detail::kTracedDevice);
+  std::string json = fmt::format(R"({}[{{"name":"process_name","ph":"M","pid":1,"args":{{"name":"{} Compute"}}}})",
+                                 detail::kTraceBeginning, detail::kTracedDevice);
   for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
     const NodeStats& stats = *node.stats;
     const std::string type = detail::json_string(stats.op_type);

@@ -7,18 +7,22 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <system_error>
 
 #if defined(__APPLE__)
 #include <sys/random.h>
 #endif
 
+#include <fmt/format.h>
+
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook::detail {
 
@@ -29,12 +33,53 @@ TRAINHOOK_DECL std::uint64_t random_number() {
   return number;
 }
 
+TRAINHOOK_DECL std::uint64_t checked_number(std::uint64_t upper_half) noexcept {
+  return upper_half << 32 | crc32c::value(std::as_bytes(std::span(&upper_half, 1)));
+}
+
+TRAINHOOK_DECL std::uint64_t temporary_number() { return checked_number(random_number() >> 32); }
+
+TRAINHOOK_DECL bool is_temporary_number(std::uint64_t number) noexcept {
+  return number == checked_number(number >> 32);
+}
+
+inline constexpr std::string_view kTemporary = ".tmp";
+inline constexpr std::size_t kTemporaryDigits = 16;
+
 TRAINHOOK_DECL std::string temporary_suffix() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string suffix = ".tmp";
-  std::uint64_t number = random_number();
-  for (int i = 0; i < 16; ++i, number >>= 4) suffix += kDigits[number & 15];
-  return suffix;
+  return fmt::format("{}{:0{}x}", kTemporary, temporary_number(), kTemporaryDigits);
+}
+
+TRAINHOOK_DECL bool has_temporary_suffix(std::string_view name) noexcept {
+  if (name.size() <= kTemporary.size() + kTemporaryDigits) return false;
+  const std::string_view digits = name.substr(name.size() - kTemporaryDigits);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  return error == std::errc() && end == digits.data() + digits.size() && is_temporary_number(number) &&
+         name.substr(0, name.size() - kTemporaryDigits).ends_with(kTemporary);
+}
+
+TRAINHOOK_DECL PathTarget target_to_write(FileSystem& file_system, const std::string& path) {
+  PathTarget target = file_system.resolve(path);
+  if (target.kind == PathKind::Directory || target.kind == PathKind::Other) {
+    throw FailedPreconditionError("cannot write to {}: it is a {}; give the path of a file", path,
+                                  target.kind == PathKind::Directory ? "directory" : "disk or a socket");
+  }
+  return target;
+}
+
+/// Whether the file holds nothing that is worth keeping, or `is_own` knows it. What the device cannot read is no one's.
+TRAINHOOK_DECL bool may_replace(FileSystem& file_system, const std::string& path, IsOwn is_own) {
+  constexpr std::uint64_t kEnough = 4096;
+  try {
+    const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
+    std::string beginning(static_cast<std::size_t>((std::min)(file->size(), kEnough)), '\0');
+    file->read_at(0, std::as_writable_bytes(std::span(beginning)));
+    constexpr std::string_view kBlank("\0 \t\r\n", 5);  // NULs: a power cut may leave them
+    return beginning.find_first_not_of(kBlank) == std::string::npos || is_own(beginning);
+  } catch (const NotFoundError&) { return true; } catch (const DataLossError&) {
+    return true;
+  }
 }
 
 TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept {
@@ -55,19 +100,33 @@ TRAINHOOK_DECL std::string read_file(FileSystem& file_system, const std::string&
   return contents;
 }
 
-TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents) {
-  const std::string temporary = path + detail::temporary_suffix();
+TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
+                                          detail::IsOwn is_own) {
+  const PathTarget target = detail::target_to_write(file_system, path);
+  if (target.kind == PathKind::Stream) {
+    const std::unique_ptr<WritableFile> stream = file_system.open_appendable(path);
+    stream->append(contents);
+    stream->close();
+    return;
+  }
+  if (target.kind == PathKind::File && is_own != nullptr && !detail::may_replace(file_system, target.path, is_own)) {
+    throw FailedPreconditionError(
+        "{} is not replaced: it does not begin like the file of that name that this library writes, so another program "
+        "wrote it; move it away, or give another directory or name",
+        path);
+  }
+  const std::string temporary = target.path + detail::temporary_suffix();
   const std::unique_ptr<WritableFile> file = file_system.create_writable(temporary, WriteMode::Exclusive);
   try {
     file->append(contents);
     file->sync();
     file->close();
-    file_system.rename(temporary, path);
+    file_system.rename(temporary, target.path);
   } catch (...) {
     detail::remove_silently(file_system, temporary);
     throw;
   }
-  file_system.sync_directory(parent_path(path));
+  file_system.sync_directory(parent_path(target.path));
 }
 
 }  // namespace trainhook

@@ -34,12 +34,14 @@ TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, Clock& clock, con
   }
   if (directory_lock == DirectoryLock::Auto) { const DirectoryHold is_free(file_system, directory, clock); }
   const std::string plain = plain_path(directory);
+  const std::string target = file_system.resolve(plain).path;
   int number = 1;
-  while (file_system.exists(fmt::format("{}.{}", plain, number))) ++number;
-  const std::string earlier = fmt::format("{}.{}", plain, number);
+  while (file_system.exists(fmt::format("{}.{}", target, number))) ++number;
+  const std::string earlier = fmt::format("{}.{}", target, number);
   try {
-    file_system.rename(plain, earlier);
-    file_system.sync_directory(parent_path(plain));
+    file_system.rename(target, earlier);
+    file_system.sync_directory(parent_path(target));
+    if (target != plain) file_system.make_directories(target);  // so that the link leads to something
   } catch (const Error& error) {
     throw_error(error.code(), fmt::format("on_existing = StartFresh renames the directory of the earlier run, which "
                                           "failed; train into a directory below it: {}",

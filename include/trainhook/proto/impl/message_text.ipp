@@ -161,4 +161,18 @@ TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<cons
   return std::move(printer).text();
 }
 
+TRAINHOOK_DECL bool begins_with_field(std::string_view text, std::span<const TextField> fields) {
+  const auto skip_space = [&] { text.remove_prefix((std::min)(text.find_first_not_of(" \t\r\n"), text.size())); };
+  skip_space();
+  while (text.starts_with('#')) {
+    text.remove_prefix((std::min)(text.find('\n'), text.size()));
+    skip_space();
+  }
+  const std::string_view name = text.substr(0, text.find_first_of(": \t\r\n{<"));
+  if (std::ranges::find(fields, name, &TextField::name) == fields.end()) return false;
+  text.remove_prefix(name.size());
+  skip_space();
+  return text.empty() || text.starts_with(':') || text.starts_with('{') || text.starts_with('<');
+}
+
 }  // namespace trainhook::detail
