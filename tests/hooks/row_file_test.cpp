@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/crc32c.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -45,6 +47,9 @@ constexpr RowFormat kPlain{
           return record;
         }};
 
+/// That a run has written all of `text`.
+WrittenRows all_of(const std::string& text) { return {.size = text.size(), .crc = crc32c::value(text)}; }
+
 /// What is left of `before` in a run that starts at `step`.
 std::string kept(const std::string& before, std::int64_t step) {
   MemoryFileSystem disk;
@@ -52,6 +57,20 @@ std::string kept(const std::string& before, std::int64_t step) {
   RowFile file(disk, "run/log", {"loss"}, kPlain, step);
   file.close();
   return disk.contents("run/log");
+}
+
+/// Why the file is refused; it must stay as it is.
+std::string refusal(const std::string& before, std::int64_t step, const std::optional<WrittenRows>& written = {}) {
+  MemoryFileSystem disk;
+  disk.write_file("run/log", before);
+  try {
+    RowFile(disk, "run/log", {"loss"}, kPlain, step, written);
+    return "";
+  } catch (const FailedPreconditionError& error) {
+    EXPECT_EQ(disk.contents("run/log"), before);
+    EXPECT_EQ(disk.files(), std::vector<std::string>{"run/log"});
+    return error.what();
+  }
 }
 
 TEST(RowFile, BeginsWithTheNamesOfTheColumns) {
@@ -70,12 +89,117 @@ TEST(RowFile, KeepsTheRowsUpToTheStep) {
   EXPECT_EQ(kept("# loss\n1 a\n2 b\n3 c\n", 0), "# loss\n");
 }
 
-TEST(RowFile, CutsATornLastLineAndWhatIsNotARow) {
+TEST(RowFile, CutsATornLastLineAndWhatNeverReachedTheDisk) {
   const LogLines quiet;
   EXPECT_EQ(kept("# loss\n1 a\n2 b", 9), "# loss\n1 a\n");
   EXPECT_EQ(kept("# lo", 9), "# loss\n");
   EXPECT_EQ(kept("", 9), "# loss\n");
-  EXPECT_EQ(kept("# loss\n1 a\n\nx\n2 b\n", 9), "# loss\n1 a\n2 b\n");
+  EXPECT_EQ(kept(std::string(20, '\0'), 9), "# loss\n");
+  EXPECT_EQ(kept("# loss\n1 a\n" + std::string(8, '\0') + "c\n4 d\n", 9), "# loss\n1 a\n");
+}
+
+TEST(RowFile, RefusesWhatOthersWrote) {
+  const LogLines quiet;
+  for (const std::int64_t step : {0, 9}) {
+    EXPECT_NE(refusal("a diary\n", step).find("its first line is not that of the columns, which are # loss"),
+              std::string::npos);
+    EXPECT_NE(refusal("# accuracy\n1 a\n", step).find("rename or remove it, or give another path"), std::string::npos);
+    EXPECT_NE(refusal("# loss\n1 a\nx\n2 b\n", step).find("it has a line that is no row"), std::string::npos);
+  }
+}
+
+TEST(RowFile, RefusesWhatIsNotTheFileThatTheRunWrote) {
+  const LogLines quiet;
+  const std::string ours = "# loss\n1 a\n2 b\n";
+  EXPECT_EQ(refusal(ours + "3 c\n", 2, all_of(ours)), "");
+  EXPECT_NE(refusal("# loss\n1 a\n2 c\n", 2, all_of(ours)).find("wrote its first 15 bytes, and they are others now"),
+            std::string::npos);
+  EXPECT_NE(refusal("# loss\n1 a\n", 2, all_of(ours)), "");
+  LogLines log;
+  EXPECT_EQ(refusal("", 2, all_of(ours)), "");
+  EXPECT_EQ(log.count("run/log is gone or empty"), 1U);
+}
+
+TEST(RowFile, KeepsACopyOfRowsThatMayBeOfAnotherRun) {
+  const std::string before = "# loss\n1 a\n2 b\n3 c\n";
+  MemoryFileSystem disk;
+  disk.write_file("run/log", before);
+  disk.write_file("run/log.1", "of somebody");
+  LogLines log;
+  RowFile(disk, "run/log", {"loss"}, kPlain, 1).close();
+  EXPECT_EQ(disk.contents("run/log"), "# loss\n1 a\n");
+  EXPECT_EQ(disk.contents("run/log.1"), "of somebody");
+  EXPECT_EQ(disk.contents("run/log.2"), before);
+  EXPECT_EQ(log.count("whether this run wrote the rows of run/log is not known; run/log.2 keeps a copy"), 1U);
+  disk.write_file("run/log", before);
+  RowFile(disk, "run/log", {"loss"}, kPlain, 1, all_of("# loss\n1 a\n")).close();
+  EXPECT_FALSE(disk.exists("run/log.3"));
+}
+
+TEST(RowFile, HasOneWriter) {
+  MemoryFileSystem disk;
+  disk.make_link("run/link", "log");
+  std::optional<RowFile> first;
+  first.emplace(disk, "run/log", std::vector<std::string>{"loss"}, kPlain, 0);
+  for (const char* path : {"run/log", "run/link"}) {
+    try {
+      RowFile(disk, path, {"loss"}, kPlain, 0);
+      FAIL() << path;
+    } catch (const FailedPreconditionError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(fmt::format("writes rows to {}; give each its own path", path)));
+    }
+  }
+  first->append(1, "1 a\n");
+  EXPECT_EQ(disk.contents("run/log"), "# loss\n1 a\n");
+  first->close();
+  EXPECT_NO_THROW(RowFile(disk, "run/link", {"loss"}, kPlain, 1));
+  FaultyFileSystem without_locks(disk);
+  without_locks.fail_from(testing::FileOperation::LockFile, 1, ErrorCode::Unimplemented);
+  EXPECT_NO_THROW(RowFile(without_locks, "run/log", {"loss"}, kPlain, 1));
+}
+
+TEST(RowFile, FollowsALink) {
+  const LogLines quiet;
+  MemoryFileSystem disk;
+  disk.write_file("elsewhere/rows", "# loss\n1 a\n2 b\n");
+  disk.make_link("run/log", "/elsewhere/rows");
+  disk.make_link("run/new", "/elsewhere/later/rows");
+  RowFile(disk, "run/log", {"loss"}, kPlain, 1).append(2, "2 c\n");
+  RowFile(disk, "run/new", {"loss"}, kPlain, 1).append(2, "2 c\n");
+  EXPECT_EQ(disk.contents("elsewhere/rows"), "# loss\n1 a\n2 c\n");
+  EXPECT_EQ(disk.contents("elsewhere/later/rows"), "# loss\n2 c\n");
+  EXPECT_EQ(disk.resolve("run/log").path, "/elsewhere/rows");
+  EXPECT_EQ(disk.contents("elsewhere/rows.1"), "# loss\n1 a\n2 b\n");
+}
+
+TEST(RowFile, AppendsToAStream) {
+  MemoryFileSystem disk;
+  disk.make_stream("dev/stdout");
+  for (const std::int64_t step : {0, 1}) {
+    RowFile file(disk, "dev/stdout", {"loss"}, kPlain, step);
+    file.append(step + 1, fmt::format("{} a\n", step + 1));
+    file.close();
+    EXPECT_EQ(file.written(), std::nullopt);
+  }
+  EXPECT_EQ(disk.contents("dev/stdout"), "# loss\n1 a\n# loss\n2 a\n");
+  disk.make_directories("directory");
+  EXPECT_THROW(RowFile(disk, "directory", {"loss"}, kPlain, 0), FailedPreconditionError);
+}
+
+TEST(RowFile, KnowsWhatItHasWritten) {
+  const LogLines quiet;
+  MemoryFileSystem disk;
+  RowFile file(disk, "log", {"loss"}, kPlain, 0);
+  file.append(3, "3 x\n");
+  EXPECT_EQ(file.written()->size, 11U);
+  EXPECT_EQ(file.written()->crc, crc32c::value("# loss\n3 x\n"));
+}
+
+TEST(RowFile, LeavesTheTemporaryFileOfANeighbour) {
+  MemoryFileSystem disk;
+  disk.write_file("run/log.tmp", "of somebody");
+  RowFile(disk, "run/log", {"loss"}, kPlain, 0).close();
+  EXPECT_EQ(disk.contents("run/log.tmp"), "of somebody");
 }
 
 TEST(RowFile, SaysWhatItCuts) {
@@ -84,25 +208,20 @@ TEST(RowFile, SaysWhatItCuts) {
   EXPECT_EQ(log.count("I TestHook: cut 2 rows off run/log: they are of steps after 1, which the run repeats."), 1U);
 }
 
-TEST(RowFile, RefusesRowsOfOtherColumnsUnlessNoneIsKept) {
-  const LogLines quiet;
-  EXPECT_THROW(kept("# accuracy\n1 a\n", 1), FailedPreconditionError);
-  EXPECT_EQ(kept("# accuracy\n1 a\n", 0), "# loss\n");
-}
-
 TEST(RowFile, IsWholeWheneverAProcessIsKilledWhileItIsOpened) {
   const LogLines quiet;
   for (std::uint64_t call = 1;; ++call) {
     MemoryFileSystem disk;
     disk.write_file("run/log", "# loss\n1 a\n2 b\n3 c\n");
+    const WrittenRows written = all_of("# loss\n1 a\n2 b\n");
     FaultyFileSystem faulty(disk);
     faulty.fail_from(call);
     bool is_through = true;
     try {
-      RowFile(faulty, "run/log", {"loss"}, kPlain, 2).close();
+      RowFile(faulty, "run/log", {"loss"}, kPlain, 2, written).close();
     } catch (const Error&) { is_through = false; }
     disk.crash();
-    RowFile(disk, "run/log", {"loss"}, kPlain, 2).close();
+    RowFile(disk, "run/log", {"loss"}, kPlain, 2, written).close();
     EXPECT_EQ(disk.contents("run/log"), "# loss\n1 a\n2 b\n") << "killed at call " << call;
     EXPECT_EQ(disk.files(), std::vector<std::string>{"run/log"});
     if (is_through) break;

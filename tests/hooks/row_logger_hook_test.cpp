@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -103,6 +104,74 @@ TEST(RowLoggerHook, ASessionThatIsLostBeforeItsFirstRunCutsNoRows) {
   second.start();
   second.run();
   EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n4,3,\n");
+}
+
+TEST(RowLoggerHook, ARunGoesOnOnlyWithTheFileThatItWrote) {
+  const LogLines quiet;
+  Outside outside;
+  StateValues state;
+  {
+    Training training(outside);
+    training.start();
+    training.run(5);
+    state = training.hooks()[0]->save_state();
+  }
+  const std::string before = outside.disk.contents("log");
+  const auto resume = [&](const std::string& contents) {
+    outside.disk.write_file("log", contents);
+    Training second(outside, 5);
+    second.begin();
+    second.hooks()[0]->load_state(state);
+    second.create();
+    second.end();
+  };
+  const std::string others = "step,now,m\n2,7,\n";
+  EXPECT_THROW(resume(others), FailedPreconditionError);
+  EXPECT_EQ(outside.disk.contents("log"), others);
+  resume(before + "6,5,\n");
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n4,3,\n");
+  EXPECT_EQ(outside.disk.files(), std::vector<std::string>{"log"}) << "what is cut is the run's own";
+}
+
+TEST(RowLoggerHook, TheLastCheckpointKnowsTheFileToo) {
+  const LogLines quiet;
+  Outside outside;
+  Training training(outside);
+  training.start();
+  training.run(5);
+  training.end();
+  const StateValues state = training.hooks()[0]->save_state();
+  const auto written = state.at("written").data<std::int64_t>();
+  EXPECT_EQ(written[0], static_cast<std::int64_t>(outside.disk.file_size("log")));
+  EXPECT_EQ(state.find("step"), nullptr) << "the last row is in the file";
+  outside.disk.write_file("log", "step,now,m\n2,7,\n4,3,\n");
+  Training second(outside, 5);
+  second.begin();
+  second.hooks()[0]->load_state(state);
+  second.create();
+  EXPECT_THROW(second.run(), FailedPreconditionError);
+}
+
+TEST(RowLoggerHook, ARecoveryCutsItsOwnRowsAndKeepsNoCopy) {
+  const LogLines quiet;
+  Outside outside;
+  Training training(outside);
+  training.start();
+  training.run(5);
+  training.set_step(0);
+  training.create();
+  training.run(2);
+  training.end();
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n");
+  EXPECT_EQ(outside.disk.files(), std::vector<std::string>{"log"});
+}
+
+TEST(RowLoggerHook, TwoHooksOnOnePathAreAnError) {
+  Outside outside;
+  Training training(outside);
+  training.add(CsvLoggerHook({{"now", training.script.global_step.read}}, {.path = "log", .every_n_steps = 2}));
+  training.start();
+  EXPECT_THROW(training.run(), FailedPreconditionError);
 }
 
 TEST(RowLoggerHook, SaysThatItsPeriodWasNeverOver) {

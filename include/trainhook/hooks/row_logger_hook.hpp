@@ -30,10 +30,11 @@ namespace detail {
 
 class RowFile;
 struct RowFormat;
+struct WrittenRows;
 
 /// Writes one row per logged step. The newest row stays in memory until the next run starts or the session ends,
 /// because metrics of its step may still be published. It is part of the hook's state; earlier rows are on disk
-/// whenever the model is saved.
+/// whenever the model is saved, and their checksum is in the state.
 class RowLoggerHook : public SessionRunHook {
  public:
   RowLoggerHook& operator=(RowLoggerHook&&) = delete;
@@ -65,6 +66,7 @@ class RowLoggerHook : public SessionRunHook {
   TRAINHOOK_DECL Row& row_of(std::int64_t step);
   TRAINHOOK_DECL void take_metrics();
   TRAINHOOK_DECL void write_row();
+  TRAINHOOK_DECL void remember(const std::optional<WrittenRows>& written);
 
   const RowFormat* format_;
   FetchRefs refs_;
@@ -75,6 +77,7 @@ class RowLoggerHook : public SessionRunHook {
   FetchList fetches_;
   std::unique_ptr<RowFile> file_;                  // null until it is opened
   std::optional<Row> row_;                         // the row that is not written yet
+  std::unique_ptr<WrittenRows> known_;             // of the file: as restored, last saved, or at the end; null: nothing
   std::vector<std::optional<std::int64_t>> seen_;  // the step of the last value of each metric
   std::int64_t step_ = 0;                          // after the last run
   bool fetched_ = false;

@@ -36,6 +36,7 @@ TRAINHOOK_DECL RowRecord json_record(std::string_view text) {
 
 inline constexpr RowFormat kJsonFormat{
     .hook = "JsonLinesHook",
+    .start = kJsonStart,
     .header = nullptr,
     .line =
         [](const std::vector<std::string>& columns, std::int64_t step, const std::vector<std::string>& cells) {

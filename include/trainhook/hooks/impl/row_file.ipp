@@ -6,7 +6,6 @@
 #include <trainhook/hooks/row_file.hpp>
 
 #include <type_traits>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +14,7 @@
 #include <trainhook/core/finite.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/utf8.hpp>
+#include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 
@@ -49,53 +49,122 @@ TRAINHOOK_DECL std::string cell_of(const Tensor& tensor, const std::string& colu
 }
 
 TRAINHOOK_DECL RowFile::RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
-                                const RowFormat& format, std::int64_t last_step)
-    : path_(std::move(path)) {
+                                const RowFormat& format, std::int64_t last_step,
+                                const std::optional<WrittenRows>& written)
+    : format_(&format), path_(std::move(path)) {
   const std::string header = format.header != nullptr ? format.header(columns) : std::string();
-  std::string kept = header;
-  if (file_system.exists(path_)) kept = kept_part(read_file(file_system, path_), header, format, last_step);
-  const std::string directory = parent_path(path_);
+  const PathTarget target = target_to_write(file_system, path_);
+  if (target.kind == PathKind::Stream) {
+    file_ = file_system.open_appendable(path_);
+    write(header);
+    return;
+  }
+  const std::string directory = parent_path(target.path);
   file_system.make_directories(directory);
-  const std::string temporary = fmt::format("{}.tmp", path_);
-  file_ = file_system.create_writable(temporary, WriteMode::Truncate);
-  file_->append(kept);
-  file_->sync();
-  file_system.rename(temporary, path_);
-  file_system.sync_directory(directory);
-}
-
-TRAINHOOK_DECL std::string RowFile::kept_part(std::string_view text, const std::string& header, const RowFormat& format,
-                                              std::int64_t last_step) {
-  const bool same_header = text.starts_with(header);
-  std::string kept = header;
-  if (format.header != nullptr) text.remove_prefix(format.record(text).length);
-  std::size_t cut = 0;
-  while (!text.empty()) {
-    const RowRecord record = format.record(text);
-    if (record.length == 0) break;  // torn
-    if (record.step && *record.step <= last_step) {
-      kept += text.substr(0, record.length);
-      last_step_ = record.step;
-    } else {
-      ++cut;
-    }
-    text.remove_prefix(record.length);
-  }
-  if (last_step_ && !same_header) {
-    throw FailedPreconditionError(
-        "{}: {} has rows with other columns; rename or remove it, or give another path (the columns are now {})",
-        format.hook, path_, header.substr(0, header.size() - 1));
-  }
+  take_lock(file_system);
+  const std::string text = file_system.exists(path_) ? read_file(file_system, path_) : std::string();
+  expect_written(text, written);
+  const auto [kept, cut] = divide(text, header, last_step);
   if (cut > 0) {
+    if (!written) keep_copy(file_system, target.path, text);
     log_info("{}: cut {} rows off {}: they are of steps after {}, which the run repeats.", format.hook, cut, path_,
              last_step);
   }
-  return kept;
+  if (kept < text.size()) file_system.truncate(path_, kept);
+  file_ = file_system.open_appendable(path_);
+  written_ = WrittenRows{.size = kept, .crc = crc32c::value(std::string_view(text).substr(0, kept))};
+  if (kept == 0) write(header);
+  file_->sync();
+  file_system.sync_directory(directory);
+}
+
+TRAINHOOK_DECL void RowFile::take_lock(FileSystem& file_system) {
+  try {
+    lock_ = file_system.lock_file(path_);
+  } catch (const UnimplementedError&) {  // then two writers are the user's to avoid
+  } catch (const FailedPreconditionError&) {
+    throw FailedPreconditionError(
+        "{}: another hook, session or process writes rows to {}; give each its own path, and among several ranks give "
+        "the hook to the chief only",
+        format_->hook, path_);
+  }
+}
+
+TRAINHOOK_DECL void RowFile::expect_written(std::string_view text, const std::optional<WrittenRows>& written) const {
+  if (!written || written->size == 0) return;
+  if (text.empty()) {
+    log_warning("{}: {} is gone or empty, so the rows up to here are lost; it is started again", format_->hook, path_);
+  } else if (text.size() < written->size || crc32c::value(text.substr(0, written->size)) != written->crc) {
+    refuse(fmt::format("the run that is resumed wrote its first {} bytes, and they are others now; rename or remove it",
+                       written->size));
+  }
+}
+
+TRAINHOOK_DECL std::pair<std::size_t, std::size_t> RowFile::divide(std::string_view text, const std::string& header,
+                                                                   std::int64_t last_step) {
+  const std::string_view whole = text;
+  const auto has_holes = [](std::string_view line) {  // bytes that never reached the disk
+    return line.find('\0') != std::string_view::npos;
+  };
+  if (header.starts_with(whole) || whole.find_first_not_of('\0') == std::string_view::npos)
+    return {whole == header ? whole.size() : 0, 0};
+  if (!text.starts_with(header)) {
+    refuse(fmt::format("its first line is not that of the columns, which are {}; rename or remove it",
+                       std::string_view(header).substr(0, header.size() - 1)));
+  }
+  text.remove_prefix(header.size());
+  std::optional<std::size_t> kept;
+  std::size_t cut = 0;
+  while (!text.empty()) {
+    const std::size_t at = whole.size() - text.size();
+    const RowRecord record = format_->record(text);
+    const std::string_view line = text.substr(0, record.length == 0 ? text.size() : record.length);
+    const bool is_torn = record.length == 0 && (line.starts_with(format_->start) || format_->start.starts_with(line));
+    if (!record.step && !is_torn && !has_holes(line))
+      refuse("it has a line that is no row of this hook; rename or remove it");
+    const bool is_kept = !kept && record.step && *record.step <= last_step;
+    if (is_kept) last_step_ = record.step;
+    if (!is_kept && !kept) kept = at;
+    if (!is_kept && record.step) ++cut;
+    text.remove_prefix(line.size());
+  }
+  return {kept.value_or(whole.size()), cut};
+}
+
+TRAINHOOK_DECL void RowFile::keep_copy(FileSystem& file_system, const std::string& target,
+                                       const std::string& text) const {
+  std::unique_ptr<WritableFile> copy;
+  for (int number = 1; copy == nullptr; ++number) {
+    try {
+      copy = file_system.create_writable(fmt::format("{}.{}", target, number), WriteMode::Exclusive);
+    } catch (const AlreadyExistsError&) {  // the next number
+    }
+  }
+  try {
+    copy->append(text);
+    copy->sync();
+    copy->close();
+  } catch (...) {
+    remove_silently(file_system, copy->path());
+    throw;
+  }
+  log_warning("{}: whether this run wrote the rows of {} is not known; {} keeps a copy", format_->hook, path_,
+              copy->path());
+}
+
+TRAINHOOK_DECL void RowFile::refuse(std::string_view reason) const {
+  throw FailedPreconditionError("{}: {} is left as it is, since {}, or give another path", format_->hook, path_,
+                                reason);
+}
+
+TRAINHOOK_DECL void RowFile::write(const std::string& text) {
+  synced_ = false;
+  file_->append(text);
+  if (written_) written_ = {.size = written_->size + text.size(), .crc = crc32c::extend(written_->crc, text)};
 }
 
 TRAINHOOK_DECL void RowFile::append(std::int64_t step, const std::string& line) {
-  synced_ = false;
-  file_->append(line);
+  write(line);
   last_step_ = step;
 }
 
@@ -108,6 +177,7 @@ TRAINHOOK_DECL void RowFile::sync() {
 TRAINHOOK_DECL void RowFile::close() {
   sync();
   file_->close();
+  lock_.reset();
 }
 
 }  // namespace trainhook::detail

@@ -54,6 +54,7 @@ TRAINHOOK_DECL void RowLoggerHook::begin(Graph& graph) {
   if (timer_) timer_->reset();
   file_.reset();
   row_.reset();
+  known_.reset();
   restored_ = false;
 }
 
@@ -66,13 +67,16 @@ TRAINHOOK_DECL void RowLoggerHook::after_create_session(SessionRef session, Coor
     timer_->reset_unless_restored();
     if (!timer_->last_triggered_step()) timer_->update_last_triggered_step(step_, services().clock());
   }
+  if (file_ != nullptr) remember(file_->written());  // in a session before this one
   file_.reset();
 }
 
 TRAINHOOK_DECL void RowLoggerHook::open_file() {
   if (file_ != nullptr) return;
+  std::optional<WrittenRows> written;
+  if (known_ != nullptr) written = *known_;
   file_ = std::make_unique<RowFile>(services().file_system(), options_.path, columns_, *format_,
-                                    row_ ? row_->step - 1 : step_);
+                                    row_ ? row_->step - 1 : step_, written);
 }
 
 TRAINHOOK_DECL SessionRunArgs RowLoggerHook::before_run(SessionRunContext& context) {
@@ -104,6 +108,7 @@ TRAINHOOK_DECL void RowLoggerHook::end(SessionRef /*session*/) {
   }
   const std::unique_ptr<RowFile> last = std::move(file_);
   last->close();
+  remember(last->written());
 }
 
 TRAINHOOK_DECL void RowLoggerHook::abort(const std::exception_ptr& /*error*/) noexcept {
@@ -121,6 +126,14 @@ TRAINHOOK_DECL StateValues RowLoggerHook::save_state() {
   if (file_ != nullptr) {
     take_metrics();
     file_->sync();
+    remember(file_->written());
+  }
+  if (known_ != nullptr) {
+    Tensor size_and_crc(DType::Int64, Shape({2}));
+    const auto values = size_and_crc.mutable_data<std::int64_t>();
+    values[0] = static_cast<std::int64_t>(known_->size);
+    values[1] = known_->crc;
+    state.set("written", size_and_crc);
   }
   if (!row_) return state;
   Tensor cells(DType::String, Shape({static_cast<std::int64_t>(columns_.size())}));
@@ -131,6 +144,11 @@ TRAINHOOK_DECL StateValues RowLoggerHook::save_state() {
 }
 
 TRAINHOOK_DECL void RowLoggerHook::load_state(const StateValues& state) {
+  if (const Tensor* written = state.find("written"); written != nullptr && written->num_elements() == 2) {
+    const auto values = written->data<std::int64_t>();
+    remember(WrittenRows{static_cast<std::uint64_t>(values[0]), static_cast<std::uint32_t>(values[1])});
+  }
+  if (state.find("step") == nullptr) return;
   const auto cells = state.at("cells").data<std::string>();
   if (cells.size() != columns_.size()) return;  // other columns: the file says so
   row_ = Row{.step = state.at("step").scalar<std::int64_t>(), .cells = {cells.begin(), cells.end()}};
@@ -153,6 +171,10 @@ TRAINHOOK_DECL void RowLoggerHook::take_metrics() {
     if (is_late) continue;  // its row is written
     row_of(metric->step).cells[refs_.size() + i] = cell_of(Tensor(metric->value), options_.metrics[i], *format_);
   }
+}
+
+TRAINHOOK_DECL void RowLoggerHook::remember(const std::optional<WrittenRows>& written) {
+  known_ = written ? std::make_unique<WrittenRows>(*written) : nullptr;
 }
 
 TRAINHOOK_DECL void RowLoggerHook::write_row() {
