@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -24,7 +23,7 @@ namespace trainhook {
 class FileWriterCache {
  public:
   /// Creates every writer with `options`.
-  explicit FileWriterCache(FileWriterOptions options = {}) : options_(std::move(options)) {}
+  TRAINHOOK_DECL explicit FileWriterCache(FileWriterOptions options = {});
   FileWriterCache(const FileWriterCache&) = delete;
   FileWriterCache& operator=(const FileWriterCache&) = delete;
 

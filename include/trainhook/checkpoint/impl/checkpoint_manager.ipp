@@ -15,7 +15,6 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook::detail {
 
@@ -48,7 +47,9 @@ TRAINHOOK_DECL CheckpointManager::CheckpointManager(std::string directory, std::
                                                     CheckpointManagerOptions options)
     : directory_(std::move(directory)),
       options_(std::move(options)),
-      saver_(detail::saver_options(max_to_keep, options_)) {}
+      saver_(detail::saver_options(max_to_keep, options_)) {
+  options_.file_system = &saver_.file_system();
+}
 
 TRAINHOOK_DECL std::optional<std::string> CheckpointManager::save(SessionRef session,
                                                                   std::optional<std::int64_t> checkpoint_number,
@@ -93,9 +94,7 @@ TRAINHOOK_DECL std::optional<std::string> CheckpointManager::restore_or_initiali
   return std::nullopt;
 }
 
-TRAINHOOK_DECL FileSystem& CheckpointManager::file_system() const {
-  return detail::given_or_posix(options_.file_system);
-}
+TRAINHOOK_DECL FileSystem& CheckpointManager::file_system() const { return *options_.file_system; }
 
 TRAINHOOK_DECL std::int64_t CheckpointManager::step_of(SessionRef session) const {
   const Tensor step = session.snapshot({&options_.step_counter, 1}).front().tensor;

@@ -45,7 +45,9 @@ TRAINHOOK_DECL std::optional<std::string> wait_for_new_checkpoint(const std::str
 }
 
 TRAINHOOK_DECL CheckpointsIterator::CheckpointsIterator(std::string checkpoint_dir, CheckpointsIteratorOptions options)
-    : checkpoint_dir_(std::move(checkpoint_dir)), options_(std::move(options)) {}
+    : checkpoint_dir_(std::move(checkpoint_dir)), options_(std::move(options)) {
+  options_.file_system = &detail::given_or_posix(options_.file_system);
+}
 
 TRAINHOOK_DECL std::optional<std::string> CheckpointsIterator::next() {
   if (given_at_) detail::sleep_until(clock(), *given_at_ + options_.min_interval_secs);

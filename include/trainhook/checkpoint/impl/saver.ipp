@@ -39,6 +39,9 @@
 namespace trainhook {
 
 struct Saver::State {
+  explicit State(FileSystem& own_file_system) : file_system(own_file_system) {}
+
+  FileSystem& file_system;  // at the directory that was current when the saver was made
   std::atomic<FileSystem*> lent_file_system = nullptr;
   std::atomic<Clock*> lent_clock = nullptr;
   std::atomic<double> started = 0;             // the first period of keep_checkpoint_every_n_hours starts here
@@ -47,7 +50,8 @@ struct Saver::State {
 };
 
 TRAINHOOK_DECL Saver::Saver(SaverOptions options)
-    : options_(std::move(options)), state_(detail::make_shared_object<State>()) {
+    : options_(std::move(options)),
+      state_(detail::make_shared_object<State>(detail::given_or_posix(options_.file_system))) {
   if (options_.max_to_keep < 0)
     throw InvalidArgumentError("Saver: max_to_keep is {}; 0 keeps all, more keeps that many", options_.max_to_keep);
   if (!(options_.keep_checkpoint_every_n_hours > 0)) {
@@ -225,8 +229,8 @@ TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::strin
 }
 
 TRAINHOOK_DECL FileSystem& Saver::file_system() const {
-  FileSystem* const chosen = options_.file_system != nullptr ? options_.file_system : state_->lent_file_system.load();
-  return detail::given_or_posix(chosen);
+  FileSystem* const lent = state_->lent_file_system;
+  return options_.file_system != nullptr || lent == nullptr ? state_->file_system : *lent;
 }
 
 TRAINHOOK_DECL Clock& Saver::clock() const {

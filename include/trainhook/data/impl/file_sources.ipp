@@ -124,7 +124,7 @@ class FileNode final : public DatasetNode {
       : DatasetNode({}, {{DType::String, PartialShape(Shape{})}}),
         name_(std::move(name)),
         paths_(std::make_shared<const std::vector<std::string>>(std::move(paths))),
-        file_system_(&file_system) {}
+        file_system_(&file_system.at_current_directory()) {}
 
   /// Without the paths: data may move between two runs.
   [[nodiscard]] std::string describe() const override { return fmt::format("{}[{} files]", name_, paths_->size()); }

@@ -10,11 +10,10 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL FileSystem& ModelSource::file_system() const { return given_or_posix(config.file_system); }
+TRAINHOOK_DECL FileSystem& ModelSource::file_system() const { return *config.file_system; }
 
 TRAINHOOK_DECL std::string ModelSource::checkpoint_for(const std::string& wanted, std::string_view purpose) const {
   if (!wanted.empty()) return wanted;

@@ -29,6 +29,7 @@
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 
@@ -212,6 +213,7 @@ namespace trainhook {
 TRAINHOOK_DECL Estimator::Estimator(std::function<OwnedSession(Graph&)> engine, ModelFn model_fn, RunConfig config)
     : source_{std::move(engine), std::move(model_fn), std::move(config)} {
   if (!source_.engine || !source_.model_fn) throw InvalidArgumentError("Estimator: engine or model_fn is empty");
+  source_.config.file_system = &detail::given_or_posix(source_.config.file_system);
   if (model_dir().empty()) throw InvalidArgumentError("Estimator: model_dir is empty; checkpoints need a directory");
   if (source_.config.save_checkpoints_secs && source_.config.save_checkpoints_steps)
     throw InvalidArgumentError("RunConfig: save_checkpoints_steps and save_checkpoints_secs are both given; give one");

@@ -22,7 +22,6 @@
 #include <trainhook/events/read_eval_metrics.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook::detail {
 

@@ -7,11 +7,17 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook {
+
+TRAINHOOK_DECL FileWriterCache::FileWriterCache(FileWriterOptions options) : options_(std::move(options)) {
+  options_.file_system = &detail::given_or_posix(options_.file_system);
+}
 
 TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
   while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);

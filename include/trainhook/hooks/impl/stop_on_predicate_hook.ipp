@@ -31,9 +31,8 @@ TRAINHOOK_DECL SecondOrStepTimer::Options periods_of(const StopOnPredicateHook::
 /// The values of one metric in the directory, by step. @throws NotFoundError if an evaluation lacks it.
 TRAINHOOK_DECL std::map<std::int64_t, double> recorded(const std::string& eval_dir, const std::string& metric,
                                                        const MetricPredicateOptions& options) {
-  FileSystem& disk = given_or_posix(options.file_system);
   std::map<std::int64_t, double> values;
-  for (const auto& [step, metrics] : read_eval_metrics(disk, eval_dir)) {
+  for (const auto& [step, metrics] : read_eval_metrics(*options.file_system, eval_dir)) {
     if (step < options.min_steps) continue;
     const auto found = metrics.find(metric);
     if (found == metrics.end())
@@ -47,6 +46,7 @@ TRAINHOOK_DECL std::map<std::int64_t, double> recorded(const std::string& eval_d
 template <class Compare>
 StopPredicate stop_beyond(std::string eval_dir, std::string metric, double threshold, MetricPredicateOptions options,
                           std::string_view relation, Compare is_beyond) {
+  options.file_system = &given_or_posix(options.file_system);
   return [=] {
     for (const auto& [step, value] : recorded(eval_dir, metric, options)) {
       if (!is_beyond(value, threshold)) continue;
@@ -63,6 +63,7 @@ template <class Compare>
 StopPredicate stop_without_progress(std::string eval_dir, std::string metric, std::int64_t max_steps,
                                     MetricPredicateOptions options, std::string_view progress, Compare is_better) {
   if (max_steps < 0) throw InvalidArgumentError("early stopping: max_steps {} must not be negative", max_steps);
+  options.file_system = &given_or_posix(options.file_system);
   return [=] {
     std::optional<std::pair<std::int64_t, double>> best;
     for (const auto& now : recorded(eval_dir, metric, options)) {

@@ -27,6 +27,7 @@ TRAINHOOK_DECL ChiefSessionCreator::ChiefSessionCreator(Graph& graph, SessionMan
   if (!open_)
     throw InvalidArgumentError(
         "ChiefSessionCreator: open is empty; give the function that makes a session of the graph");
+  options_.file_system = &detail::given_or_posix(options_.file_system);
   if (options_.scaffold == nullptr) options_.scaffold = detail::make_shared_object<Scaffold>();
 }
 
@@ -72,9 +73,7 @@ TRAINHOOK_DECL RestoreReport ChiefSessionCreator::report() const {
   return manager_ ? manager_->report() : RestoreReport{};
 }
 
-TRAINHOOK_DECL FileSystem& ChiefSessionCreator::file_system() const noexcept {
-  return detail::given_or_posix(options_.file_system);
-}
+TRAINHOOK_DECL FileSystem& ChiefSessionCreator::file_system() const noexcept { return *options_.file_system; }
 
 TRAINHOOK_DECL SessionManagerOptions ChiefSessionCreator::manager_options() const {
   const Scaffold& scaffold = *options_.scaffold;

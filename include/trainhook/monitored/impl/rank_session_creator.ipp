@@ -42,7 +42,9 @@ inline constexpr char kRestored = 'r';
 
 TRAINHOOK_DECL RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement> agreement, Graph& graph,
                                                       SessionOpener open, ChiefSessionCreatorOptions options)
-    : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {}
+    : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {
+  options_.file_system = &given_or_posix(options_.file_system);
+}
 
 TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
   expect_shared_directory();
@@ -201,7 +203,7 @@ TRAINHOOK_DECL bool RankSessionCreator::differs_between_ranks(const std::string&
   return of_ranks.contains(name) || (below != of_ranks.end() && below->starts_with(name + "/"));
 }
 
-TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const { return given_or_posix(options_.file_system); }
+TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const { return *options_.file_system; }
 
 TRAINHOOK_DECL void RankSessionCreator::expect_readable(const std::string& prefix) const {
   if (read_from_device([&] { return checkpoint_exists(file_system(), prefix); })) return;

@@ -96,6 +96,7 @@ TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not_ready(SessionR
 }
 
 TRAINHOOK_DECL SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {
+  options_.file_system = &detail::given_or_posix(options_.file_system);
   if (options_.ready_for_local_init_op.has_value() && !options_.local_init_op.has_value()) {
     throw InvalidArgumentError(
         "SessionManager: ready_for_local_init_op is '{}'. "
@@ -152,7 +153,7 @@ TRAINHOOK_DECL OwnedSession SessionManager::wait_for_session(const Open& open, s
   }
 }
 
-TRAINHOOK_DECL FileSystem& SessionManager::file_system() const { return detail::given_or_posix(options_.file_system); }
+TRAINHOOK_DECL FileSystem& SessionManager::file_system() const { return *options_.file_system; }
 
 TRAINHOOK_DECL Clock& SessionManager::clock() const { return detail::given_or_system(options_.clock); }
 
