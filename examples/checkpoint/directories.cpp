@@ -110,7 +110,8 @@ std::vector<std::string> left_over_in(const std::string& directory) {
     const std::size_t data = name.find(".data-");
     if (name.find(".tempstate") != std::string::npos) {
       lines.push_back(fmt::format(
-          "left over: {}, of a save that goes on or was killed; the next training removes it if trainhook wrote it", name));
+          "left over: {}, of a save that goes on or was killed; the next training removes it if trainhook wrote it",
+          name));
     } else if (data != std::string::npos && !th::checkpoint_exists(th::join_path(directory, name.substr(0, data)))) {
       lines.push_back(fmt::format("incomplete: {} belongs to no checkpoint, because there is no {}.index", name,
                                   name.substr(0, data)));
