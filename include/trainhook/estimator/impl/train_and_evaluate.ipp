@@ -41,7 +41,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
   [[nodiscard]] std::optional<EvalMetrics> metrics() const { return metrics_; }
 
   [[nodiscard]] EvalHistory history() const {
-    return read_eval_metrics(given_or_posix(estimator_->config().file_system), estimator_->eval_dir(spec_->name));
+    return read_eval_metrics(*estimator_->config().file_system, estimator_->eval_dir(spec_->name));
   }
 
   void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override {

@@ -7,6 +7,8 @@
 
 #include <mutex>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
 
