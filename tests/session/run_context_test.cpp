@@ -88,6 +88,19 @@ TEST_F(RunContextTest, AStopByTheStepAloneHoldsOnAllRanks) {
   EXPECT_EQ(context.stop_reason(), "one rank");
 }
 
+TEST_F(RunContextTest, IsInterruptedOnlyIfThatIsTheFirstReason) {
+  SessionRunContext interrupted(engine, request, clock, &step);
+  interrupted.interrupt("a signal");
+  interrupted.request_stop("enough");
+  EXPECT_TRUE(interrupted.is_interruption());
+  EXPECT_EQ(interrupted.stop_reason(), "a signal");
+  SessionRunContext ended(engine, request, clock, &step);
+  ended.request_stop();
+  ended.interrupt("a signal");
+  EXPECT_TRUE(ended.stop_requested());
+  EXPECT_FALSE(ended.is_interruption());
+}
+
 TEST_F(RunContextTest, ShowsWhatTheUserAskedForAndTheRawSession) {
   SessionRunContext context(engine, request, clock, &step);
   EXPECT_EQ(&context.original_args(), &request);

@@ -54,7 +54,8 @@ class MetricWatch {
   bool loaded_ = false;
 };
 
-/// For the end of a run whose hook has seen no value of its metric: logs a warning if none was published.
+/// For the end of a run whose hook has seen no value of its metric: logs a warning if none was published, unless the
+/// run was interrupted.
 TRAINHOOK_DECL void warn_if_never_published(std::string_view hook, std::string_view metric,
                                             const HookServices& services);
 
