@@ -140,7 +140,7 @@ TEST_F(OnExistingTest, ARunWithoutARecordOrWithADamagedOneIsResumed) {
   disk.remove_file("runs/line/run.pbtxt");
   EXPECT_EQ(train({}), 3);
   EXPECT_EQ(log.find("differs"), std::string::npos) << log;
-  write_file_atomically(disk, "runs/line/run.pbtxt", "no record {");
+  write_file_atomically(disk, "runs/line/run.pbtxt", "command_line: {");
   EXPECT_EQ(train({}), 6);
   EXPECT_NE(last_line_with("Restored").find("What wrote it cannot be read"), std::string::npos) << log;
   EXPECT_EQ(train({}), 9);  // it has been written again
