@@ -126,6 +126,22 @@ TEST_F(CheckpointStateTest, AFileOfAnotherProgramIsNotReplacedAndALinkIsFollowed
   }
 }
 
+TEST_F(CheckpointStateTest, AFileOfOursIsReplacedWhicheverByteIsDamaged) {
+  disk_.make_directories("run");
+  const CheckpointState state{.model_checkpoint_path = "run/m-2", .all_model_checkpoint_paths = {"run/m-1", "run/m-2"}};
+  update_checkpoint_state(disk_, "run", state);
+  const std::string whole = disk_.contents("run/checkpoint");
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    for (const int bit : {0, 3, 7}) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      disk_.write_file("run/checkpoint", damaged);
+      ASSERT_NO_THROW(update_checkpoint_state(disk_, "run", state)) << "byte " << i << ", bit " << bit;
+      ASSERT_EQ(disk_.contents("run/checkpoint"), whole);
+    }
+  }
+}
+
 TEST_F(CheckpointStateTest, ReadsTheFileOfASaverAndWhateverDamageSays) {
   const auto read = [](const std::string& text) { return detail::parse_checkpoint_state(text, "run/checkpoint"); };
   const std::string text = read_file(posix_file_system(), testing::data_file("checkpoint"));

@@ -70,7 +70,7 @@ TEST_F(InputCheckpointsTest, AreNoLongerListedBeforeTheyAreRemoved) {
   write("model.ckpt", {3});
   disk.set_callback([this](FileOperation operation, const std::string& path) {
     const bool removes = operation == FileOperation::Rename && path.starts_with("run/input.ckpt");
-    if (removes) EXPECT_EQ(listed(), (Steps{3})) << path;
+    if (removes) { EXPECT_EQ(listed(), (Steps{3})) << path; }
   });
   files->tidy(3);
   EXPECT_EQ(on_disk(), (Steps{3}));
@@ -81,7 +81,7 @@ TEST_F(InputCheckpointsTest, LoseTheirListBeforeTheLastOneIsRemoved) {
   list({1, 2});
   disk.set_callback([this](FileOperation operation, const std::string& path) {
     const bool removes = operation == FileOperation::Rename && path.starts_with("run/input.ckpt");
-    if (removes) EXPECT_FALSE(memory.exists("run/checkpoint_input")) << path;
+    if (removes) { EXPECT_FALSE(memory.exists("run/checkpoint_input")) << path; }
   });
   files->tidy_all();
   EXPECT_EQ(on_disk(), Steps());
@@ -120,12 +120,18 @@ TEST_F(InputCheckpointsTest, AnyFileOfAStepTellsThatItWasSaved) {
 TEST_F(InputCheckpointsTest, ADamagedListIsReplaced) {
   write("input.ckpt", {1, 2});
   write("model.ckpt", {2});
-  memory.write_file("run/checkpoint_input", "no list");
+  memory.write_file("run/checkpoint_input", "model_checkpoint_path: {");
   const RestoreCondition condition = InputCheckpoints::restore_condition(files);
   EXPECT_FALSE(condition.why_not("run/model.ckpt-2"));
   files->tidy(2);
   EXPECT_EQ(listed(), (Steps{2}));
   EXPECT_EQ(on_disk(), (Steps{2}));
+}
+
+TEST_F(InputCheckpointsTest, AFileOfThatNameOfAnotherProgramStays) {
+  memory.write_file("run/checkpoint_input", "of another program");
+  files->tidy_all();
+  EXPECT_EQ(memory.contents("run/checkpoint_input"), "of another program");
 }
 
 TEST_F(InputCheckpointsTest, AListThatCannotBeReadIsAnErrorOfTheRestoreAndRemovesNothing) {

@@ -93,13 +93,13 @@ template <ProtoMessage M>
   return text_from_wire(message_bytes(message), kTextFields<M>);
 }
 
-/// Whether the first word is the name of one of `fields`, as in the text form of a message.
-[[nodiscard]] TRAINHOOK_DECL bool begins_with_field(std::string_view text, std::span<const TextField> fields);
+/// Whether a line has one of `fields`, as in the text form of a message.
+[[nodiscard]] TRAINHOOK_DECL bool has_line_of(std::string_view text, std::span<const TextField> fields);
 
-/// Whether a text may be the text form of a message `M`. For `write_file_atomically`.
+/// Whether a text may be the beginning of the text form of a message `M`, damaged or not. For `write_file_atomically`.
 template <ProtoMessage M>
-[[nodiscard]] bool begins_as_text_of(std::string_view text) {
-  return begins_with_field(text, kTextFields<M>);
+[[nodiscard]] bool looks_like_text_of(std::string_view text) {
+  return has_line_of(text, kTextFields<M>);
 }
 
 /// Parses the text form of a message. Not for messages with a `std::string_view` member, which would dangle.

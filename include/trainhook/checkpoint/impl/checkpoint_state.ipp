@@ -165,7 +165,7 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
   };
   state.model_checkpoint_path = stored(state.model_checkpoint_path);
   for (std::string& listed : all) listed = stored(listed);
-  write_file_atomically(file_system, path, detail::message_text(state), &detail::begins_as_text_of<CheckpointState>);
+  write_file_atomically(file_system, path, detail::message_text(state), &detail::looks_like_text_of<CheckpointState>);
 }
 
 TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,

@@ -209,7 +209,7 @@ TRAINHOOK_DECL void InputCheckpoints::write_list(const std::vector<std::int64_t>
   }
   const std::string path = join_path(directory_, latest_filename_);
   if (state.all_model_checkpoint_paths.empty()) {
-    if (!file_system_->exists(path)) return;
+    if (read_list(directory_).all_model_checkpoint_paths.empty()) return;  // there is none, or it is not ours
     file_system_->remove_file(path);
     file_system_->sync_directory(directory_);
     return;

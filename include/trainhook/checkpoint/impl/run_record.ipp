@@ -48,7 +48,7 @@ TRAINHOOK_DECL RunRecord run_record_of(const Graph& graph) {
 TRAINHOOK_DECL void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record) {
   file_system.make_directories(directory);
   write_file_atomically(file_system, join_path(directory, kRunRecordFile), message_text(record),
-                        &begins_as_text_of<RunRecord>);
+                        &looks_like_text_of<RunRecord>);
 }
 
 TRAINHOOK_DECL std::optional<RunRecord> read_run_record(FileSystem& file_system, const std::string& directory) {

@@ -5,6 +5,9 @@
 
 #include <trainhook/graph_def/graph_def_writer.hpp>
 
+#include <algorithm>
+#include <cstddef>
+
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/graph_def_messages.hpp>
@@ -26,8 +29,13 @@ TRAINHOOK_DECL std::string graph_def_bytes(const Graph& graph, const std::vector
 }
 
 TRAINHOOK_DECL bool is_graph_def(std::string_view beginning) {
-  constexpr std::string_view kFirstNode = "\n";  // the tag of field 1
-  return beginning.starts_with(kFirstNode) || begins_as_text_of<GraphMessage>(beginning);
+  constexpr std::string_view kFirstField = "\n";  // its tag: a graph's first node, and in that its name
+  const auto is_last = [](char byte) { return (static_cast<unsigned char>(byte) & 0x80U) == 0; };
+  std::string_view name = beginning.substr((std::min)(beginning.size(), std::size_t{1}));
+  const auto length = std::ranges::find_if(name, is_last);
+  name = length == name.end() ? std::string_view() : std::string_view(length + 1, name.end());
+  return (beginning.starts_with(kFirstField) && name.starts_with(kFirstField)) ||
+         looks_like_text_of<GraphMessage>(beginning);
 }
 
 }  // namespace trainhook::detail

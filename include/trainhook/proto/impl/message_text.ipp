@@ -161,18 +161,21 @@ TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<cons
   return std::move(printer).text();
 }
 
-TRAINHOOK_DECL bool begins_with_field(std::string_view text, std::span<const TextField> fields) {
-  const auto skip_space = [&] { text.remove_prefix((std::min)(text.find_first_not_of(" \t\r\n"), text.size())); };
-  skip_space();
-  while (text.starts_with('#')) {
-    text.remove_prefix((std::min)(text.find('\n'), text.size()));
-    skip_space();
+TRAINHOOK_DECL bool has_line_of(std::string_view text, std::span<const TextField> fields) {
+  const auto skip_space = [](std::string_view& line) {
+    line.remove_prefix((std::min)(line.find_first_not_of(" \t\r"), line.size()));
+  };
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix((std::min)(line.size() + 1, text.size()));
+    skip_space(line);
+    const std::string_view name = line.substr(0, line.find_first_of(": \t\r{<"));
+    if (std::ranges::find(fields, name, &TextField::name) == fields.end()) continue;
+    line.remove_prefix(name.size());
+    skip_space(line);
+    if (line.empty() || line.starts_with(':') || line.starts_with('{') || line.starts_with('<')) return true;
   }
-  const std::string_view name = text.substr(0, text.find_first_of(": \t\r\n{<"));
-  if (std::ranges::find(fields, name, &TextField::name) == fields.end()) return false;
-  text.remove_prefix(name.size());
-  skip_space();
-  return text.empty() || text.starts_with(':') || text.starts_with('{') || text.starts_with('<');
+  return false;
 }
 
 }  // namespace trainhook::detail
