@@ -234,6 +234,18 @@ TEST(DirectoryHold, AnEmptyLockOfAnEarlierVersionIsTakenAndOneThatIsHeldIsNot) {
   EXPECT_THROW(hold.confirm(2), FailedPreconditionError) << "an earlier version has it, and does not say so";
 }
 
+TEST(DirectoryHold, AFileOfAnotherProgramIsNotSigned) {
+  testing::LogLines log;
+  testing::MemoryFileSystem disk;
+  disk.write_file("notes", "not to be lost\n");
+  disk.make_directories("run");
+  disk.make_link("run/.checkpoint_lock", "/notes");
+  DirectoryHold hold(disk, "run", system_clock());
+  EXPECT_EQ(log.count("W the lock run/.checkpoint_lock could not be written"), 1U);
+  EXPECT_THROW(hold.confirm(1), FailedPreconditionError);
+  EXPECT_EQ(disk.contents("notes"), "not to be lost\n");
+}
+
 TEST(DirectoryHold, AForkedChildDoesNotSpeakForItsParent) {
   const support::TemporaryFolder folder;
   const std::string path = folder.file(".checkpoint_lock");

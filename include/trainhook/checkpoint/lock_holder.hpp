@@ -42,6 +42,9 @@ inline constexpr std::string_view kEndingLine = "ending\n";
 /// Nothing if the text does not name a holder completely.
 [[nodiscard]] TRAINHOOK_DECL std::optional<LockHolder> parse_holder(std::string_view text);
 
+/// Whether it may be the text of a holder, damaged or not.
+[[nodiscard]] TRAINHOOK_DECL bool is_holder_text(std::string_view text);
+
 /// The beginning and the end of the file, enough for `parse_holder`; nothing if there is no file.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> read_holder_text(FileSystem& file_system,
                                                                          const std::string& path);

@@ -50,6 +50,10 @@ TRAINHOOK_DECL std::uint64_t temporary_number();
 /// Whether the beginning of a file, which has bytes, is that of a file that this library writes there.
 using IsOwn = bool (*)(std::string_view beginning);
 
+/// @throws FailedPreconditionError for a file that `is_own` does not know, unless it is blank.
+TRAINHOOK_DECL void expect_own(FileSystem& file_system, const PathTarget& target, const std::string& path,
+                               IsOwn is_own);
+
 /// Removes a file after a failure and ignores errors.
 TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept;
 

@@ -19,6 +19,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
 
@@ -124,8 +125,10 @@ TRAINHOOK_DECL bool DirectoryHold::is_mine() const {
 }
 
 TRAINHOOK_DECL void DirectoryHold::sign_lock() {
+  const std::string path = lock_path(directory_);
+  expect_own(*file_system_, target_to_write(*file_system_, path), path, &is_holder_text);
   me_.process = this_process();
-  std::unique_ptr<WritableFile> file = file_system_->create_writable(lock_path(directory_), WriteMode::Truncate);
+  std::unique_ptr<WritableFile> file = file_system_->create_writable(path, WriteMode::Truncate);
   file->append(holder_text("lock", me_));
   file->sync();  // on a network file system others see it then
   signature_ = std::move(file);

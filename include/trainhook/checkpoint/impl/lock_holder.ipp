@@ -56,6 +56,10 @@ TRAINHOOK_DECL std::optional<LockHolder> parse_holder(std::string_view text) {
   return holder;
 }
 
+TRAINHOOK_DECL bool is_holder_text(std::string_view text) {
+  return text.starts_with("trainhook ") || text.find("\nboot ") != std::string_view::npos;
+}
+
 TRAINHOOK_DECL std::optional<std::string> read_holder_text(FileSystem& file_system, const std::string& path) {
   constexpr std::uint64_t kBeginning = 4096;  // the lines of the holder
   try {

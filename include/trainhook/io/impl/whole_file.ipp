@@ -82,6 +82,15 @@ TRAINHOOK_DECL bool may_replace(FileSystem& file_system, const std::string& path
   }
 }
 
+TRAINHOOK_DECL void expect_own(FileSystem& file_system, const PathTarget& target, const std::string& path,
+                               IsOwn is_own) {
+  if (target.kind != PathKind::File || may_replace(file_system, target.path, is_own)) return;
+  throw FailedPreconditionError(
+      "{} is not replaced: it does not begin like the file of that name that this library writes, so another program "
+      "wrote it; move it away, or give another directory or name",
+      path);
+}
+
 TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept {
   try {
     file_system.remove_file(path);
@@ -109,12 +118,7 @@ TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::st
     stream->close();
     return;
   }
-  if (target.kind == PathKind::File && is_own != nullptr && !detail::may_replace(file_system, target.path, is_own)) {
-    throw FailedPreconditionError(
-        "{} is not replaced: it does not begin like the file of that name that this library writes, so another program "
-        "wrote it; move it away, or give another directory or name",
-        path);
-  }
+  if (is_own != nullptr) detail::expect_own(file_system, target, path, is_own);
   const std::string temporary = target.path + detail::temporary_suffix();
   const std::unique_ptr<WritableFile> file = file_system.create_writable(temporary, WriteMode::Exclusive);
   try {
