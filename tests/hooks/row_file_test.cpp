@@ -98,6 +98,37 @@ TEST(RowFile, CutsATornLastLineAndWhatNeverReachedTheDisk) {
   EXPECT_EQ(kept("# loss\n1 a\n" + std::string(8, '\0') + "c\n4 d\n", 9), "# loss\n1 a\n");
 }
 
+TEST(RowFile, KeepsACopyOfRowsIfTheRunHasSavedNone) {
+  LogLines log;
+  MemoryFileSystem disk;
+  disk.write_file("run/log", "# loss\n100 a\n200 b\n");
+  RowFile(disk, "run/log", {"loss"}, kPlain, 10, all_of("# loss\n")).close();
+  EXPECT_EQ(disk.contents("run/log"), "# loss\n");
+  EXPECT_EQ(disk.contents("run/log.1"), "# loss\n100 a\n200 b\n");
+  EXPECT_EQ(log.count("run/log.1 keeps a copy"), 1U);
+}
+
+TEST(RowFile, APowerCutLeavesTheRowsOrTheirCopy) {
+  const LogLines quiet;
+  const std::string rows = "# loss\n100 a\n";
+  for (std::uint64_t call = 1;; ++call) {
+    MemoryFileSystem disk;
+    {
+      RowFile file(disk, "run/log", {"loss"}, kPlain, 0);
+      file.append(100, "100 a\n");
+      file.close();
+    }
+    FaultyFileSystem faulty(disk);
+    faulty.fail_from(call);
+    try {
+      RowFile(faulty, "run/log", {"loss"}, kPlain, 10).close();
+      break;
+    } catch (const Error&) { disk.crash(); }
+    const bool has_copy = disk.exists("run/log.1") && disk.contents("run/log.1") == rows;
+    ASSERT_TRUE(has_copy || disk.contents("run/log") == rows) << "cut before call " << call;
+  }
+}
+
 TEST(RowFile, RefusesWhatOthersWrote) {
   const LogLines quiet;
   for (const std::int64_t step : {0, 9}) {

@@ -53,8 +53,8 @@ class RowFile {
  public:
   /// Continues the file at `path`: keeps the rows of steps up to `last_step` and cuts off those after them and a torn
   /// last line. A file is known by its first line, by every line being a row, and by `written`, which the run has
-  /// saved. Without `written`, rows that are cut may be of another run: then `<path>.1`, or the next free number, keeps
-  /// a copy.
+  /// saved. Without `written`, or with no row in it, rows that are cut may be of another run: then `<path>.1`, or the
+  /// next free number, keeps a copy.
   /// @throws FailedPreconditionError if another program wrote the file, it has other columns, or it is open.
   TRAINHOOK_DECL RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
                          const RowFormat& format, std::int64_t last_step,

@@ -66,7 +66,8 @@ TRAINHOOK_DECL RowFile::RowFile(FileSystem& file_system, std::string path, const
   expect_written(text, written);
   const auto [kept, cut] = divide(text, header, last_step);
   if (cut > 0) {
-    if (!written) keep_copy(file_system, target.path, text);
+    const bool has_own_rows = written && written->size > header.size();  // a header alone may be another run's
+    if (!has_own_rows) keep_copy(file_system, target.path, text);
     log_info("{}: cut {} rows off {}: they are of steps after {}, which the run repeats.", format.hook, cut, path_,
              last_step);
   }
@@ -144,6 +145,7 @@ TRAINHOOK_DECL void RowFile::keep_copy(FileSystem& file_system, const std::strin
     copy->append(text);
     copy->sync();
     copy->close();
+    file_system.sync_directory(parent_path(target));  // before the rows are cut
   } catch (...) {
     remove_silently(file_system, copy->path());
     throw;
