@@ -25,6 +25,10 @@ class Counter final : public ElementStream {
   explicit Counter(std::size_t position_size) : position_size_(position_size) {}
   bool next(Element& element) override {
     if (during_next) during_next();
+    if (next_ == fails_at && stays) {
+      fails_at = -1;
+      throw UnavailableError("busy");
+    }
     if (next_++ == fails_at) throw DataLossError("broken");
     element.assign(1, Tensor(next_ - 1));
     return true;
@@ -41,6 +45,7 @@ class Counter final : public ElementStream {
 
   std::function<void()> during_next;
   std::int64_t fails_at = -1;
+  bool stays = false;  // it gives the same element after the error
   int saves = 0;
 
  private:
@@ -102,6 +107,49 @@ TEST(BackgroundInput, SavesThePositionBeforeTheReadInProgress) { expect_exact_sa
 TEST(BackgroundInput, CountsTheElementsAfterALongPosition) { expect_exact_saves(5'000, -1, 2'500); }
 
 TEST(BackgroundInput, CountsAnErrorAsAnElement) { expect_exact_saves(5'000, 3, 2'500); }
+
+TEST(BackgroundInput, NeitherSkipsNorRepeatsAnElementThatFailedOnce) {
+  for (std::int64_t fails_at = 0; fails_at < 9; ++fails_at) {
+    Input input(5'000);
+    input.counter->stays = true;
+    input.counter->fails_at = fails_at;
+    for (std::int64_t delivered = 0; delivered < 20;) {
+      std::string during;
+      input.counter->during_next = [&] { during = input.saved(); };
+      const std::int64_t before = delivered;
+      try {
+        ASSERT_EQ(input.next(), Outcome::Element);
+        ASSERT_EQ(input.element.at(0).scalar<std::int64_t>(), delivered++);
+      } catch (const UnavailableError&) { ASSERT_EQ(delivered, fails_at); }
+      Input other(5'000);
+      ASSERT_EQ(other.restored(during), before);
+      Input after(5'000);
+      ASSERT_EQ(after.restored(input.saved()), delivered);
+    }
+  }
+}
+
+TEST(BackgroundInput, AnErrorWhileElementsAreDroppedIsDelivered) {
+  Input first(5'000);
+  for (int i = 0; i < 5; ++i) static_cast<void>(first.next());
+  std::string state;
+  first.counter->during_next = [&] { state = first.saved(); };
+  static_cast<void>(first.next());
+  Input second(5'000);
+  second.counter->stays = true;
+  second.counter->fails_at = 2;
+  StateReader reader(state);
+  second.input.restore(reader);
+  int errors = 0;
+  Outcome outcome = Outcome::Dropped;
+  while (outcome == Outcome::Dropped) {
+    try {
+      outcome = second.next();
+    } catch (const UnavailableError&) { ++errors; }
+  }
+  EXPECT_EQ(errors, 1);
+  EXPECT_EQ(second.element.at(0).scalar<std::int64_t>(), 5);
+}
 
 TEST(BackgroundInput, TakesALongPositionSeldom) {
   Input input(5'000);

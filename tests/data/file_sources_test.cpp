@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/io/record_writer.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/core/error.hpp>
@@ -213,6 +214,32 @@ TEST_F(FileSources, OfVersion1HaveNothingToCompare) {
       "021a696e7465726c6561766528312c20312928737472696e675b5d2906010005057374617465010001000101010001010101040700022f"
       "610100021a746578745f6c696e655f646174617365745b312066696c65735d01000102010106"));
   EXPECT_EQ(texts(pipelines::rest(open)), (Strings{"22", "333"}));
+}
+
+TEST_F(FileSources, GoOnWithTheSameLineAfterAFailedRead) {
+  Strings lines;
+  std::string text;
+  for (int i = 0; i < 30; ++i) {
+    lines.push_back(std::string(static_cast<std::size_t>(5'000 + i), static_cast<char>('a' + i % 26)));
+    text += lines.back() + "\n";
+  }
+  disk_.write_file("/a", text);
+  const std::size_t chunks = text.size() / (64 * 1024) + 1;
+  for (std::size_t read = 1; read <= chunks; ++read) {
+    th::testing::FaultyFileSystem faulty(disk_);
+    faulty.fail_at(th::testing::FileOperation::Read, read, th::ErrorCode::Unavailable);
+    DatasetIterator iterator = th::text_line_dataset({"/a"}, faulty).make_iterator();
+    Strings got;
+    int errors = 0;
+    for (th::Element element;;) {
+      try {
+        if (!iterator.next(element)) break;
+        got.push_back(element[0].scalar<std::string>());
+      } catch (const th::UnavailableError&) { ++errors; }
+    }
+    EXPECT_EQ(errors, 1);
+    EXPECT_EQ(got, lines) << "read " << read << " failed";
+  }
 }
 
 TEST_F(FileSources, CanBeSavedWhileAFileIsMissing) {

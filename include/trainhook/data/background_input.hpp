@@ -57,6 +57,7 @@ class BackgroundInput {
   std::exception_ptr position_failure_;  // why there is none
   std::uint64_t replay_position_ = 0;    // elements between `position_` and the next one to deliver
   std::uint64_t bytes_since_ = 0;        // that were read after `position_`
+  bool needs_position_ = false;          // before the next read, however short it is
 };
 
 }  // namespace trainhook::detail

@@ -77,7 +77,9 @@ class Dataset {
   [[nodiscard]] TRAINHOOK_DECL static Dataset from_generator(ElementSpec spec, std::function<Generator()> make,
                                                              std::string name = "generator");
 
-  /// Joins the elements of several datasets side by side, as many as the shortest dataset has.
+  /// Joins the elements of several datasets side by side, as many as the shortest dataset has. If one throws, the
+  /// others go on by an element, as in TensorFlow. They stay in step unless the one that threw then gives the same
+  /// element again, as a file does that could not be read; do not continue after such an error.
   [[nodiscard]] TRAINHOOK_DECL static Dataset zip(const std::vector<Dataset>& datasets);
 
   /// Applies `function` to each element.

@@ -14,8 +14,8 @@
 
 namespace trainhook {
 
-/// The lines of text files as string scalars, without newlines. A file is opened when the iterator reaches it.
-/// `file_system` must outlive every iterator.
+/// The lines of text files as string scalars, without newlines. A file is opened when the iterator reaches it, from the
+/// directory that is current now. `file_system` must outlive every iterator.
 [[nodiscard]] TRAINHOOK_DECL Dataset text_line_dataset(std::vector<std::string> paths,
                                                        FileSystem& file_system = posix_file_system());
 

@@ -37,14 +37,17 @@ TRAINHOOK_DECL BackgroundInput::Outcome BackgroundInput::next(std::unique_lock<s
   } catch (...) { error = std::current_exception(); }
   lock.lock();
   is_reading_ = false;
-  if (!got && error == nullptr) return Outcome::End;
-  bytes_since_ += 1 + (got ? bytes_of(element) : 0);
+  if (error != nullptr) {
+    needs_position_ = true;  // after an error the stream may stand where it stood, or not
+    std::rethrow_exception(error);
+  }
+  if (!got) return Outcome::End;
+  bytes_since_ += 1 + bytes_of(element);
   if (to_replay_ > 0) {
     --to_replay_;
     return Outcome::Dropped;
   }
   ++replay_position_;
-  if (error != nullptr) std::rethrow_exception(error);
   return Outcome::Element;
 }
 
@@ -65,7 +68,7 @@ TRAINHOOK_DECL void BackgroundInput::restore(StateReader& reader) {
 
 TRAINHOOK_DECL void BackgroundInput::take_position() noexcept {
   const std::size_t size = position_ ? position_->bytes().size() : 0;
-  if (size > kShortPosition && bytes_since_ < kBytesPerPosition * size) return;
+  if (!needs_position_ && size > kShortPosition && bytes_since_ < kBytesPerPosition * size) return;
   try {
     position_.emplace(true);  // `append` asks whether it may lack external state
     stream_->save(*position_);
@@ -76,6 +79,7 @@ TRAINHOOK_DECL void BackgroundInput::take_position() noexcept {
   }
   replay_position_ = to_replay_;
   bytes_since_ = 0;
+  needs_position_ = false;
 }
 
 }  // namespace trainhook::detail

@@ -84,7 +84,7 @@ class FileStream final : public ElementStream {
   bool next(Element& element) override {
     while (file_ < paths_->size()) {
       if (!reader_) reader_.emplace(file_system_->open_readable((*paths_)[file_]), offset_);
-      if (reader_->next(text_)) {
+      if (next_of_file()) {
         offset_ = reader_->offset();
         element.assign(1, Tensor(std::string_view(text_)));
         return true;
@@ -109,6 +109,15 @@ class FileStream final : public ElementStream {
   }
 
  private:
+  bool next_of_file() {
+    try {
+      return reader_->next(text_);
+    } catch (...) {
+      reader_.reset();  // it may have read half an element; the next call begins at `offset_` again
+      throw;
+    }
+  }
+
   std::shared_ptr<const std::vector<std::string>> paths_;
   FileSystem* file_system_;
   std::optional<Reader> reader_;
