@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/data/dataset.hpp>
@@ -154,6 +155,21 @@ class RankStatesTest : public ::testing::Test {
                   : -1;
   }
 
+  /// Makes the newest checkpoint one of a version that did not write how many ranks there are.
+  void forget_num_ranks() {
+    const std::string newest = latest_checkpoint(*disk, "run").value();
+    std::vector<NamedTensor> kept;
+    {
+      const BundleReader reader(newest, {.file_system = &*disk});
+      for (const auto& [name, entry] : reader.entries())
+        if (name != "_trainhook/num_ranks") kept.push_back({name, reader.get_tensor(name)});
+      EXPECT_EQ(kept.size() + 1, reader.entries().size());
+    }
+    BundleWriter writer(newest, {.file_system = &*disk, .overwrite = true});
+    for (const NamedTensor& each : kept) writer.add(each.name, each.tensor);
+    writer.finish();
+  }
+
   bool alike = false;  // true: no rank has a state of its own
   testing::LogLines log;
   std::optional<testing::MemoryFileSystem> disk{std::in_place};
@@ -286,6 +302,25 @@ TEST_F(RankStatesTest, SavedByFunctionsAreLeftAloneOnRanksThatAreNewIfTheyDiffer
   train(2, 4, with_functions);
   train(3, 6, with_functions);
   EXPECT_EQ(loaded, (Strings{"same0", "same1", "same"}));
+}
+
+TEST_F(RankStatesTest, ThatWereEqualToTheChiefsComeBack) {
+  for (const bool is_of_an_earlier_version : {false, true}) {
+    disk.emplace();
+    Strings loaded(3);
+    const auto with_counts = [&](Program& program, Options& options) {
+      const auto place = static_cast<std::size_t>(options.collective->rank());
+      program.loop.state(
+          "count", [place] { return std::string(place == 1 ? "3" : "5"); },
+          [&, place](const std::string& text) { loaded[place] += text; });
+    };
+    alike = true;
+    train(3, 4, with_counts);
+    if (is_of_an_earlier_version) forget_num_ranks();
+    train(3, 6, with_counts);
+    EXPECT_EQ(loaded, (Strings{"5", "3", "5"}));
+  }
+  EXPECT_EQ(log.count("which is new to the run"), 0U);
 }
 
 TEST_F(RankStatesTest, OfRanksThatAreGoneAreLeftWithALine) {

@@ -177,7 +177,8 @@ TEST_F(ShardedTest, OnlyTheChiefOpensTheFilesOfAll) {
     });
   });
   faulty.set_callback({});
-  EXPECT_EQ(opened, (std::vector{1 + 2 * 3, 1, 1, 1}));  // three others check and restore what is their own
+  // The chief checks and restores; each of the others checks, asks how many ranks there were, and restores its own.
+  EXPECT_EQ(opened, (std::vector{2 + 3 * 3, 1, 1, 1}));
 }
 
 TEST_F(ShardedTest, AnotherNumberOfRanksContinues) {

@@ -63,13 +63,15 @@ TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
     rank.agreement->finish(nullptr);
-    EXPECT_EQ(got.size(), rank.number == 0 ? 2U : 0U);
+    EXPECT_EQ(got.size(), rank.number == 0 ? 3U : 0U);
     EXPECT_EQ(again.size(), got.size());
-    if (got.size() != 2) return;
+    if (got.size() != 3) return;
     EXPECT_EQ(got[0].name, "_trainhook/ranks/1/_trainhook/state/number");
     EXPECT_EQ(got[0].tensor.scalar<std::int32_t>(), 1);
     EXPECT_EQ(got[1].name, "_trainhook/ranks/2/_trainhook/state/number");
     EXPECT_EQ(got[1].tensor.scalar<std::int32_t>(), 2);
+    EXPECT_EQ(got[2].name, "_trainhook/num_ranks");
+    EXPECT_EQ(got[2].tensor.scalar<std::int64_t>(), 3);
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
   EXPECT_EQ(job.num_reductions(), 4);  // collect, no rank has failed, meet, the last one
@@ -81,7 +83,7 @@ TEST(RankStatesHook, WhetherAnyObjectsComesWithWhatIsCollected) {
     Rank rank(ranks);
     if (rank.number == 0) {
       EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), std::nullopt);
-      EXPECT_EQ(rank.hook.collect(rank.loop, Saver(), 0).size(), 2U);
+      EXPECT_EQ(rank.hook.collect(rank.loop, Saver(), 0).size(), 3U);
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
     rank.agreement->finish(nullptr);

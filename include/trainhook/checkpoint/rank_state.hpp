@@ -40,6 +40,10 @@ using RankState = std::vector<StatePart>;
 [[nodiscard]] TRAINHOOK_DECL std::string rank_state_bytes(const RankState& state);
 [[nodiscard]] TRAINHOOK_DECL RankState rank_state_in(std::string_view bytes, int rank);
 
+/// The name of the number of ranks that wrote a checkpoint, an int64 scalar. Checkpoints of one process, and of
+/// versions before it, lack it.
+inline constexpr std::string_view kNumRanks = "_trainhook/num_ranks";
+
 /// The prefix of the names of a rank's state in a checkpoint, `_trainhook/ranks/<rank>/`. The name of the chief's state
 /// follows.
 [[nodiscard]] TRAINHOOK_DECL std::string rank_prefix(int rank);

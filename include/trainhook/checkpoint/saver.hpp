@@ -124,8 +124,7 @@ class Saver {
   /// found by their full names.
   /// @param own for a rank of a job whose variables come from the chief: the name prefix of the rank's state in the
   /// checkpoint, used instead of the chief's; variables other than strings are not read
-  /// @param keeps for a rank of which the checkpoint has nothing: the state that keeps its value instead of getting the
-  /// chief's
+  /// @param keeps for a rank that is new to the run: the state that keeps its value instead of getting the chief's
   /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
   /// differs, NotFoundError if a variable is missing.
   TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix, const std::string& own = {},

@@ -3,8 +3,10 @@
 /// RankSessionCreator: creates the sessions of the ranks of a job with the values of the chief.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +50,10 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL std::string why_damaged(const std::string& prefix) const;
   TRAINHOOK_DECL void expect_readable(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> names_in(const std::string& prefix) const;
-  [[nodiscard]] TRAINHOOK_DECL bool differs_between_ranks(const std::string& name, const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::set<std::string, std::less<>>> names_if_new(
+      const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL bool differs_between_ranks(const std::string& name,
+                                                          const std::set<std::string, std::less<>>& of_ranks) const;
   TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;
 
   std::shared_ptr<Agreement> agreement_;

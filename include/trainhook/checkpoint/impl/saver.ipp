@@ -163,12 +163,6 @@ TRAINHOOK_DECL void Saver::tidy(const std::string& save_path, const std::string&
   retention(save_path, latest_filename).tidy(clock().wall_seconds());
 }
 
-// Whether the checkpoint has state of that rank.
-TRAINHOOK_DECL bool has_any_of(const BundleReader& reader, const std::string& own) {
-  const auto first = reader.entries().lower_bound(own);
-  return first != reader.entries().end() && first->first.starts_with(own);
-}
-
 TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix, const std::string& own,
                                    const std::function<bool(const std::string& name)>& keeps) const {
   const BundleReader reader = open(prefix, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
@@ -181,10 +175,9 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
-  const bool is_new_rank = keeps && !has_any_of(reader, own);
   std::string kept;
   const auto is_kept = [&](const std::string& name) {
-    if (!is_new_rank || !keeps(name)) return false;
+    if (!keeps || !keeps(name)) return false;
     kept += fmt::format("{}'{}'", kept.empty() ? "" : ", ", name);
     return true;
   };

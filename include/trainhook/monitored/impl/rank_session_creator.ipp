@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,7 +66,7 @@ class RankSessionCreator::Token {
   Token(FileSystem& file_system, const std::string& directory)
       : file_system_(&file_system), name_("ranks" + bundle_temporary_suffix()), path_(join_path(directory, name_)) {
     try {
-      if (file_system.is_directory(directory)) file_system.create_writable(path_, WriteMode::Truncate)->close();
+      if (file_system.is_directory(directory)) file_system.create_writable(path_, WriteMode::Exclusive)->close();
       is_there_ = file_system.exists(path_);
     } catch (const Error& error) { log_warning("whether all ranks share {} cannot be told: {}", directory, error); }
   }
@@ -156,7 +158,9 @@ TRAINHOOK_DECL std::string RankSessionCreator::wait_for_restored() const {
 
 TRAINHOOK_DECL std::string RankSessionCreator::why_damaged(const std::string& prefix) const try {
   const BundleFiles files = agreement_->is_chief() ? BundleFiles::Check : BundleFiles::AsRead;
-  BundleReader(prefix, {.file_system = &file_system(), .files = files}).verify(rank_prefix(agreement_->rank()));
+  const BundleReader reader(prefix, {.file_system = &file_system(), .files = files});
+  reader.verify(rank_prefix(agreement_->rank()));
+  reader.verify(kNumRanks);
   return {};
 } catch (const DataLossError& error) { return error.what(); }
 
@@ -179,9 +183,11 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
   };
   if (prefix.empty()) return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
   std::vector<std::string> own;
-  options.keeps = [&](const std::string& name) {
-    return std::ranges::find(own, name) != own.end() || differs_between_ranks(name, prefix);
-  };
+  if (const auto of_ranks = names_if_new(prefix)) {
+    options.keeps = [&own, this, of_ranks](const std::string& name) {
+      return std::ranges::find(own, name) != own.end() || differs_between_ranks(name, *of_ranks);
+    };
+  }
   const auto open = [&] {
     const RankState chiefs = rank_state_in(agreement_->from_chief({}), 0);
     OwnedSession opened = open_();
@@ -193,12 +199,11 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
 
 // A new rank keeps its own state of this kind: a copy of rank 0's generator would draw the same for ever. But hooks
 // decide the same on all ranks, and inputs that are equal at the start are one input.
-TRAINHOOK_DECL bool RankSessionCreator::differs_between_ranks(const std::string& name,
-                                                              const std::string& prefix) const {
+TRAINHOOK_DECL bool RankSessionCreator::differs_between_ranks(
+    const std::string& name, const std::set<std::string, std::less<>>& of_ranks) const {
   if (name == HookStates::kName) return false;
   for (const auto& input : graph_->collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
     if (input.state_name == name) return false;
-  const auto of_ranks = names_of_ranks(names_in(prefix));
   const auto below = of_ranks.lower_bound(name + "/");
   return of_ranks.contains(name) || (below != of_ranks.end() && below->starts_with(name + "/"));
 }
@@ -214,15 +219,28 @@ TRAINHOOK_DECL void RankSessionCreator::expect_readable(const std::string& prefi
       prefix, agreement_->rank());
 }
 
-TRAINHOOK_DECL std::vector<std::string> RankSessionCreator::names_in(const std::string& prefix) const {
-  const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
+TRAINHOOK_DECL std::vector<std::string> names_in(const BundleReader& reader) {
   std::vector<std::string> names;
   for (const auto& [name, entry] : reader.entries()) names.push_back(name);
   return names;
 }
 
+// The names that ranks have of their own in a checkpoint; nothing if this rank is not new to it. A rank whose state was
+// the chief's has nothing there, so the number of ranks decides. An earlier version did not write it: there, ranks are
+// new to a run of one process only.
+TRAINHOOK_DECL std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_new(
+    const std::string& prefix) const {
+  const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
+  std::set<std::string, std::less<>> of_ranks = names_of_ranks(names_in(reader));
+  const bool is_new = reader.has_tensor(kNumRanks)
+                          ? agreement_->rank() >= reader.get_tensor(kNumRanks).scalar<std::int64_t>()
+                          : of_ranks.empty();
+  return is_new ? std::optional(std::move(of_ranks)) : std::nullopt;
+}
+
 TRAINHOOK_DECL void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
-  const std::vector<int> others = ranks_beyond(agreement_->size(), names_in(prefix));
+  const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
+  const std::vector<int> others = ranks_beyond(agreement_->size(), names_in(reader));
   if (others.empty()) return;
   log_info("{} has the state of {} ranks that this job of {} does not have; the first is rank {}. It is left out",
            prefix, others.size(), agreement_->size(), others.front());

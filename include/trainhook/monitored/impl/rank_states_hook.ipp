@@ -150,6 +150,7 @@ TRAINHOOK_DECL void RankStatesHook::keep(const std::vector<std::string>& given, 
     std::vector<NamedTensor> own = own_entries(rank, state, chiefs, HookStates::kName);
     std::ranges::move(own, std::back_inserter(entries));
   }
+  if (rounds_->size() > 1) entries.push_back({std::string(kNumRanks), Tensor(std::int64_t{rounds_->size()})});
   collected_ = std::move(entries);
 }
 
