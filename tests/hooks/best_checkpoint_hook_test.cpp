@@ -140,6 +140,17 @@ TEST(BestCheckpointHook, SaysThatAValueCameTooLate) {
   EXPECT_EQ(log.count("W BestCheckpointHook: eval/loss of step 1 was published when the model was at step 2"), 1U);
 }
 
+TEST(BestCheckpointHook, SaysNothingOfAnEarlierValueThatARunIsResumedWith) {
+  LogLines log;
+  Outside outside;
+  Training training(outside);
+  training.services.publish("eval/loss", {1, 5});
+  training.set_step(3);
+  training.create();
+  training.run();
+  EXPECT_EQ(log.count("was published when the model was at step"), 0U);
+}
+
 TEST(BestCheckpointHook, SaysThatItsMetricWasNeverPublished) {
   LogLines log;
   Outside outside;

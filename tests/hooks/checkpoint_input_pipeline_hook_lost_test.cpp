@@ -33,8 +33,8 @@ using Names = std::vector<std::string>;
 
 /// One process that takes 0, 1, 2, ..., an element at each step, and saves at every second step.
 struct Life {
-  explicit Life(Outside& outside, FileSystem* disk = nullptr)
-      : outside(outside), disk(disk != nullptr ? disk : &outside.disk) {}
+  explicit Life(Outside& around, FileSystem* files = nullptr)
+      : outside(around), disk(files != nullptr ? files : &around.disk) {}
 
   Numbers run(int steps, bool killed = false) {
     LoopSession loop;

@@ -71,12 +71,14 @@ TEST(LambdaHook, HasPhaseNameStateAndVeto) {
                        },
                    .load_state = [&](const StateValues& state) { count = state.at("count").scalar<std::int64_t>(); },
                    .phase = HookPhase::Check,
+                   .writes_variables = true,
                    .name = "counter"});
   const StateValues saved = hook.save_state();
   count = 0;
   hook.load_state(saved);
   EXPECT_EQ(count, 3);
   EXPECT_EQ(hook.phase(), HookPhase::Check);
+  EXPECT_TRUE(hook.writes_variables());
   EXPECT_EQ(hook.name(), "counter");
   EXPECT_EQ(hook.veto_save(), "not now");
 }

@@ -127,6 +127,37 @@ TEST_F(RanksEvaluationTest, ByTheClockIsRefusedForAll) {
   }
 }
 
+TEST_F(RanksEvaluationTest, NewRanksMeasureWhenTheOthersDo) {
+  std::vector<std::vector<std::int64_t>> evaluated(3);
+  const auto train_until = [&](int size, std::int64_t last_step) {
+    testing::ThreadedRanks ranks(size);
+    return ranks.run([&](const std::shared_ptr<Collective>& collective) {
+      const auto rank = static_cast<std::size_t>(collective->rank());
+      float weight = 0;
+      LoopSession loop;
+      loop.variable("weight", weight);
+      const auto nothing = [] { return Metrics{{"loss", 1}}; };
+      const auto evaluate = [&] {
+        evaluated[rank].push_back(loop.global_step());
+        return Metrics{{"loss", 1}};
+      };
+      Options options{.collective = collective, .checkpoint_dir = "run", .file_system = &disk};
+      options.save_checkpoint_steps = 100;
+      options.max_wait_secs = 60s;
+      if (rank == 0)
+        options.chief_only_hooks = EvaluationHook(nothing, {.every_n_steps = 10, .at_end = false, .name = "test"});
+      options.hooks = {StopAtStepHook({.last_step = last_step}),
+                       EvaluationHook(evaluate, {.every_n_steps = 5, .at_end = false})};
+      auto session = monitored_training_session(loop, options);
+      run_until_stop(session, [&] { session.run([] {}); });
+    });
+  };
+  EXPECT_EQ(train_until(2, 18), std::vector<std::exception_ptr>(2));
+  EXPECT_EQ(train_until(3, 22), std::vector<std::exception_ptr>(3));
+  EXPECT_EQ(evaluated[0], (std::vector<std::int64_t>{5, 10, 15, 20}));
+  EXPECT_EQ(evaluated[2], std::vector<std::int64_t>{20});
+}
+
 TEST_F(RanksEvaluationTest, DoesNotWaitForARankThatHasEnded) {
   std::vector<std::vector<std::int64_t>> evaluated(3);
   testing::ThreadedRanks ranks(3);

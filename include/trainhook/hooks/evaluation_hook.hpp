@@ -73,6 +73,7 @@ class EvaluationHook final : public SessionRunHook {
 
  private:
   TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step, bool is_extra);
+  TRAINHOOK_DECL void take_chiefs_period();
   [[nodiscard]] TRAINHOOK_DECL Metrics measure(SessionRef session);
   [[nodiscard]] TRAINHOOK_DECL bool writes() const;
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_feeds(SessionRef session) const;

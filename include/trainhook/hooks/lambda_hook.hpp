@@ -33,7 +33,8 @@ class LambdaHook final : public SessionRunHook {
     std::function<StateValues()> save_state{};
     std::function<void(const StateValues&)> load_state{};
     HookPhase phase = HookPhase::Normal;
-    std::string name{};  ///< of its state in checkpoints; set it if several LambdaHooks have state
+    bool writes_variables = false;  ///< a function changes variables of the model
+    std::string name{};             ///< of its state in checkpoints; set it if several LambdaHooks have state
   };
 
   /// @throws InvalidArgumentError if there is no function, or only one of `save_state` and `load_state`.
@@ -50,6 +51,7 @@ class LambdaHook final : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
   [[nodiscard]] HookPhase phase() const noexcept override { return functions_.phase; }
+  [[nodiscard]] bool writes_variables() const override { return functions_.writes_variables; }
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> veto_save() override;
   [[nodiscard]] std::string name() const override { return functions_.name; }
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;

@@ -54,6 +54,7 @@ class TracedHook final : public SessionRunHook {
   [[nodiscard]] HookPhase phase() const noexcept override { return hook_->phase(); }
   [[nodiscard]] std::optional<std::string> veto_save() override { return hook_->veto_save(); }
   [[nodiscard]] std::string writes_to() const override { return hook_->writes_to(); }
+  [[nodiscard]] bool writes_variables() const override { return hook_->writes_variables(); }
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] StateValues save_state() override { return hook_->save_state(); }
   void load_state(const StateValues& state) override { hook_->load_state(state); }

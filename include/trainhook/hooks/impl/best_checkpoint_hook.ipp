@@ -55,6 +55,8 @@ TRAINHOOK_DECL void BestCheckpointHook::begin(Graph& graph) {
 
 TRAINHOOK_DECL void BestCheckpointHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   seen_.reset();
+  const PublishedMetric* restored = services().metric(options_.metric);
+  if (restored != nullptr && restored->step < read_global_step(session, global_step_)) seen_ = restored->step;
   has_run_ = false;
   if (folder_ != nullptr) return;
   folder_ = std::make_unique<detail::BestCheckpoints>(options_, services(), session.graph(),

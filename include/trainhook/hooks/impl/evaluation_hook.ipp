@@ -76,6 +76,7 @@ TRAINHOOK_DECL void EvaluationHook::after_create_session(SessionRef session, Coo
   start_step_ = read_global_step(session, global_step_) + 1;
   if (!timer_) return;
   timer_->reset_unless_restored();
+  if (is_on_all_ranks_) take_chiefs_period();
   in_first_period_ = !timer_->last_triggered_step();
   if (in_first_period_) timer_->update_last_triggered_step(read_global_step(session, global_step_), services().clock());
 }
@@ -184,6 +185,16 @@ inline constexpr auto kFields<MetricsMessage> =
 namespace trainhook {
 
 TRAINHOOK_DECL bool EvaluationHook::writes() const { return !is_on_all_ranks_ || services().is_chief(); }
+
+// A rank that is new to the run may have got the state of another of rank 0's EvaluationHooks.
+TRAINHOOK_DECL void EvaluationHook::take_chiefs_period() {
+  const std::string last = services().from_chief([&] {
+    const std::optional<std::int64_t> step = timer_->last_triggered_step();
+    return step ? fmt::format("{}", *step) : std::string();
+  });
+  timer_->reset();
+  if (!last.empty()) timer_->set_last_triggered_step(std::stoll(last));
+}
 
 TRAINHOOK_DECL Metrics EvaluationHook::measure(SessionRef session) {
   const auto own = [&] { return evaluate_ ? evaluate_() : data_ ? run_on_data(session) : run_on_feeds(session); };

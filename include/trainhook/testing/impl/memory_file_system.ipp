@@ -151,7 +151,7 @@ TRAINHOOK_DECL PathTarget MemoryFileSystem::resolve(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   PathTarget target{PathKind::Nothing, path};
   if (const std::vector<std::string> parts = parts_of(path); parts != parts_of(path, false)) {
-    target.path = "/";
+    target.path.assign(1, '/');
     for (const std::string& part : parts) target.path = join_path(target.path, part);
   }
   if (const std::shared_ptr<Node> node = find(path))
