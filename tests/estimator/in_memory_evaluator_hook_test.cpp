@@ -3,6 +3,7 @@
 /// InMemoryEvaluatorHook: at which steps it measures, on which values, and what it refuses.
 #include <trainhook/estimator/in_memory_evaluator_hook.hpp>
 
+#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -21,6 +22,7 @@
 #include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/recording_writer.hpp>
 
@@ -135,6 +137,29 @@ TEST_F(EstimatorTest, ARunThatWasKilledMeasuresAtTheSameIterations) {
   EXPECT_EQ(steps_of("whole", 0), (std::set<std::int64_t>{0, 4, 8, 10}));
   for (std::int64_t runs = 1; runs < 10; ++runs)
     EXPECT_EQ(steps_of(fmt::format("killed after {}", runs), runs), steps_of("whole", 0)) << runs;
+}
+
+TEST_F(EstimatorTest, ASignalDuringAnInMemoryEvaluationLeavesItToTheNextRun) {
+  const testing::LogLines quiet;
+  const SignalHook::Options signals{.save_signals = {}, .deadline = {}};
+  int evaluations = 0;
+  const auto train = [&] {
+    Estimator estimator = make(counting_model, {.save_checkpoints_steps = 3});
+    const HookList in_evaluation{SignalHook(signals),
+                                 LambdaHook({.after_create_session = [&](SessionRef, Coordinator&) {
+                                   if (++evaluations == 2) std::raise(SIGTERM);
+                                 }})};
+    estimator.train(ten().repeat(),
+                    {.hooks = {SignalHook(signals),
+                               InMemoryEvaluatorHook(estimator, ten(), {.hooks = in_evaluation, .every_n_iter = 4})},
+                     .max_steps = 10});
+    return scalars_in("run/eval");
+  };
+  EXPECT_EQ(train().size(), 2U) << "two metrics of step 0";
+  forget_interruption();
+  std::set<std::int64_t> steps;
+  for (const auto& [key, value] : train()) steps.insert(key.first);
+  EXPECT_EQ(steps, (std::set<std::int64_t>{0, 4, 8, 10}));
 }
 
 TEST_F(EstimatorTest, EarlyStoppingSeesItsMetrics) {

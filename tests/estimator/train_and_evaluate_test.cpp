@@ -191,6 +191,60 @@ TEST_F(TrainAndEvaluate, AnInterruptedOneReturnsAndTheNextOneThrows) {
   EXPECT_EQ(evaluated(), (Steps{2, 4, 5}));
 }
 
+TEST_F(TrainAndEvaluate, ASignalDuringAnEvaluationLeavesItToTheNextRun) {
+  const testing::LogLines quiet;
+  const SignalHook::Options both{.save_signals = {}, .deadline = {}};
+  for (const bool evaluation_has_signals : {true, false}) {
+    const std::string directory = evaluation_has_signals ? "both" : "training";
+    Estimator estimator = make(line_model, {.model_dir = directory, .save_checkpoints_steps = 2});
+    int batches = 0;
+    const TrainSpec train{.input_fn = line().repeat(), .max_steps = 5, .hooks = SignalHook(both)};
+    EvalSpec eval{.input_fn = line(), .throttle_secs = 0s};
+    eval.hooks = LambdaHook({.after_run = [&](SessionRunContext&, const SessionRunValues&) {
+      if (++batches == 2) std::raise(SIGTERM);
+    }});
+    if (evaluation_has_signals) eval.hooks.emplace_back(SignalHook(both));
+    EXPECT_NO_THROW(train_and_evaluate(estimator, train, eval));
+    EXPECT_EQ(evaluated(directory + "/eval"), evaluation_has_signals ? Steps{} : Steps{2});
+    EXPECT_THROW(train_and_evaluate(estimator, train, eval), CancelledError);
+    forget_interruption();
+    train_and_evaluate(estimator, train, eval);
+    EXPECT_EQ(evaluated(directory + "/eval"), (Steps{2, 4, 5}));
+  }
+}
+
+TEST_F(TrainAndEvaluate, IsRefusedAfterAnInterruptionIfOnlyItsEvaluationsHaveASignalHook) {
+  const testing::LogLines quiet;
+  const SignalHook::Options options{.save_signals = {}, .deadline = {}};
+  Estimator first = make(line_model, {.model_dir = "first"});
+  first.train(line().repeat(), {.hooks = {SignalHook(options), LambdaHook({.begin = [](Graph&) { std::raise(SIGTERM); },
+                                                                           .phase = HookPhase::Report})},
+                                .max_steps = 5});
+  Estimator second = make(line_model, {.model_dir = "second"});
+  EXPECT_THROW(train_and_evaluate(second, {.input_fn = line().repeat(), .max_steps = 5},
+                                  {.input_fn = line(), .hooks = SignalHook(options)}),
+               CancelledError);
+  for (const std::string& path : disk_.files()) EXPECT_FALSE(path.starts_with("second")) << path;
+  forget_interruption();
+}
+
+TEST_F(TrainAndEvaluate, ASaverHookOfTheUserEvaluatesAtTheSameStepsAfterAnInterruption) {
+  const testing::LogLines quiet;
+  for (const std::int64_t interrupted_after : {0, 7, 8, 9}) {
+    const std::string directory = fmt::format("interrupted after {}", interrupted_after);
+    Estimator estimator = make(line_model, {.model_dir = directory});
+    for (const std::int64_t step : {interrupted_after, std::int64_t{-1}}) {
+      train_and_evaluate(
+          estimator,
+          {.input_fn = line().repeat(),
+           .max_steps = 14,
+           .hooks = {CheckpointSaverHook({.checkpoint_dir = directory, .save_steps = 3}), interrupts_after(step)}},
+          {.input_fn = line(), .throttle_secs = 0s});
+    }
+    EXPECT_EQ(evaluated(directory + "/eval"), (Steps{3, 6, 9, 12, 14})) << "interrupted after " << interrupted_after;
+  }
+}
+
 TEST_F(TrainAndEvaluate, ARestartEvaluatesAndExportsTheLastCheckpointIfThatWasPrevented) {
   const testing::LogLines quiet;
   struct Killed {};

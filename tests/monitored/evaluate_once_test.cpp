@@ -19,6 +19,7 @@
 #include <trainhook/graph/metrics.hpp>
 #include <trainhook/graph/ops.hpp>
 #include <trainhook/graph/optimizers.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_after_n_evals_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
@@ -135,6 +136,19 @@ TEST_F(EvaluateOnce, FeedsTheEvalOps) {
                                                                          .file_system = &disk_,
                                                                          .clock = &clock_});
   EXPECT_EQ(values[0].scalar<float>(), 2.5F);
+}
+
+TEST_F(EvaluateOnce, HasNoResultIfASignalEndsIt) {
+  Graph graph;
+  const StreamingMetric mean = metrics::mean(constant(graph, Tensor(2.5F)));
+  const HookList hooks{LambdaHook(
+      {.after_run = [](SessionRunContext& context, const SessionRunValues&) { context.interrupt("SIGTERM"); }})};
+  EXPECT_THROW(static_cast<void>(evaluate_once<EigenSession>(graph, {.eval_ops = {mean.update.operation()},
+                                                                     .final_ops = {mean.value},
+                                                                     .hooks = hooks,
+                                                                     .file_system = &disk_,
+                                                                     .clock = &clock_})),
+               CancelledError);
 }
 
 TEST_F(EvaluateOnce, RefusesACheckpointThatIsNotThere) {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -84,7 +85,7 @@ TEST_F(Interruption, ALaterSessionThrowsBeforeItTouchesAFile) {
 std::vector<std::int64_t> evaluated_by_the_chief(const std::shared_ptr<SessionRunHook>& hook, bool asks_each_step) {
   testing::MemoryFileSystem disk;
   std::vector<std::int64_t> evaluated;
-  testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
+  const auto errors = testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
     float weight = 0;
     LoopSession loop;
     loop.variable("weight", weight);
@@ -104,6 +105,7 @@ std::vector<std::int64_t> evaluated_by_the_chief(const std::shared_ptr<SessionRu
     auto session = monitored_training_session(loop, options);
     run_until_stop(session, [&] { session.run([] {}); });
   });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
   return evaluated;
 }
 
@@ -117,6 +119,7 @@ TEST_F(Interruption, OfOneRankIsAnInterruptionOfAll) {
   EXPECT_EQ(evaluated_by_the_chief(ends_by(true), true), Steps{});
   EXPECT_EQ(evaluated_by_the_chief(ends_by(true), false), Steps{});
   EXPECT_EQ(evaluated_by_the_chief(ends_by(false), true), Steps{3});
+  EXPECT_EQ(evaluated_by_the_chief(ends_by(false), false), Steps{4});
 }
 
 TEST_F(Interruption, OfOneRankMakesNoLaterSessionOnAnyRank) {

@@ -37,6 +37,11 @@ class Training {
  public:
   using Session = MonitoredSession<testing::ScriptedSession>;
 
+  Training() = default;
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+  ~Training() { forget_interruption(); }
+
   /// Trains to the end of the loop, at most twelve steps. Returns why it ended, and where.
   std::string train(HookList hooks) {
     hooks.push_back(

@@ -27,6 +27,7 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -620,6 +621,21 @@ TEST_F(RecoverableSessionTest, AStopThatAThreadRequestedBeforeALossStays) {
   EXPECT_EQ(counting->calls, 2);
   session.close();
   EXPECT_EQ(session.why_it_ended(), "a background thread requested a stop");
+}
+
+TEST_F(RecoverableSessionTest, AStopByASignalStaysOneIfAThreadStopsToo) {
+  const auto stopper = std::make_shared<Stopper>(2, nullptr, std::make_exception_ptr(AbortedError("lost")));
+  const auto signal = make_hook<LambdaHook>({.before_run =
+                                                 [runs = 0](SessionRunContext& context) mutable {
+                                                   if (++runs == 2) context.interrupt("SIGTERM");
+                                                   return SessionRunArgs();
+                                                 },
+                                             .phase = HookPhase::Check});
+  Session session(counting, options({signal, stopper}));
+  EXPECT_EQ(run(session, 1), 1);
+  EXPECT_THROW(run(session, 2), OutOfRangeError);
+  session.close();
+  EXPECT_EQ(session.why_it_ended(), "SIGTERM");
 }
 
 TEST_F(RecoverableSessionTest, TheEndOfAThreadsInputIsNoStopThatStays) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/estimator/built_model.hpp>
@@ -49,6 +50,10 @@ class EvaluationGraph {
   Operation eval_op_;
   FetchRefs final_ops_;
 };
+
+/// Calls `evaluate`, with a log line instead of its error if an interruption has prevented or ended the evaluation:
+/// then a later run makes it.
+TRAINHOOK_DECL void evaluate_unless_interrupted(FunctionRef<void()> evaluate);
 
 /// Logs the metrics and writes them as scalars at their `global_step`. Skips those that are not numbers, with a log
 /// line. @param checkpoint_path is written as a text; empty: none

@@ -25,8 +25,9 @@ class ProcessSignals;
 /// Why a run of this process was interrupted, such as `SIGTERM`, since a SignalHook got that signal or found the file
 /// `stop`; nothing if none was. It remains when the session has ended, so that a loop of sessions can end, too:
 ///
-///     while (!th::interruption()) {
+///     for (;;) {
 ///       train();
+///       if (th::interruption()) break;
 ///       evaluate();
 ///     }
 ///

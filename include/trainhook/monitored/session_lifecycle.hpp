@@ -84,6 +84,9 @@ class SessionLifecycle {
   /// Why the loop ended; empty if it has not.
   [[nodiscard]] TRAINHOOK_DECL std::string why_it_ended() const;
 
+  /// Whether it ended, or is to end, because of a signal or the like: see HookServices::is_interrupted.
+  [[nodiscard]] TRAINHOOK_DECL bool is_interrupted() const noexcept;
+
   /// True if this exception object left `run`.
   [[nodiscard]] TRAINHOOK_DECL bool has_thrown(const std::exception_ptr& error) const noexcept;
 

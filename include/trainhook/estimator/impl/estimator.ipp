@@ -143,10 +143,11 @@ TRAINHOOK_DECL void run_training(const Estimator& estimator, const InputFn& inpu
     session.run({.fetches = fetches}, results);
     made_a_step = true;
   });
-  const std::optional<std::string> reason = interruption();
-  const bool is_interrupted = reason && *reason == session.why_it_ended();
-  if (is_interrupted)
-    log_info("Training was interrupted: {}. No other training with a SignalHook starts in this process.", *reason);
+  const bool is_interrupted = session.is_interrupted();
+  if (is_interrupted) {
+    log_info("Training was interrupted: {}. No other training with a SignalHook starts in this process.",
+             session.why_it_ended());
+  }
   if (made_a_step)
     log_info("Loss for final step: {}.", tensor_text(results[1]));
   else if (!is_interrupted && !(options.max_steps && session.global_step() >= *options.max_steps))

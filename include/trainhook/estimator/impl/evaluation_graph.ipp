@@ -16,6 +16,7 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/metrics.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_after_n_evals_hook.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -59,6 +60,15 @@ TRAINHOOK_DECL EvalMetrics EvaluationGraph::run(const std::string& checkpoint_pa
   EvalMetrics metrics;
   for (std::size_t i = 0; i < values.size(); ++i) metrics.emplace(final_ops_.entries()[i].tag, std::move(values[i]));
   return metrics;
+}
+
+TRAINHOOK_DECL void evaluate_unless_interrupted(FunctionRef<void()> evaluate) {
+  try {
+    evaluate();
+  } catch (const CancelledError& error) {
+    if (!interruption()) throw;
+    log_info("There is no evaluation now: {}", error.what());
+  }
 }
 
 TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path) {

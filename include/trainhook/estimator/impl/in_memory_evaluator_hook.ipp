@@ -59,9 +59,10 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& graph) {
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   starts_ = true;
-  if (std::exchange(restored_, false)) return;  // the count continues
-  iterations_ = 0;
-  if (const std::int64_t step = read_global_step(session, global_step_); evaluated_ != step) evaluate(session, step);
+  if (!std::exchange(restored_, false)) iterations_ = 0;
+  const std::int64_t step = read_global_step(session, global_step_);
+  const bool is_due = iterations_ % options_.every_n_iter == 0;  // an interruption may have prevented it
+  if (is_due && evaluated_ != step) evaluate(session, step);
 }
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
@@ -96,12 +97,14 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session, std::int
   const auto scaffold = std::make_shared<Scaffold>(
       ScaffoldOptions{.init_fn = [&values](const Scaffold&, SessionRef evaluated) { evaluated.load(values); },
                       .copy_from_scaffold = model.spec.scaffold});
-  const EvalMetrics metrics = evaluation_->run({}, scaffold);
-  FileWriter& writer = services().writers().at(estimator_->eval_dir(options_.name));
-  if (std::exchange(starts_, false)) writer.restart_at(step);
-  detail::write_metrics(writer, metrics, {});
-  detail::publish_metrics(services(), options_.name, metrics, is_extra);
-  evaluated_ = step;
+  detail::evaluate_unless_interrupted([&] {
+    const EvalMetrics metrics = evaluation_->run({}, scaffold);
+    FileWriter& writer = services().writers().at(estimator_->eval_dir(options_.name));
+    if (std::exchange(starts_, false)) writer.restart_at(step);
+    detail::write_metrics(writer, metrics, {});
+    detail::publish_metrics(services(), options_.name, metrics, is_extra);
+    evaluated_ = step;
+  });
 }
 
 }  // namespace trainhook

@@ -65,7 +65,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
       taken_[global_step] = TakenFor::Extra;
     } else {
       taken_[global_step] = TakenFor::Period;
-      last_period_ = global_step;
+      period_ = global_step - std::exchange(last_period_, global_step);
       due_.reset();
     }
   }
@@ -93,6 +93,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
     state.set("step", Tensor(taken_.rbegin()->first));
     state.set("taken_for", Tensor(static_cast<std::int64_t>(taken_.rbegin()->second)));
     state.set("last_period", Tensor(last_period_));
+    state.set("period", Tensor(period_));
     return state;
   }
 
@@ -100,6 +101,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
     restored_ = {state.at("step").scalar<std::int64_t>(),
                  static_cast<TakenFor>(state.at("taken_for").scalar<std::int64_t>())};
     last_period_ = state.at("last_period").scalar<std::int64_t>();
+    if (const Tensor* period = state.find("period")) period_ = period->scalar<std::int64_t>();
   }
 
  private:
@@ -107,7 +109,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
   /// a kill has prevented is made now.
   void resume(std::int64_t global_step) {
     const TakenFor why = restored_.first == global_step ? restored_.second : TakenFor::Period;
-    const std::int64_t period = estimator_->config().save_checkpoints_steps.value_or(0);
+    const std::int64_t period = estimator_->config().save_checkpoints_steps.value_or(period_);
     due_ = why == TakenFor::Interruption && period > 0 ? std::optional(last_period_ + period) : std::nullopt;
     if (why == TakenFor::Period) last_period_ = global_step;
     const EvalHistory evaluated = history();
@@ -126,13 +128,15 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
   [[nodiscard]] Clock& clock() const { return given_or_system(estimator_->config().clock); }
 
   void evaluate(std::int64_t global_step, TakenFor why) {
-    metrics_ = estimator_->evaluate(spec_->input_fn, {.steps = spec_->steps,
-                                                      .hooks = spec_->hooks,
-                                                      .checkpoint_path = services().newest_checkpoint(),
-                                                      .name = spec_->name});
-    publish_metrics(services(), spec_->name, *metrics_, why != TakenFor::Period);
-    step_ = global_step;
-    evaluated_at_ = clock().monotonic_now();
+    evaluate_unless_interrupted([&] {
+      metrics_ = estimator_->evaluate(spec_->input_fn, {.steps = spec_->steps,
+                                                        .hooks = spec_->hooks,
+                                                        .checkpoint_path = services().newest_checkpoint(),
+                                                        .name = spec_->name});
+      publish_metrics(services(), spec_->name, *metrics_, why != TakenFor::Period);
+      step_ = global_step;
+      evaluated_at_ = clock().monotonic_now();
+    });
   }
 
   const Estimator* estimator_;
@@ -143,6 +147,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
   std::map<std::int64_t, TakenFor> taken_;                            // checkpoints that are being written, by step
   std::pair<std::int64_t, TakenFor> restored_{-1, TakenFor::Period};  // the state of the restored checkpoint
   std::int64_t last_period_ = 0;                                      // the step of the last checkpoint of a period
+  std::int64_t period_ = 0;          // its distance from the one before, for a saver that is not the estimator's
   std::optional<std::int64_t> due_;  // the step of the next one, if the saver does not know it
   std::uint64_t num_save_requests_ = 0;
   bool is_ending_ = false;
@@ -201,6 +206,7 @@ TRAINHOOK_DECL std::optional<EvalMetrics> train_and_evaluate(Estimator& estimato
   for (const Exporter& exporter : eval_spec.exporters)
     exporters.emplace_back(detail::exporting_hook(estimator, train_spec, eval_spec, exporter));
   detail::check_training(estimator, options);
+  detail::refuse_if_interrupted(eval_spec.hooks);
   const std::optional<std::int64_t> last = detail::finished_step(estimator, options);
   // An earlier process may have ended between the last save and the evaluation, or the export.
   if (last && exporters.empty() && evaluator->history().contains(*last))

@@ -25,7 +25,7 @@ TRAINHOOK_DECL void refuse_if_interrupted() {
   if (const std::optional<std::string> reason = interruption()) {
     throw CancelledError(
         "a run of this process was interrupted ({}), so no other session with a SignalHook is made: end the program, "
-        "for example by `while (!th::interruption())` around the sessions, or call th::forget_interruption() first",
+        "which th::interruption() tells a loop of sessions, or call th::forget_interruption() first",
         *reason);
   }
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
@@ -53,6 +54,8 @@ TRAINHOOK_DECL std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener op
   } else {
     session.close();
   }
+  if (session.is_interrupted())
+    throw CancelledError("the evaluation was interrupted ({}), so it has no result", session.why_it_ended());
   log_info("Finished evaluation.");
   return {final_ops->final_ops_values().begin(), final_ops->final_ops_values().end()};
 }

@@ -183,6 +183,7 @@ TRAINHOOK_DECL void RecoverableSession::keep_stop() {
   const bool is_interruption = services_->is_interrupted();
   std::string reason = services_->take_stop_reason();
   if (session_ == nullptr) return;  // what hooks request while a session is created, they request again
+  stop_is_interruption_ = false;
   if (const std::optional<std::int64_t> since = session_->stop_since()) {
     stop_since_ = since;
     stop_reason_ = std::move(reason);
@@ -190,8 +191,7 @@ TRAINHOOK_DECL void RecoverableSession::keep_stop() {
   }
   if (session_->thread_requested_stop()) {
     stop_since_ = HookedSession::kAlways;
-    stop_reason_ = "a background thread requested a stop";
-    stop_is_interruption_ = false;
+    if (!stop_is_interruption_) stop_reason_ = "a background thread requested a stop";
   }
 }
 

@@ -326,6 +326,8 @@ TRAINHOOK_DECL std::string SessionLifecycle::why_it_ended() const {
   return impl_->closed ? "the program closed the session" : "";
 }
 
+TRAINHOOK_DECL bool SessionLifecycle::is_interrupted() const noexcept { return impl_->services.is_interrupted(); }
+
 TRAINHOOK_DECL bool SessionLifecycle::has_thrown(const std::exception_ptr& error) const noexcept {
   return error != nullptr && error == impl_->last_error.get();
 }
