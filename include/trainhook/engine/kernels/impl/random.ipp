@@ -27,7 +27,7 @@ namespace detail {
 using namespace trainhook::detail;
 
 /// The generator of one node; saved as three integers: seed, stream and position. In a job of several ranks they do not
-/// depend on the rank, which only decides what is drawn with them.
+/// depend on the rank, which only decides what is drawn with them, except for ops that draw again what they reject.
 class GeneratorState final : public NodeState {
  public:
   GeneratorState(const Node& node, std::uint64_t session_seed)
