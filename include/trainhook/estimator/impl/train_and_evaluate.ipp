@@ -22,6 +22,7 @@
 #include <trainhook/events/read_eval_metrics.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 
 namespace trainhook::detail {
 
