@@ -53,6 +53,7 @@ def sources(folder):
     yield "text_line_dataset.files", tf.data.TextLineDataset(texts)
     yield "text_line_dataset.none", tf.data.TextLineDataset([])
     yield "text_line_dataset.inner", tf.data.TextLineDataset([str(folder / "inner.txt")])
+    yield "allow_changed_sources.files", tf.data.TextLineDataset(texts)
     yield "tf_record_dataset.files", tf.data.TFRecordDataset(records)
 
 

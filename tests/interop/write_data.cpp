@@ -141,6 +141,7 @@ void write_sources(Writer& out) {
   out.write("text_line_dataset.files", th::text_line_dataset(texts));
   out.write("text_line_dataset.none", th::text_line_dataset({}));
   out.write("text_line_dataset.inner", th::text_line_dataset({out.path("inner.txt")}));
+  out.write("allow_changed_sources.files", th::text_line_dataset(texts).allow_changed_sources());
   const std::vector<std::string> records{out.path("theirs.tfrecord"), out.path("empty.tfrecord"),
                                          out.path("theirs.tfrecord")};
   out.write("tf_record_dataset.files", th::tf_record_dataset(records));
