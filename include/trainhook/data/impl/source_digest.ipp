@@ -20,12 +20,13 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL std::optional<SourceDigest> digest_of_strings(const Element& element) {
+  constexpr std::string_view kEnd("\0", 1);
   std::size_t count = 0;
   std::uint32_t checksum = 0;
   for (const Tensor& component : element) {
     if (component.dtype() != DType::String) continue;
     for (const std::string& item : component.data<std::string>()) {
-      checksum = crc32c::extend(crc32c::extend(checksum, base_name(item)), std::string_view("", 1));  // 0 ends each
+      checksum = crc32c::extend(crc32c::extend(checksum, base_name(item)), kEnd);
       ++count;
     }
   }
