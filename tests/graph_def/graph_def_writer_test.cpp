@@ -3,6 +3,7 @@
 /// GraphDef as text and as bytes.
 #include <trainhook/graph_def/graph_def_writer.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -148,6 +149,17 @@ TEST(GraphDefWriter, WritesEveryKindOfAttribute) {
         "unknown_rank: true\n", "list {\n      }\n", "tensor {\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
+}
+
+TEST(GraphDefWriter, AFileIsAGraphByItsFirstFieldsOrALineOfItsText) {
+  for (const std::size_t length : {1U, 6U, 10U, 200U, 20'000U}) {  // the length of a node takes one byte, two or three
+    Graph graph;
+    identity(constant(graph, Tensor(1.0F), std::string(length, 'x')));
+    EXPECT_TRUE(detail::is_graph_def(as_graph_def(graph))) << length;
+    EXPECT_TRUE(detail::is_graph_def(as_graph_def_text(graph))) << length;
+  }
+  for (const std::string_view other : {"\n# Notes\n", "\n", "\n\n", "a diary", ""})
+    EXPECT_FALSE(detail::is_graph_def(other)) << other;
 }
 
 }  // namespace
