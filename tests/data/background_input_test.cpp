@@ -82,6 +82,16 @@ struct Input {
   int dropped = 0;
 };
 
+/// A state that is restored by five elements being dropped.
+std::string saved_in_the_sixth_read() {
+  Input input(5'000);
+  for (int i = 0; i < 5; ++i) static_cast<void>(input.next());
+  std::string state;
+  input.counter->during_next = [&] { state = input.saved(); };
+  static_cast<void>(input.next());
+  return state;
+}
+
 /// What a save during each of the first reads leads to after a restore.
 void expect_exact_saves(std::size_t position_size, std::int64_t fails_at, int most_dropped) {
   Input input(position_size);
@@ -130,11 +140,7 @@ TEST(BackgroundInput, NeitherSkipsNorRepeatsAnElementThatFailedOnce) {
 }
 
 TEST(BackgroundInput, AnErrorWhileElementsAreDroppedIsDelivered) {
-  Input first(5'000);
-  for (int i = 0; i < 5; ++i) static_cast<void>(first.next());
-  std::string state;
-  first.counter->during_next = [&] { state = first.saved(); };
-  static_cast<void>(first.next());
+  const std::string state = saved_in_the_sixth_read();
   Input second(5'000);
   second.counter->stays = true;
   second.counter->fails_at = 2;
@@ -158,11 +164,7 @@ TEST(BackgroundInput, TakesALongPositionSeldom) {
 }
 
 TEST(BackgroundInput, CanBeSavedWhileItDropsElements) {
-  Input first(5'000);
-  for (int i = 0; i < 5; ++i) static_cast<void>(first.next());
-  std::string state;
-  first.counter->during_next = [&] { state = first.saved(); };
-  static_cast<void>(first.next());
+  const std::string state = saved_in_the_sixth_read();
   Input second(5'000);
   StateReader reader(state);
   second.input.restore(reader);
