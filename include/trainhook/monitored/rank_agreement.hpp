@@ -105,6 +105,9 @@ class RankAgreement final : public Agreement, public SaveRounds, public std::ena
   // The hooks that evaluate on all ranks, with the metrics of rank 0.
   TRAINHOOK_DECL void share_evaluations(const Hooks& hooks);
 
+  // What each rank says of itself, by rank.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<Facts> facts_of_all(const Facts& own);
+
   // Calls `talk`; if it fails, ends the job, because the ranks can no longer communicate.
   template <class Talk>
   auto talking(Talk talk);

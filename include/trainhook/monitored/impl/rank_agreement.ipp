@@ -201,14 +201,19 @@ TRAINHOOK_DECL Votes RankAgreement::exchange(const Votes& votes) {
 
 TRAINHOOK_DECL void RankAgreement::settle() { exchange(vote(kNothing)); }
 
+TRAINHOOK_DECL std::vector<Facts> RankAgreement::facts_of_all(const Facts& own) {
+  std::vector<Facts> all;
+  for (const std::string& bytes : talking([&] { return ranks_->all_gather(fact_bytes(own), options_.max_wait_secs); }))
+    all.push_back(facts_in(bytes));
+  return all;
+}
+
 TRAINHOOK_DECL void RankAgreement::expect_same(const Facts& facts) {
   settle();
-  const std::vector<std::string> all =
-      talking([&] { return ranks_->all_gather(fact_bytes(facts), options_.max_wait_secs); });
-  const Facts chiefs = facts_in(all.front());
+  const std::vector<Facts> all = facts_of_all(facts);
   std::string text;
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    const std::string different = fact_differences(facts_in(all[rank]), chiefs);
+    const std::string different = fact_differences(all[rank], all.front());
     if (!different.empty()) text += fmt::format("; on rank {} {}", rank, different);
   }
   if (text.empty()) return;
@@ -218,12 +223,9 @@ TRAINHOOK_DECL void RankAgreement::expect_same(const Facts& facts) {
 
 TRAINHOOK_DECL void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) {
   if (size() > 1) refuse_input_of_one_rank(hooks);
-  const std::string own = fact_bytes(outputs_of(hooks));
+  const Facts own = outputs_of(hooks);
   expect_same(facts_about(graph, hooks));
-  std::vector<Facts> outputs;
-  for (const std::string& bytes : talking([&] { return ranks_->all_gather(own, options_.max_wait_secs); }))
-    outputs.push_back(facts_in(bytes));
-  const std::string shared = shared_outputs(outputs);
+  const std::string shared = shared_outputs(facts_of_all(own));
   if (shared.empty()) return share_evaluations(hooks);
   is_over_ = true;  // all ranks see it
   throw InvalidArgumentError(
@@ -246,10 +248,7 @@ TRAINHOOK_DECL std::string RankAgreement::together(FunctionRef<std::string()> gi
 }
 
 TRAINHOOK_DECL void RankAgreement::share_evaluations(const Hooks& hooks) {
-  std::vector<Facts> of_ranks;
-  const std::string mine = fact_bytes(evaluations_of(hooks));
-  for (const std::string& bytes : talking([&] { return ranks_->all_gather(mine, options_.max_wait_secs); }))
-    of_ranks.push_back(facts_in(bytes));
+  const std::vector<Facts> of_ranks = facts_of_all(evaluations_of(hooks));
   try {
     trainhook::detail::share_evaluations(hooks, of_ranks);
   } catch (...) {
