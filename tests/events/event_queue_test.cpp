@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,6 +55,17 @@ TEST(EventBatch, KeepsNoTraceOfAnEventThatFailedHalfWay) {
   EXPECT_THROW(batch.add_encoded(fail), InvalidArgumentError);
   batch.add_encoded([](std::string& bytes) { bytes += "last"; });
   EXPECT_EQ(records_of(batch), record_of("first") + record_of("last"));
+}
+
+TEST(EventBatch, GivesBackTheMemoryOfALargeEvent) {
+  std::string bytes(std::size_t{5} << 20, 'x');
+  detail::clear_events(bytes);
+  EXPECT_TRUE(bytes.empty());
+  EXPECT_LT(bytes.capacity(), 100U);
+  bytes.assign(1000, 'x');
+  detail::clear_events(bytes);
+  EXPECT_TRUE(bytes.empty());
+  EXPECT_GE(bytes.capacity(), 1000U);
 }
 
 TEST(EventBatch, IsEmptyOnceCleared) {

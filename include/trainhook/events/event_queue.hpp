@@ -13,6 +13,9 @@
 
 namespace trainhook::detail {
 
+/// Empties the string, and gives back the memory of a large event.
+TRAINHOOK_DECL void clear_events(std::string& bytes);
+
 /// A histogram that is not counted yet.
 struct PendingHistogram {
   double wall_time{};
@@ -21,7 +24,7 @@ struct PendingHistogram {
   Tensor values{};
 };
 
-/// Events in the order of their arrival. `clear` keeps the memory, so that adding encoded events does not allocate.
+/// Events in the order of their arrival. `clear` keeps memory, so that adding encoded events does not allocate.
 class EventBatch {
  public:
   /// `append` appends one encoded event to the string that it receives. If it throws, the batch is unchanged.

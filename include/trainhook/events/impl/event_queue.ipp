@@ -15,6 +15,12 @@
 
 namespace trainhook::detail {
 
+TRAINHOOK_DECL void clear_events(std::string& bytes) {
+  constexpr std::size_t kWorthKeeping = std::size_t{4} << 20;
+  if (bytes.capacity() > kWorthKeeping) std::string().swap(bytes);  // an assignment keeps the memory
+  bytes.clear();
+}
+
 TRAINHOOK_DECL void EventBatch::add_histogram(PendingHistogram histogram) {
   ends_.reserve(next_capacity());
   histograms_.push_back(std::move(histogram));
@@ -39,9 +45,7 @@ TRAINHOOK_DECL void EventBatch::append_records(std::string& records) const {
 }
 
 TRAINHOOK_DECL void EventBatch::clear() {
-  constexpr std::size_t kWorthKeeping = std::size_t{4} << 20;
-  if (bytes_.capacity() > kWorthKeeping) bytes_ = std::string();
-  bytes_.clear();
+  clear_events(bytes_);
   ends_.clear();
   histograms_.clear();
   histogram_bytes_ = 0;

@@ -322,7 +322,6 @@ TRAINHOOK_DECL FileWriter::Impl::Written FileWriter::Impl::write(const detail::E
   try {
     try {
       if (!batch.empty()) {
-        records.clear();
         batch.append_records(records);
         file.write(records);
         outcome.lost = 0;
@@ -336,6 +335,7 @@ TRAINHOOK_DECL FileWriter::Impl::Written FileWriter::Impl::write(const detail::E
                   fmt::format("{}; {}, later events for {} go to a new file", error.what(), cost, logdir));
     }
   } catch (...) { outcome.error = std::current_exception(); }
+  detail::clear_events(records);
   return outcome;
 }
 
