@@ -3,6 +3,9 @@
 /// Log lines and the sink that takes them.
 #include <trainhook/core/log.hpp>
 
+#include <unistd.h>
+
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -12,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 namespace trainhook {
 namespace {
@@ -92,6 +96,30 @@ TEST(Log, TheSinkIsCalledByOneThreadAtATime) {
     }
   }
   EXPECT_EQ(lines.all.size(), 400u);
+}
+
+TEST(Log, ALineThatNobodyReadsEndsNothing) {
+  EXPECT_EQ(testing::run_in_forked_child([] {
+              std::array<int, 2> ends{};
+              if (::pipe(ends.data()) != 0 || ::dup2(ends[1], STDERR_FILENO) < 0) throw InternalError("no pipe");
+              ::close(ends[0]);
+              set_log_sink({});
+              log_info("into a broken pipe");
+            }),
+            0)
+      << "SIGPIPE would have ended it";
+}
+
+TEST(Log, AForkedChildCanLogWhateverOtherThreadsDid) {
+  const LogSink before = set_log_sink([](LogLevel, std::string_view) {  // a thread that holds the log when it forks
+    const int status = testing::run_in_forked_child([] {
+      set_log_sink([](LogLevel, std::string_view) {});
+      log_info("of the child");
+    });
+    EXPECT_EQ(status, 0);
+  });
+  log_info("of the parent");
+  set_log_sink(before);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 /// What is UTF-8, and what becomes of strings that are not.
 #include <trainhook/core/utf8.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -32,6 +34,14 @@ TEST(Utf8, ReplacesEachOtherByteInATextAndSaysSo) {
   EXPECT_TRUE(log.lines.empty());
   EXPECT_EQ(detail::utf8_text("K\xe4se \xe2\x82", "the note"), "K\xef\xbf\xbdse \xef\xbf\xbd\xef\xbf\xbd");
   EXPECT_EQ(log.count("W the note is not UTF-8 and is written as 'K\xef\xbf\xbdse \xef\xbf\xbd\xef\xbf\xbd'"), 1U);
+}
+
+TEST(Utf8, IsCutBetweenLetters) {
+  const std::string_view text = "K\xc3\xa4se \xe2\x82\xac\xff!";
+  for (const auto& [letters, bytes] :
+       {std::pair(0, 0), {1, 1}, {2, 3}, {3, 4}, {5, 6}, {6, 9}, {7, 10}, {8, 11}, {99, 11}})
+    EXPECT_EQ(detail::utf8_prefix(text, static_cast<std::size_t>(letters)),
+              text.substr(0, static_cast<std::size_t>(bytes)));
 }
 
 TEST(Utf8, IsWhatNamesMustBe) {

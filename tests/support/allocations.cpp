@@ -15,20 +15,27 @@
 namespace {
 
 thread_local std::size_t calls = 0;
+thread_local std::size_t bytes = 0;
 
 }  // namespace
 
 std::size_t trainhook::support::allocations_of_this_thread() noexcept { return calls; }
 
+std::size_t trainhook::support::bytes_of_this_thread() noexcept { return bytes; }
+
 #ifdef TRAINHOOK_SANITIZER_ALLOCATES
 // The thread sanitizer of clang has its own operator new and calls this for each allocation.
-extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++calls; }
+extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t size) {
+  ++calls;
+  bytes += size;
+}
 #else
 
 namespace {
 
 void* allocate(std::size_t size, std::size_t alignment) noexcept {
   ++calls;
+  bytes += size;
   if (size == 0) size = 1;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(size);
   void* memory = nullptr;

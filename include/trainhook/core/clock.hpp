@@ -55,8 +55,8 @@ class SystemClock final : public Clock {
 
 /// The system's clock, which the library uses unless an option names another one.
 [[nodiscard]] inline Clock& system_clock() {
-  static SystemClock clock;
-  return clock;
+  static SystemClock* const clock = new SystemClock;  // never destroyed: a session may end while the process does
+  return *clock;
 }
 
 namespace detail {

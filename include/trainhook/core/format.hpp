@@ -11,6 +11,10 @@
 
 #include <trainhook/core/linkage.hpp>
 
+#if FMT_VERSION >= 120000  // its <fmt/core.h> formats strings without what <fmt/format.h> declares for them later
+#include <fmt/format.h>
+#endif
+
 namespace trainhook::detail {
 
 TRAINHOOK_DECL fmt::format_context::iterator append_text(fmt::format_context& context, std::string_view text);

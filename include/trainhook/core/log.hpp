@@ -21,6 +21,7 @@ enum class LogLevel { Info, Warning, Error };
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
 /// Sends all later lines to `sink`; an empty `sink` restores the default, standard error. Returns the previous sink.
+/// What it refers to must outlive every session: one of namespace scope logs while the process ends.
 /// A shared library that has trainhook in itself, with hidden symbols, has a sink of its own.
 TRAINHOOK_DECL LogSink set_log_sink(LogSink sink);
 

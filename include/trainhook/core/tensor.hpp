@@ -3,6 +3,7 @@
 /// Tensor: a value with dtype, shape and a shared row-major buffer, copied on write.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/format.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/core/shape.hpp>
 
 namespace trainhook {
@@ -43,6 +45,14 @@ class Tensor {
   Tensor(const std::string& value) : Tensor(std::string_view(value)) {}
   Tensor(const char* value) : Tensor(std::string_view(value)) {}
 
+  TRAINHOOK_MISTAKE(
+      "a tensor has no such elements, or needs a shape for them: write Tensor::copy_of(std::span<const float>(values), "
+      "shape) for a range, std::int8_t or std::uint8_t for char",
+      class Other)
+  explicit Tensor(const Other& other)
+    requires(!std::derived_from<Other, Tensor> && !std::is_convertible_v<const Other&, Tensor>)  // not a static_cast
+  TRAINHOOK_REFUSED;
+
   /// Elements of unspecified value, for a caller that overwrites all of them. Strings are empty.
   [[nodiscard]] static Tensor uninitialized(DType dtype, const Shape& shape) {
     if (detail::find_dtype(dtype) == nullptr) throw_no_dtype();
@@ -63,6 +73,15 @@ class Tensor {
     return tensor;
   }
 
+  TRAINHOOK_MISTAKE("the values are a span of constants: write Tensor::copy_of(std::span<const float>(values), shape)",
+                    class Values)
+  static Tensor copy_of(const Values& values, const Shape& shape)
+    requires requires {
+      values.data();
+      values.size();
+    }
+  TRAINHOOK_REFUSED;
+
   /// `Tensor::of<float>({1, 2, 3})` is a vector, `Tensor::of<float>({1, 2, 3, 4}, {2, 2})` a matrix.
   template <TensorElement T>
   [[nodiscard]] static Tensor of(std::initializer_list<T> values) {
@@ -72,6 +91,14 @@ class Tensor {
   [[nodiscard]] static Tensor of(std::initializer_list<T> values, const Shape& shape) {
     return copy_of(std::span<const T>(values.begin(), values.size()), shape);
   }
+
+  TRAINHOOK_MISTAKE(
+      "a tensor, like a checkpoint, has numbers, bool, std::string and complex numbers as elements, nothing else: "
+      "use float, std::int64_t, std::uint8_t, ...",
+      class Element)
+  static Tensor of(std::initializer_list<Element> values, const Shape& shape = {})
+    requires(!TensorElement<Element>)
+  TRAINHOOK_REFUSED;
 
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
@@ -85,7 +112,7 @@ class Tensor {
 
   /// The elements, for reading. @throws InvalidArgumentError if the tensor has another dtype.
   template <TensorElement T>
-  [[nodiscard]] std::span<const T> data() const {
+  [[nodiscard, gnu::always_inline]] std::span<const T> data() const {
     expect_dtype(dtype_of<T>);
     if constexpr (std::is_same_v<T, std::string>) {
       return buffer_.strings();

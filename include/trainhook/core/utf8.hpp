@@ -3,6 +3,7 @@
 /// UTF-8, which every string in a file must be: one other byte ends TensorBoard's reading of a run, and breaks JSON.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ namespace trainhook::detail {
 /// For a name that the program gives once, when it is set up. @throws InvalidArgumentError, naming `what`, if it is not
 /// UTF-8.
 TRAINHOOK_DECL void expect_utf8(std::string_view name, std::string_view what);
+
+/// The beginning of `text`, at most so many characters; a byte that is not UTF-8 counts as one.
+[[nodiscard]] TRAINHOOK_DECL std::string_view utf8_prefix(std::string_view text, std::size_t characters) noexcept;
 
 /// A name that was in a file. @throws DataLossError, naming `what`, if it is not UTF-8.
 [[nodiscard]] TRAINHOOK_DECL std::string checked_name(std::string_view name, std::string_view what);

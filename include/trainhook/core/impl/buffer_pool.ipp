@@ -5,6 +5,8 @@
 
 #include <trainhook/core/buffer_pool.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -12,7 +14,10 @@
 namespace trainhook::detail {
 
 TRAINHOOK_DECL BufferPool& BufferPool::instance() {
-  static BufferPool* pool = new BufferPool;  // never destroyed: tensors with static storage may outlive it
+  static BufferPool* pool = new BufferPool;       // never destroyed: tensors with static storage may outlive it
+  [[maybe_unused]] static const int registered =  // a forked child can use it, whatever other threads were doing
+      ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                       [] { instance().mutex_.unlock(); });
   return *pool;
 }
 

@@ -5,14 +5,18 @@
 
 #include <trainhook/core/log.hpp>
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <cstdio>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include <trainhook/core/terminal.hpp>
+#include <trainhook/core/write_signals.hpp>
 
 namespace trainhook {
 namespace detail {
@@ -24,8 +28,10 @@ struct LogState {
 };
 
 TRAINHOOK_DECL LogState& log_state() {
-  static LogState state;
-  return state;
+  static LogState* const state = new LogState;    // never destroyed, as system_clock()
+  [[maybe_unused]] static const int registered =  // another thread may hold the mutex while the process forks
+      ::pthread_atfork(nullptr, nullptr, [] { std::construct_at(&log_state().mutex); });
+  return *state;
 }
 
 TRAINHOOK_DECL void set_log_prefix(std::string prefix) {
@@ -44,7 +50,8 @@ TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::forma
       state.sink(level, line);
     } else {
       const char* prefix = level == LogLevel::Info ? "I" : level == LogLevel::Warning ? "W" : "E";
-      const char* rest = isatty(STDERR_FILENO) != 0 ? "\x1b[K" : "";  // clears what a progress line left there
+      const char* rest = takes_escapes(stderr) ? "\x1b[K" : "";  // clears what a progress line left there
+      const NoWriteSignals no_signals;
       fmt::print(stderr, "{} {}{}\n", prefix, line, rest);
     }
   } catch (...) {  // a log line is never worth a crash

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/user_call.hpp>
 
 namespace trainhook {
 
@@ -34,7 +35,7 @@ namespace detail {
 
 TRAINHOOK_DECL std::vector<NamedTensor> entries_of(Saveable& saveable) {
   const std::string name = saveable.name();
-  const StateValues values = saveable.save();
+  const StateValues values = call_of_user("save of Saveable", name, [&] { return saveable.save(); });
   std::vector<NamedTensor> entries;
   for (const NamedTensor& entry : values.entries())
     entries.push_back({entry.name.empty() ? name : fmt::format("{}/{}", name, entry.name), entry.tensor});

@@ -75,6 +75,12 @@ TRAINHOOK_DECL void expect_utf8(std::string_view name, std::string_view what) {
     throw InvalidArgumentError("{} '{}' is not UTF-8, which files need; convert it", what, with_replacements(name));
 }
 
+TRAINHOOK_DECL std::string_view utf8_prefix(std::string_view text, std::size_t characters) noexcept {
+  std::string_view rest = text;
+  for (; characters > 0 && !rest.empty(); --characters) rest.remove_prefix((std::max)(utf8_size(rest), std::size_t{1}));
+  return text.substr(0, text.size() - rest.size());
+}
+
 TRAINHOOK_DECL std::string checked_name(std::string_view name, std::string_view what) {
   if (!is_utf8(name)) throw DataLossError("{} is damaged or of another format: a name in it is not UTF-8", what);
   return std::string(name);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of terminal.hpp.
+#pragma once
+
+#include <trainhook/core/terminal.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace trainhook::detail {
+
+TRAINHOOK_DECL bool takes_escapes(std::FILE* file) noexcept {
+  const auto value_of = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string_view(value != nullptr ? value : "");
+  };
+  const std::string_view terminal = value_of("TERM");
+  return isatty(fileno(file)) != 0 && !terminal.empty() && terminal != "dumb" && value_of("NO_COLOR").empty();
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of thread.hpp.
+#pragma once
+
+#include <trainhook/core/thread.hpp>
+
+#include <system_error>
+#include <thread>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::detail {
+
+struct Thread::Started {
+  std::thread thread;
+  ProcessMark process{};
+};
+
+TRAINHOOK_DECL Thread::Thread() noexcept = default;
+
+TRAINHOOK_DECL Thread::Thread(std::string_view what, std::function<void()> body) {
+  try {
+    started_.reset(new Started{.thread = std::thread(std::move(body))});
+  } catch (const std::system_error& error) {
+    throw ResourceExhaustedError(
+        "{} cannot start a thread: {} (raise the limit of processes, ulimit -u, or that of the container)", what,
+        error.code().message());
+  }
+}
+
+TRAINHOOK_DECL Thread::Thread(Thread&& other) noexcept = default;
+
+TRAINHOOK_DECL Thread& Thread::operator=(Thread&& other) noexcept {
+  Thread before(std::move(*this));  // is waited for
+  started_ = std::move(other.started_);
+  return *this;
+}
+
+TRAINHOOK_DECL Thread::~Thread() {
+  join();
+  static_cast<void>(started_.release());  // null, unless this is a forked child
+}
+
+TRAINHOOK_DECL bool Thread::joinable() const noexcept { return started_ != nullptr && started_->process.is_here(); }
+
+TRAINHOOK_DECL void Thread::join() noexcept {
+  if (!joinable()) return;
+  started_->thread.join();
+  started_.reset();
+}
+
+TRAINHOOK_DECL void Thread::detach() noexcept {
+  if (!joinable()) return;
+  started_->thread.detach();
+  started_.reset();
+}
+
+}  // namespace trainhook::detail
