@@ -193,8 +193,6 @@ template <class T>
 void append_payload(std::string& bytes, const T& value) {
   if constexpr (ProtoBytes<T>) {
     bytes.append(value);
-  } else if constexpr (ProtoMessage<T>) {
-    append_message(bytes, value);
   } else if constexpr (wire_type<T>() == 0) {
     append_varint(bytes, varint_of(value));
   } else if constexpr (std::is_same_v<T, Fixed32>) {
@@ -206,14 +204,25 @@ void append_payload(std::string& bytes, const T& value) {
   }
 }
 
+/// Appends a field with a length, whose payload `append` appends to `bytes`.
+template <class Append>
+[[gnu::always_inline]] inline void append_nested(std::string& bytes, std::uint32_t number, const Append& append) {
+  append_varint(bytes, number << 3 | wire_type<std::string>());
+  const std::size_t begin = bytes.size();
+  append();
+  insert_length(bytes, begin);
+}
+
 /// Appends a value with its field number, even if it is zero or empty.
 template <class T>
 void append_element(std::string& bytes, std::uint32_t number, const T& value) {
-  append_varint(bytes, number << 3 | wire_type<T>());
-  if constexpr (ProtoBytes<T>) append_varint(bytes, value.size());
-  const std::size_t begin = bytes.size();
-  append_payload(bytes, value);
-  if constexpr (ProtoMessage<T>) insert_length(bytes, begin);
+  if constexpr (ProtoMessage<T>) {
+    append_nested(bytes, number, [&] { append_message(bytes, value); });
+  } else {
+    append_varint(bytes, number << 3 | wire_type<T>());
+    if constexpr (ProtoBytes<T>) append_varint(bytes, value.size());
+    append_payload(bytes, value);
+  }
 }
 
 /// True if the field is in the bytes of its message.
@@ -240,10 +249,9 @@ void append_field(std::string& bytes, std::uint32_t number, const T& value) {
   } else if constexpr (!ProtoNumber<ProtoElement<T>>) {
     for (const auto& element : value) append_element(bytes, number, element);
   } else {
-    append_varint(bytes, number << 3 | 2);
-    const std::size_t begin = bytes.size();
-    for (const ProtoElement<T>& element : value) append_payload(bytes, element);  // not auto: std::vector<bool>
-    insert_length(bytes, begin);
+    append_nested(bytes, number, [&] {
+      for (const ProtoElement<T>& element : value) append_payload(bytes, element);  // not auto: std::vector<bool>
+    });
   }
 }
 

@@ -19,6 +19,8 @@
 
 namespace trainhook::detail {
 
+class TextProtoPrinter;
+
 /// A field of a table without its member, so that one function serves all messages.
 struct TextField {
   enum class Kind { Bytes, Signed, Unsigned, Boolean, Float, Double, Fixed32, Message };
@@ -86,6 +88,10 @@ template <class M>
 /// Converts a message that this library has written from bytes to text. @throws InternalError for a field that `fields`
 /// lacks.
 [[nodiscard]] TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<const TextField> fields);
+
+/// The same with a printer, for messages whose fields come in pieces.
+TRAINHOOK_DECL void print_from_wire(TextProtoPrinter& printer, std::string_view bytes,
+                                    std::span<const TextField> fields);
 
 /// The message in text form: what `append_message` would write.
 template <ProtoMessage M>

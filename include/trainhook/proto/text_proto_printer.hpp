@@ -13,12 +13,13 @@
 
 #include <trainhook/core/finite.hpp>
 #include <trainhook/core/format.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
 
-/// The characters of a string field, escaped as protobuf does, without the quotes around them.
-[[nodiscard]] TRAINHOOK_DECL std::string text_proto_escaped(std::string_view text);
+/// Appends the characters of a string field, escaped as protobuf does, without the quotes around them.
+TRAINHOOK_DECL void append_text_proto_escaped(std::string& escaped, std::string_view text);
 
 /// The shortest digits that read back as the same float or double, always with a point or an exponent: `1.0`, `1e-08`,
 /// `inf`, `nan`.
@@ -34,6 +35,11 @@ template <std::floating_point T>
 /// `printer.message("node", [&] { printer.string("name", "x"); printer.enumerator("type", "DT_FLOAT"); });`
 class TextProtoPrinter {
  public:
+  TextProtoPrinter() = default;
+
+  /// Gives the text to `take` in pieces instead of keeping all of it. The last piece comes at `finish`.
+  explicit TextProtoPrinter(FunctionRef<void(std::string_view piece)> take) : take_(take) {}
+
   TRAINHOOK_DECL void string(std::string_view name, std::string_view value);
 
   template <std::integral T>
@@ -65,6 +71,9 @@ class TextProtoPrinter {
   /// Closes the message that `begin_message` opened last.
   TRAINHOOK_DECL void end_message();
 
+  TRAINHOOK_DECL void finish();
+
+  /// All of the text, if it is kept.
   [[nodiscard]] const std::string& text() const& noexcept { return text_; }
   [[nodiscard]] std::string text() && noexcept { return std::move(text_); }
 
@@ -72,8 +81,10 @@ class TextProtoPrinter {
   void indent() { text_.append(2 * depth_, ' '); }
 
   TRAINHOOK_DECL void line(std::string_view name, std::string_view value);
+  TRAINHOOK_DECL void give_piece();
 
-  std::string text_;
+  FunctionRef<void(std::string_view)> take_;
+  std::string text_;  // that is not given away
   std::size_t depth_ = 0;
 };
 

@@ -157,8 +157,13 @@ TRAINHOOK_DECL void print_fields(TextProtoPrinter& printer, WireReader reader, s
 
 TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<const TextField> fields) {
   TextProtoPrinter printer;
-  print_fields(printer, WireReader(bytes, "a message of this library"), fields);
+  print_from_wire(printer, bytes, fields);
   return std::move(printer).text();
+}
+
+TRAINHOOK_DECL void print_from_wire(TextProtoPrinter& printer, std::string_view bytes,
+                                    std::span<const TextField> fields) {
+  print_fields(printer, WireReader(bytes, "a message of this library"), fields);
 }
 
 TRAINHOOK_DECL bool has_line_of(std::string_view text, std::span<const TextField> fields) {
