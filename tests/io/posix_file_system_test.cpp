@@ -24,6 +24,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 namespace trainhook {
 namespace {
@@ -64,6 +65,16 @@ TEST(PosixFileSystem, ReservedSpaceIsThereButNotInTheFile) {
   file->sync();
   EXPECT_EQ(posix_file_system().file_size(path), 3U);
   EXPECT_LT(bytes_on_disk(), 1 << 20) << "what was not needed is given back";
+}
+
+TEST(PosixFileSystem, APrivateFileIsForItsUserOnlyAndMustNotExist) {
+  const support::TemporaryFolder folder;
+  const std::string path = folder.file("private");
+  static_cast<void>(posix_file_system().create_writable(path, WriteMode::Private));
+  struct ::stat status = {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  EXPECT_THROW(static_cast<void>(posix_file_system().create_writable(path, WriteMode::Private)), AlreadyExistsError);
 }
 
 /// Two ends of a pipe that has a name.
@@ -204,6 +215,18 @@ TEST(PosixFileSystem, ALockSaysWhetherItsFileIsStillThere) {
   const std::unique_ptr<FileLock> other = posix_file_system().lock_file(folder.file("lock"));
   EXPECT_FALSE(lock->is_current());
   EXPECT_TRUE(other->is_current());
+}
+
+TEST(PosixFileSystem, ALimitOfFileSizesIsAnErrorAndNoSignal) {
+  const support::TemporaryFolder folder;
+  const std::unique_ptr<WritableFile> file = posix_file_system().create_writable(folder.file("f"), WriteMode::Truncate);
+  {
+    const testing::FileSizeLimit limit(4);
+    EXPECT_NO_THROW(file->append("1234"));
+    EXPECT_THROW(file->append("5"), ResourceExhaustedError) << "and no SIGXFSZ";
+  }
+  EXPECT_NO_THROW(file->append("5"));
+  EXPECT_EQ(file->size(), 5U);
 }
 
 }  // namespace

@@ -1,27 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What the system's error numbers mean.
+/// Directories that cannot be synced, on systems that refuse the calls.
 #include <trainhook/io/posix_file.hpp>
 
-#include <cerrno>
+#include <fcntl.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace trainhook {
+#include <temporary_folder.hpp>
+
+#include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/unusual_systems.hpp>
+
+namespace trainhook::detail {
 namespace {
 
-TEST(PosixFile, MapsTheSystemsErrors) {
-  const auto code_of = [](int number) { return detail::errno_meaning(number).code; };
-  EXPECT_EQ(code_of(ENOENT), ErrorCode::NotFound);
-  EXPECT_EQ(code_of(EACCES), ErrorCode::PermissionDenied);
-  EXPECT_EQ(code_of(EROFS), ErrorCode::PermissionDenied);
-  EXPECT_EQ(code_of(EEXIST), ErrorCode::AlreadyExists);
-  for (int full : {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, EFBIG})
-    EXPECT_EQ(code_of(full), ErrorCode::ResourceExhausted) << full;
-  for (int absent : {ENOSYS, EOPNOTSUPP, ENOLCK}) EXPECT_EQ(code_of(absent), ErrorCode::Unimplemented) << absent;
-  EXPECT_EQ(code_of(EIO), ErrorCode::DataLoss);
-  EXPECT_EQ(code_of(9999), ErrorCode::Unknown);
+using testing::RefusedCall;
+
+/// The log lines of a directory that is synced twice.
+std::optional<std::string> synced_twice(const RefusedCall& refused) {
+  const support::TemporaryFolder folder;
+  return testing::run_refused({&refused, 1}, [&] {
+    const testing::LogLines log;
+    for (int i = 0; i < 2; ++i) sync_posix_directory({folder.path(), folder.path()});
+    return fmt::format("{} warnings", log.count("W cannot sync directory " + folder.path()));
+  });
+}
+
+TEST(PosixFile, ADirectoryThatItsFileSystemCannotSyncIsSaidOnce) {
+  for (const int number : {EINVAL, ENOTSUP, EACCES, EPERM, ENOSYS}) {
+    const std::optional<std::string> said = synced_twice({SYS_fsync, number});
+    if (!said) GTEST_SKIP() << "this system cannot refuse calls";
+    EXPECT_EQ(*said, "1 warnings") << number;
+  }
+}
+
+TEST(PosixFile, SoIsOneThatMayNotBeRead) {
+  const std::optional<std::string> said = synced_twice({SYS_openat, EACCES, O_DIRECTORY});
+  if (!said) GTEST_SKIP() << "this system cannot refuse calls";
+  EXPECT_EQ(*said, "1 warnings");
+}
+
+TEST(PosixFile, AnErrorOfItsDeviceIsOne) {
+  const std::optional<std::string> said = synced_twice({SYS_fsync, EIO});
+  if (!said) GTEST_SKIP() << "this system cannot refuse calls";
+  EXPECT_TRUE(said->starts_with("error: cannot sync directory ")) << *said;
+}
+
+TEST(PosixFile, TheSyncOfAFileIsNeverForgiven) {
+  const support::TemporaryFolder folder;
+  const RefusedCall refused{SYS_fsync, EINVAL};
+  const std::optional<std::string> said = testing::run_refused({&refused, 1}, [&] {
+    create_posix_file({"file", folder.file("file")}, WriteMode::Exclusive)->sync();
+    return std::string();
+  });
+  if (!said) GTEST_SKIP() << "this system cannot refuse calls";
+  EXPECT_TRUE(said->starts_with("error: cannot sync file: ")) << *said;
 }
 
 }  // namespace
-}  // namespace trainhook
+}  // namespace trainhook::detail

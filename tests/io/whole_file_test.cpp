@@ -64,6 +64,23 @@ TEST(WriteFileAtomically, ACrashAnywhereLeavesOldOrNew) {
   }
 }
 
+TEST(WriteFileAtomically, TakesTheContentsInPieces) {
+  MemoryFileSystem disk;
+  disk.write_file("run/state", "old");
+  const auto fail_half_way = [](WritableFile& file) {
+    file.append("half");
+    throw InvalidArgumentError("no more");
+  };
+  EXPECT_THROW(write_file_atomically(disk, "run/state", fail_half_way), InvalidArgumentError);
+  EXPECT_EQ(disk.contents("run/state"), "old");
+  EXPECT_EQ(disk.files(), std::vector<std::string>{"run/state"});
+  write_file_atomically(disk, "run/state", [](WritableFile& file) {
+    file.append("ne");
+    file.append("w");
+  });
+  EXPECT_EQ(disk.contents("run/state"), "new");
+}
+
 TEST(WriteFileAtomically, ALinkStaysAndItsTargetIsReplaced) {
   MemoryFileSystem disk;
   disk.write_file("elsewhere/state", "old");

@@ -82,6 +82,7 @@ class FileLock {
 enum class WriteMode {
   Exclusive,  ///< the file must not exist yet: AlreadyExistsError
   Truncate,   ///< an existing file loses its contents
+  Private,    ///< as Exclusive, for what only the user may read; without permissions, a file system does no more
 };
 
 /// What a path names.
@@ -153,8 +154,8 @@ class FileSystem {
   /// Renames a file and atomically replaces `to` if it exists. Both paths must be on one file system.
   virtual void rename(const std::string& from, const std::string& to) = 0;
 
-  /// Makes the creation, renaming and removal of files in the directory durable. Does nothing if the file system cannot
-  /// do that.
+  /// Makes the creation, renaming and removal of files in the directory durable. If the file system cannot do that, or
+  /// the directory may not be read, only logs a warning, once.
   virtual void sync_directory(const std::string& path) = 0;
 
   /// Locks the file `path`, which it creates if it is missing. The file stays after the lock is released. The holder

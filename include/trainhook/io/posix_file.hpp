@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// File descriptors, and the errors that belong to errno values. For PosixFileSystem.
+/// File descriptors. For PosixFileSystem.
 #pragma once
 
 #include <unistd.h>
@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/io/failure.hpp>
 #include <trainhook/io/file_system.hpp>
 
 namespace trainhook::detail {
@@ -22,24 +22,6 @@ struct PosixPath {
   std::string name{};
   std::string location{};
 };
-
-struct ErrnoMeaning {
-  ErrorCode code;
-  std::string_view way_out;
-};
-
-TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept;
-
-/// @throws the error that belongs to the errno value; its message names the operation, the path and what to do.
-[[noreturn]] TRAINHOOK_DECL void throw_errno(std::string_view operation, std::string_view path, int number);
-
-/// Repeats a call that a signal interrupted.
-template <class Call>
-auto retry_on_signal(Call call) noexcept {
-  auto result = call();
-  while (result == -1 && errno == EINTR) result = call();
-  return result;
-}
 
 /// Owns a file descriptor. An interrupted close is not repeated: on Linux the descriptor is closed.
 class FileDescriptor {
@@ -56,18 +38,24 @@ class FileDescriptor {
   [[nodiscard]] int close() noexcept {
     if (number_ < 0) return 0;
     const int failed = ::close(std::exchange(number_, -1));
-    return failed != 0 && errno != EINTR ? errno : 0;
+    return failed != 0 && on_failure(SystemCall::Close, errno) == OnFailure::Throw ? errno : 0;
   }
 
  private:
   int number_;
 };
 
+/// @param permissions of a file that is created, before the process's umask
 /// @throws `throw_errno`.
-TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags);
+TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags,
+                                              unsigned permissions = 0666);
 
 /// The error number, or 0.
 [[nodiscard]] TRAINHOOK_DECL int sync_descriptor(int descriptor) noexcept;
+
+/// Says once that a directory cannot be synced, if its file system or its permissions do not allow it. @throws
+/// `throw_errno`.
+TRAINHOOK_DECL void sync_posix_directory(const PosixPath& path);
 
 [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& path);
 [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_posix_file(const PosixPath& path, WriteMode mode);

@@ -21,15 +21,13 @@
 #include <string>
 #include <string_view>
 
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 
 namespace trainhook {
 
 namespace detail {
-
-/// A random number. It never influences results.
-TRAINHOOK_DECL std::uint64_t random_number();
 
 /// A random number for the name of a temporary file. Its lower half is a checksum of the upper one.
 TRAINHOOK_DECL std::uint64_t temporary_number();
@@ -66,9 +64,15 @@ TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& 
 /// ones. The temporary file, `<path>.tmp<16 hex digits>`, is removed after an error too. If `path` is a link, all this
 /// happens where it leads to; a pipe or a device gets the contents.
 /// @param is_own null: whatever file is there is replaced
+/// @param mode Private: only the user may read the new file, whoever could read the old one
 /// @throws FailedPreconditionError for a file that `is_own` does not know, a directory, a disk or a socket.
 TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
-                                          detail::IsOwn is_own = nullptr);
+                                          detail::IsOwn is_own = nullptr, WriteMode mode = WriteMode::Exclusive);
+
+/// The same for contents that `append` appends to the file in pieces. What `append` throws is thrown.
+TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path,
+                                          FunctionRef<void(WritableFile& file)> append, detail::IsOwn is_own = nullptr,
+                                          WriteMode mode = WriteMode::Exclusive);
 
 }  // namespace trainhook
 

@@ -17,57 +17,43 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/write_signals.hpp>
+
 namespace trainhook::detail {
 
-TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept {
-  switch (number) {
-    case ENOENT: return {ErrorCode::NotFound, "check the path and that its directory exists"};
-    case EEXIST: return {ErrorCode::AlreadyExists, "remove it or choose another name"};
-    case EACCES:
-    case EPERM: return {ErrorCode::PermissionDenied, "check owner and permissions of the file and its directory"};
-    case EROFS: return {ErrorCode::PermissionDenied, "choose a directory on a file system that can be written"};
-    case ENOSPC: return {ErrorCode::ResourceExhausted, "free space on this disk"};
-    case EDQUOT: return {ErrorCode::ResourceExhausted, "free space or raise the quota"};
-    case EFBIG: return {ErrorCode::ResourceExhausted, "raise the limit of file sizes (ulimit -f)"};
-    case EMFILE:
-    case ENFILE: return {ErrorCode::ResourceExhausted, "raise the limit of open files (ulimit -n)"};
-    case ENOMEM: return {ErrorCode::ResourceExhausted, "free memory"};
-    case EISDIR: return {ErrorCode::FailedPrecondition, "give the path of a file"};
-    case ENOTDIR: return {ErrorCode::FailedPrecondition, "a part of the path is a file; choose another directory"};
-    case ENOTEMPTY: return {ErrorCode::FailedPrecondition, "empty the directory first"};
-    case EXDEV: return {ErrorCode::FailedPrecondition, "keep both names on one file system"};
-    case EBUSY:
-    case ETXTBSY: return {ErrorCode::FailedPrecondition, "another program uses it"};
-    case EINVAL:
-    case ELOOP:
-    case ENAMETOOLONG: return {ErrorCode::InvalidArgument, "choose another path"};
-    case ENOSYS:
-    case EOPNOTSUPP:
-    case ENOLCK: return {ErrorCode::Unimplemented, "this file system does not support it"};
-    case EPIPE: return {ErrorCode::FailedPrecondition, "its reader is gone; start it again, or give a file"};
-    case ENXIO: return {ErrorCode::FailedPrecondition, "nobody reads it; start its reader first, or give a file"};
-    case EIO: return {ErrorCode::DataLoss, "the device failed: check it before trusting this file"};
-    default: return {ErrorCode::Unknown, "see the system's message"};
-  }
-}
-
-[[noreturn]] TRAINHOOK_DECL void throw_errno(std::string_view operation, std::string_view path, int number) {
-  const ErrnoMeaning meaning = errno_meaning(number);
-  throw_error(meaning.code, fmt::format("cannot {} {}: {} ({})", operation, path,
-                                        std::generic_category().message(number), meaning.way_out));
-}
-
-TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags) {
-  const int number = retry_on_signal([&] { return ::open(path.location.c_str(), flags | O_CLOEXEC, 0666); });
+TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags,
+                                              unsigned permissions) {
+  const int number =
+      repeat_call(SystemCall::Read, [&] { return ::open(path.location.c_str(), flags | O_CLOEXEC, permissions); });
   if (number < 0) throw_errno(operation, path.name, errno);
   return FileDescriptor(number);
 }
 
 [[nodiscard]] TRAINHOOK_DECL int sync_descriptor(int descriptor) noexcept {
 #ifdef F_FULLFSYNC  // on Apple's systems fsync stops at the drive's cache
-  if (retry_on_signal([&] { return ::fcntl(descriptor, F_FULLFSYNC); }) == 0) return 0;
+  if (repeat_call(SystemCall::Write, [&] { return ::fcntl(descriptor, F_FULLFSYNC); }) == 0) return 0;
 #endif
-  return retry_on_signal([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
+  return repeat_call(SystemCall::Write, [&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
+}
+
+TRAINHOOK_DECL void sync_posix_directory(const PosixPath& path) {
+  const FileDescriptor directory(repeat_call(
+      SystemCall::SyncDirectory, [&] { return ::open(path.location.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  const int number = !directory.is_open() ? errno : sync_descriptor(directory.number());
+  if (number == 0) return;
+  if (on_failure(SystemCall::SyncDirectory, number) == OnFailure::Throw)
+    throw_errno(directory.is_open() ? "sync directory" : "open directory", path.name, number);
+  warn_once("sync of " + path.location,
+            fmt::format("cannot sync directory {}: {}; after a power cut its newest files may be missing", path.name,
+                        std::generic_category().message(number)));
+}
+
+TRAINHOOK_DECL struct ::stat status_of(const FileDescriptor& descriptor, const std::string& path) {
+  struct ::stat status = {};
+  if (repeat_call(SystemCall::Read, [&] { return ::fstat(descriptor.number(), &status); }) != 0)
+    throw_errno("examine", path, errno);
+  return status;
 }
 
 class PosixWritableFile final : public WritableFile {
@@ -80,15 +66,17 @@ class PosixWritableFile final : public WritableFile {
 
   void append(std::span<const std::byte> bytes) override {
     expect_usable();
+    const NoWriteSignals no_signals;
     std::size_t done = 0;
     while (done < bytes.size()) {
-      const ssize_t written = retry_on_signal([&] {
+      const ssize_t written = repeat_call(SystemCall::Write, [&] {
         return ::pwrite(descriptor_.number(), bytes.data() + done, bytes.size() - done,
                         static_cast<off_t>(size_ + done));
       });
       if (written <= 0) {
         const int number = written < 0 ? errno : ENOSPC;
-        broken_ = retry_on_signal([&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(size_)); }) != 0;
+        broken_ = repeat_call(SystemCall::Write,
+                              [&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(size_)); }) != 0;
         throw_errno("write to", path_, number);
       }
       done += static_cast<std::size_t>(written);
@@ -102,9 +90,11 @@ class PosixWritableFile final : public WritableFile {
 #ifdef FALLOC_FL_KEEP_SIZE  // not posix_fallocate: where the file system cannot reserve, that writes zeros instead
     if (bytes <= size_) return;
     reserved_ = bytes;
-    const int result = retry_on_signal(
-        [&] { return ::fallocate(descriptor_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); });
-    if (result != 0 && errno_meaning(errno).code == ErrorCode::ResourceExhausted)
+    const NoWriteSignals no_signals;
+    const int result = repeat_call(SystemCall::Reserve, [&] {
+      return ::fallocate(descriptor_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
+    });
+    if (result != 0 && on_failure(SystemCall::Reserve, errno) == OnFailure::Throw)
       throw_errno(fmt::format("reserve {} bytes for", bytes), path_, errno);
 #endif
   }
@@ -157,15 +147,13 @@ class PosixReadableFile final : public ReadableFile {
   [[nodiscard]] const std::string& path() const noexcept override { return path_; }
 
   [[nodiscard]] std::uint64_t size() const override {
-    struct ::stat status = {};
-    if (::fstat(descriptor_.number(), &status) != 0) throw_errno("examine", path_, errno);
-    return static_cast<std::uint64_t>(status.st_size);
+    return static_cast<std::uint64_t>(status_of(descriptor_, path_).st_size);
   }
 
   void read_at(std::uint64_t offset, std::span<std::byte> into) const override {
     std::size_t done = 0;
     while (done < into.size()) {
-      const ssize_t got = retry_on_signal([&] {
+      const ssize_t got = repeat_call(SystemCall::Read, [&] {
         return ::pread(descriptor_.number(), into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
       });
       if (got < 0) throw_errno("read", path_, errno);
@@ -185,8 +173,7 @@ class PosixReadableFile final : public ReadableFile {
 
 TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& path) {
   FileDescriptor descriptor = open_descriptor("open", path, O_RDONLY | O_NONBLOCK);  // a pipe may have no writer
-  struct ::stat status = {};
-  if (::fstat(descriptor.number(), &status) != 0) throw_errno("examine", path.name, errno);
+  const struct ::stat status = status_of(descriptor, path.name);
   if (S_ISDIR(status.st_mode)) throw_errno("read", path.name, EISDIR);
   if (S_ISFIFO(status.st_mode))
     throw FailedPreconditionError("cannot read {}: it is a pipe, in which no offset can be read (give a file)",
@@ -195,14 +182,14 @@ TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& pa
 }
 
 TRAINHOOK_DECL std::unique_ptr<WritableFile> create_posix_file(const PosixPath& path, WriteMode mode) {
-  const int flags = O_WRONLY | O_CREAT | O_NONBLOCK | (mode == WriteMode::Exclusive ? O_EXCL : O_TRUNC);
-  return std::make_unique<PosixWritableFile>(path.name, open_descriptor("create", path, flags));
+  const int flags = O_WRONLY | O_CREAT | O_NONBLOCK | (mode == WriteMode::Truncate ? O_TRUNC : O_EXCL);
+  const unsigned permissions = mode == WriteMode::Private ? 0600 : 0666;
+  return std::make_unique<PosixWritableFile>(path.name, open_descriptor("create", path, flags, permissions));
 }
 
 TRAINHOOK_DECL std::unique_ptr<WritableFile> append_to_posix_file(const PosixPath& path) {
   FileDescriptor descriptor = open_descriptor("append to", path, O_WRONLY | O_CREAT | O_APPEND);
-  struct ::stat status = {};
-  if (::fstat(descriptor.number(), &status) != 0) throw_errno("examine", path.name, errno);
+  const struct ::stat status = status_of(descriptor, path.name);
   return std::make_unique<PosixWritableFile>(path.name, std::move(descriptor),
                                              static_cast<std::uint64_t>(status.st_size));
 }

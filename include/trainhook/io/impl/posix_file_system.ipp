@@ -14,7 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <map>
+#include <list>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -31,14 +31,15 @@ namespace trainhook::detail {
 
 /// False if there is nothing of that name; other failures are errors, never "does not exist".
 TRAINHOOK_DECL bool find_status(const PosixPath& path, struct ::stat& status) {
-  if (::stat(path.location.c_str(), &status) == 0) return true;
-  if (errno == ENOENT || errno == ENOTDIR) return false;
+  if (repeat_call(SystemCall::Find, [&] { return ::stat(path.location.c_str(), &status); }) == 0) return true;
+  if (on_failure(SystemCall::Find, errno) == OnFailure::NothingThere) return false;
   throw_errno("examine", path.name, errno);
 }
 
 TRAINHOOK_DECL struct ::stat status_of(const PosixPath& path) {
   struct ::stat status = {};
-  if (::stat(path.location.c_str(), &status) != 0) throw_errno("examine", path.name, errno);
+  if (repeat_call(SystemCall::Read, [&] { return ::stat(path.location.c_str(), &status); }) != 0)
+    throw_errno("examine", path.name, errno);
   return status;
 }
 
@@ -75,7 +76,8 @@ TRAINHOOK_DECL std::unique_ptr<WritableFile> PosixFileSystem::open_appendable(co
 
 TRAINHOOK_DECL void PosixFileSystem::truncate(const std::string& path, std::uint64_t size) {
   const std::string location = at(path).location;
-  if (detail::retry_on_signal([&] { return ::truncate(location.c_str(), static_cast<off_t>(size)); }) != 0)
+  if (detail::repeat_call(detail::SystemCall::Write,
+                          [&] { return ::truncate(location.c_str(), static_cast<off_t>(size)); }) != 0)
     detail::throw_errno("cut", path, errno);
 }
 
@@ -88,9 +90,10 @@ TRAINHOOK_DECL FileSystem& PosixFileSystem::at_current_directory() {
   const std::string directory = detail::current_directory();
   if (directory.empty()) return *this;
   static std::mutex mutex;
-  static auto* const systems = new std::map<std::string, PosixFileSystem>;  // never destroyed, as posix_file_system()
+  static auto* const systems = new std::list<PosixFileSystem>;  // never destroyed, as posix_file_system()
   const std::scoped_lock lock(mutex);
-  return systems->try_emplace(directory, directory).first->second;
+  const auto found = std::ranges::find(*systems, directory, &PosixFileSystem::directory_);
+  return found != systems->end() ? *found : systems->emplace_back(directory);
 }
 
 TRAINHOOK_DECL bool PosixFileSystem::exists(const std::string& path) {
@@ -115,7 +118,12 @@ TRAINHOOK_DECL double PosixFileSystem::modification_time(const std::string& path
 }
 
 TRAINHOOK_DECL std::vector<std::string> PosixFileSystem::list_directory(const std::string& path) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(at(path).location.c_str()), &::closedir);
+  const std::string location = at(path).location;
+  std::unique_ptr<DIR, int (*)(DIR*)> directory(nullptr, &::closedir);
+  detail::repeat_call(detail::SystemCall::Read, [&] {
+    directory.reset(::opendir(location.c_str()));
+    return directory == nullptr ? -1 : 0;
+  });
   if (directory == nullptr) detail::throw_errno("list", path, errno);
   std::vector<std::string> names;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
@@ -156,12 +164,7 @@ TRAINHOOK_DECL void PosixFileSystem::rename(const std::string& from, const std::
     detail::throw_errno(fmt::format("rename {} to", from), to, errno);
 }
 
-TRAINHOOK_DECL void PosixFileSystem::sync_directory(const std::string& path) {
-  const detail::FileDescriptor directory = detail::open_descriptor("open directory", at(path), O_RDONLY | O_DIRECTORY);
-  const int number = detail::sync_descriptor(directory.number());
-  if (number != 0 && number != EINVAL && number != ENOTSUP && number != ENOSYS)
-    detail::throw_errno("sync directory", path, number);
-}
+TRAINHOOK_DECL void PosixFileSystem::sync_directory(const std::string& path) { detail::sync_posix_directory(at(path)); }
 
 TRAINHOOK_DECL std::unique_ptr<FileLock> PosixFileSystem::lock_file(const std::string& path) {
   return detail::lock_posix_file(at(path));

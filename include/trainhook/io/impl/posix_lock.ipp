@@ -60,7 +60,9 @@ class PosixFileLock final : public FileLock {
     struct ::stat held = {};
     struct ::stat named = {};
     if (!descriptor_.is_open() || ::fstat(descriptor_.number(), &held) != 0) return false;
-    if (::stat(path_.c_str(), &named) != 0) return errno != ENOENT;  // do not give up for a file that cannot be seen
+    if (::stat(path_.c_str(), &named) != 0)
+      return on_failure(SystemCall::Find, errno) !=
+             OnFailure::NothingThere;  // do not give up for a file that cannot be seen
     return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
   }
 
@@ -79,8 +81,9 @@ inline void HeldLocks::leave_in_child() noexcept {
 TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path) {
   const std::scoped_lock no_fork(HeldLocks::instance().mutex);
   FileDescriptor descriptor = open_descriptor("open lock file", path, O_RDWR | O_CREAT);
-  if (retry_on_signal([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
-    if (errno != EWOULDBLOCK) throw_errno("lock", path.name, errno);
+  if (repeat_call(SystemCall::Lock, [&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
+    const bool is_unsupported = on_failure(SystemCall::Lock, errno) == OnFailure::Unsupported;
+    if (errno != EWOULDBLOCK) throw_errno("lock", path.name, is_unsupported ? ENOLCK : errno);
     throw FailedPreconditionError(
         "another process or session uses this directory: it holds the lock {}; end it or use another directory",
         path.name);

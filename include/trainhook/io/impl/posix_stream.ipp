@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,6 +23,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/write_signals.hpp>
 #include <trainhook/io/path.hpp>
 
 namespace trainhook::detail {
@@ -59,8 +59,8 @@ TRAINHOOK_DECL std::pair<PathKind, PosixPath> find_posix_target(PosixPath path) 
   const std::string given = path.name;
   for (int links = 0; links <= kMostLinks; ++links) {
     struct ::stat status = {};
-    if (::lstat(path.location.c_str(), &status) != 0) {
-      if (errno == ENOENT || errno == ENOTDIR) return {PathKind::Nothing, std::move(path)};
+    if (repeat_call(SystemCall::Find, [&] { return ::lstat(path.location.c_str(), &status); }) != 0) {
+      if (on_failure(SystemCall::Find, errno) == OnFailure::NothingThere) return {PathKind::Nothing, std::move(path)};
       throw_errno("examine", given, errno);
     }
     if (own_descriptor(path.location)) return {PathKind::Stream, std::move(path)};
@@ -75,35 +75,6 @@ TRAINHOOK_DECL PathTarget resolve_posix_path(PosixPath path) {
   auto [kind, target] = find_posix_target(std::move(path));
   return {kind, std::move(target.name)};
 }
-
-/// Keeps SIGPIPE from this thread while it writes.
-class NoPipeSignal {
- public:
-  NoPipeSignal() noexcept {
-    ::sigemptyset(&pipe_);
-    ::sigaddset(&pipe_, SIGPIPE);
-    was_pending_ = is_pending();
-    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-  ~NoPipeSignal() {
-    int signal = 0;
-    if (!was_pending_ && is_pending()) ::sigwait(&pipe_, &signal);
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  [[nodiscard]] static bool is_pending() noexcept {
-    ::sigset_t pending;
-    ::sigemptyset(&pending);
-    return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
-  }
-
-  ::sigset_t pipe_{};
-  ::sigset_t before_{};
-  bool was_pending_ = false;
-};
 
 /// A pipe or a device. What is written is gone, so a write that fails half way ends it.
 class PosixStream final : public WritableFile {
@@ -144,8 +115,9 @@ class PosixStream final : public WritableFile {
  private:
   /// The number of bytes written, or an error number.
   [[nodiscard]] std::pair<std::size_t, int> write(std::span<const std::byte> bytes) noexcept {
-    const NoPipeSignal no_signal;
-    const ssize_t written = retry_on_signal([&] { return ::write(descriptor_.number(), bytes.data(), bytes.size()); });
+    const NoWriteSignals no_signals;
+    const ssize_t written =
+        repeat_call(SystemCall::Write, [&] { return ::write(descriptor_.number(), bytes.data(), bytes.size()); });
     return written < 0 ? std::pair(std::size_t{0}, errno) : std::pair(static_cast<std::size_t>(written), 0);
   }
 

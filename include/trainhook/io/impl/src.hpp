@@ -8,6 +8,8 @@
 #endif
 
 #include <trainhook/io/impl/crc32c.ipp>
+#include <trainhook/io/impl/directory_checks.ipp>
+#include <trainhook/io/impl/failure.ipp>
 #include <trainhook/io/impl/file_system.ipp>
 #include <trainhook/io/impl/path.ipp>
 #include <trainhook/io/impl/posix_file.ipp>
@@ -15,6 +17,7 @@
 #include <trainhook/io/impl/posix_lock.ipp>
 #include <trainhook/io/impl/posix_stream.ipp>
 #include <trainhook/io/impl/process_identity.ipp>
+#include <trainhook/io/impl/random_number.ipp>
 #include <trainhook/io/impl/record_reader.ipp>
 #include <trainhook/io/impl/record_writer.ipp>
 #include <trainhook/io/impl/table_format.ipp>

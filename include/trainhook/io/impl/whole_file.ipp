@@ -5,8 +5,6 @@
 
 #include <trainhook/io/whole_file.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -14,24 +12,14 @@
 #include <span>
 #include <system_error>
 
-#if defined(__APPLE__)
-#include <sys/random.h>
-#endif
-
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/random_number.hpp>
 
 namespace trainhook::detail {
-
-TRAINHOOK_DECL std::uint64_t random_number() {
-  std::uint64_t number = 0;
-  if (::getentropy(&number, sizeof number) != 0)
-    throw InternalError("the system gives no random bytes for a temporary name");
-  return number;
-}
 
 TRAINHOOK_DECL std::uint64_t checked_number(std::uint64_t upper_half) noexcept {
   return upper_half << 32 | crc32c::value(std::as_bytes(std::span(&upper_half, 1)));
@@ -110,19 +98,26 @@ TRAINHOOK_DECL std::string read_file(FileSystem& file_system, const std::string&
 }
 
 TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
-                                          detail::IsOwn is_own) {
+                                          detail::IsOwn is_own, WriteMode mode) {
+  write_file_atomically(
+      file_system, path, [contents](WritableFile& file) { file.append(contents); }, is_own, mode);
+}
+
+TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path,
+                                          FunctionRef<void(WritableFile& file)> append, detail::IsOwn is_own,
+                                          WriteMode mode) {
   const PathTarget target = detail::target_to_write(file_system, path);
   if (target.kind == PathKind::Stream) {
     const std::unique_ptr<WritableFile> stream = file_system.open_appendable(path);
-    stream->append(contents);
+    append(*stream);
     stream->close();
     return;
   }
   if (is_own != nullptr) detail::expect_own(file_system, target, path, is_own);
   const std::string temporary = target.path + detail::temporary_suffix();
-  const std::unique_ptr<WritableFile> file = file_system.create_writable(temporary, WriteMode::Exclusive);
+  const std::unique_ptr<WritableFile> file = file_system.create_writable(temporary, mode);
   try {
-    file->append(contents);
+    append(*file);
     file->sync();
     file->close();
     file_system.rename(temporary, target.path);
