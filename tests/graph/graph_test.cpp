@@ -135,6 +135,17 @@ TEST(Graph, KeepsCollectionsByTypeAndInOrder) {
   EXPECT_TRUE(graph.collection<int>("others").empty());
 }
 
+TEST(Graph, ChangesItemsInAllCollections) {
+  Graph graph;
+  graph.add_to_collection("numbers", 2);
+  graph.add_to_collection("numbers", std::string("three"));
+  graph.add_to_collection("others", 4);
+  graph.change_in_collections<int>([](int& number) { number *= 10; });
+  EXPECT_EQ(graph.collection<int>("numbers"), std::vector<int>{20});
+  EXPECT_EQ(graph.collection<std::string>("numbers"), std::vector<std::string>{"three"});
+  EXPECT_EQ(graph.collection<int>("others"), std::vector<int>{40});
+}
+
 TEST(Graph, AWeakItemThatHasEndedLeavesItsCollectionWithTheNext) {
   Graph graph;
   auto first = std::make_shared<int>(1);

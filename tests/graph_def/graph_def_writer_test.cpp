@@ -4,6 +4,8 @@
 #include <trainhook/graph_def/graph_def_writer.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +16,15 @@
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/matrix.hpp>
+#include <trainhook/graph/ops/state.hpp>
+#include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/wire.hpp>
+
+#include "allocations.hpp"
+#include "temporary_folder.hpp"
 
 namespace trainhook {
 namespace {
@@ -119,6 +128,58 @@ TEST(GraphDefWriter, NamesLaterOutputsByNumberAndPutsControlInputsLast) {
   add(two.output(1), two.output(0), "sum");
   const NodeDef def = node_def_of(graph.operation("sum").node());
   EXPECT_EQ(def.inputs, (std::vector<std::string>{"two:1", "two", "^gate"}));
+}
+
+/// A graph with a constant of four megabytes, which are all different.
+struct LargeGraph : ::testing::Test {
+  static constexpr std::size_t kElements = std::size_t{1} << 20;
+  static constexpr std::size_t kBytes = kElements * sizeof(std::int32_t);
+
+  Graph graph;
+
+  LargeGraph() {
+    Tensor large = Tensor::uninitialized(DType::Int32, Shape{kElements});
+    std::iota(large.mutable_data<std::int32_t>().begin(), large.mutable_data<std::int32_t>().end(), 0);
+    add(constant(graph, large, "large"), constant(graph, 1, "one"), "sum");
+  }
+};
+
+TEST_F(LargeGraph, ItsBytesAreAllocatedOnce) {
+  const support::AllocationCount count;
+  const std::string bytes = as_graph_def(graph, {.add_shapes = true});
+  EXPECT_LT(count.bytes(), kBytes * 5 / 4);
+  EXPECT_GT(bytes.size(), kBytes);
+}
+
+TEST_F(LargeGraph, ItsFilesAreWrittenPieceByPiece) {
+  const support::TemporaryFolder folder;
+  for (const bool as_text : {false, true}) {
+    const support::AllocationCount count;
+    const std::string path = write_graph(posix_file_system(), graph, folder.path(), "graph", as_text);
+    EXPECT_LT(count.bytes(), kBytes * 5 / 4) << as_text;
+    EXPECT_EQ(read_file(posix_file_system(), path), as_text ? as_graph_def_text(graph) : as_graph_def(graph));
+  }
+}
+
+TEST_F(LargeGraph, ItsMetaGraphIsAllocatedOnce) {
+  make_variable("w", constant(graph, 1.0F, "initial"));
+  const support::AllocationCount count;
+  const std::string bytes = export_meta_graph(graph, {.add_shapes = true});
+  EXPECT_LT(count.bytes(), kBytes * 5 / 4);
+  EXPECT_GT(bytes.size(), kBytes);
+}
+
+TEST(GraphDefWriter, ItsPiecesAreTheWhole) {
+  Graph graph;
+  for (int i = 0; i < 3000; ++i) placeholder(graph, DType::Float, {-1}, "x");
+  std::string bytes;
+  int pieces = 0;
+  detail::for_each_piece(graph, {.add_shapes = true}, [&](std::string_view piece) {
+    bytes += piece;
+    ++pieces;
+  });
+  EXPECT_GT(pieces, 1);
+  EXPECT_EQ(bytes, as_graph_def(graph, {.add_shapes = true}));
 }
 
 TEST(GraphDefWriter, AddsShapesWhenAsked) {

@@ -122,7 +122,12 @@ inline th::GraphDef graph_def_of(const ShapeCase& of) {
   return def;
 }
 
-inline std::string bytes_of(const th::GraphDef& def) { return th::detail::graph_def_bytes(th::Graph(), def.nodes, {}); }
+inline std::string bytes_of(const th::GraphDef& def) {
+  std::string bytes;
+  for (const th::NodeDef& node : def.nodes) th::detail::append_node(bytes, node, false);
+  th::detail::append_versions(bytes);
+  return bytes;
+}
 
 inline th::Operation import(th::Graph& graph, const ShapeCase& of) {
   return th::import_graph_def(graph, graph_def_of(of), {.name = ""}).back();

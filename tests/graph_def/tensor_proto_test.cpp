@@ -45,6 +45,13 @@ TEST(TensorProto, EqualElementsTakeOne) {
             "\x08\x01\x12\x0a\x12\x03\x08\xe8\x07\x12\x03\x08\xe8\x07\x2a\x04\x00\x00\x00\x00"sv);
 }
 
+TEST(TensorProto, ZerosNeedNoTensor) {
+  for (const DType dtype : {DType::Float, DType::Int64, DType::Bool, DType::Half, DType::Complex64, DType::String}) {
+    for (const Shape& shape : {Shape{}, Shape{0}, Shape{2, 3}})
+      EXPECT_EQ(detail::message_bytes(detail::zeros_message(dtype, shape)), bytes_of(Tensor(dtype, shape)));
+  }
+}
+
 TEST(TensorProto, OtherElementsGoAsTheyLieInMemory) {
   EXPECT_EQ(bytes_of(Tensor::of<std::int16_t>({1, 2})), "\x08\x05\x12\x04\x12\x02\x08\x02\x22\x04\x01\x00\x02\x00"sv);
 }

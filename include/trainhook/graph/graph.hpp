@@ -105,12 +105,12 @@ class Graph {
     }
   }
 
-  /// Replaces each item that equals `item` by it, in all collections.
-  template <class T>
-  void replace_in_collections(const T& item) {
+  /// Calls `change` with each item of type `T`, in all collections.
+  template <class T, class Change>
+  void change_in_collections(const Change& change) {
     for (auto& [key, items] : collections_) {
-      for (std::any& other : items) {
-        if (const T* typed = std::any_cast<T>(&other); typed != nullptr && *typed == item) other = item;
+      for (std::any& item : items) {
+        if (T* typed = std::any_cast<T>(&item)) change(*typed);
       }
     }
   }

@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 
 class FileSystem;
 class Graph;
-struct NodeDef;
 
 struct GraphDefOptions {
   bool add_shapes = false;  ///< adds the attribute `_output_shapes`, with which TensorBoard labels edges
@@ -25,9 +24,20 @@ namespace detail {
 /// The version of TensorFlow's op definitions that this library follows, that of TensorFlow 2.15.
 inline constexpr std::int32_t kGraphDefProducer = 1645;
 
-/// Serializes the graph; `extra` follows its nodes.
-[[nodiscard]] TRAINHOOK_DECL std::string graph_def_bytes(const Graph& graph, const std::vector<NodeDef>& extra,
-                                                         const GraphDefOptions& options);
+/// Appends the graph's nodes to the bytes of a GraphDef.
+TRAINHOOK_DECL void append_nodes(std::string& bytes, const Graph& graph, const GraphDefOptions& options);
+
+/// Appends what comes after the nodes.
+TRAINHOOK_DECL void append_versions(std::string& bytes);
+
+/// Calls `take` with the bytes of the GraphDef in pieces of whole fields, so that at most one large constant is in
+/// memory a second time. A piece is valid until `take` returns.
+TRAINHOOK_DECL void for_each_piece(const Graph& graph, const GraphDefOptions& options,
+                                   FunctionRef<void(std::string_view piece)> take);
+
+/// Writes the graph to a file piece by piece, atomically, as `write_graph` does.
+TRAINHOOK_DECL void write_graph_file(FileSystem& file_system, const std::string& path, const Graph& graph, bool as_text,
+                                     const GraphDefOptions& options);
 
 /// Whether a file may be a GraphDef, in text format or not. For `write_file_atomically`.
 [[nodiscard]] TRAINHOOK_DECL bool is_graph_def(std::string_view beginning);

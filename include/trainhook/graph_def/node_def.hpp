@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/node.hpp>
@@ -31,6 +32,8 @@ struct NodeDef {
 
 namespace detail {
 
+struct TensorMessage;
+
 /// The parts of an input's name.
 struct InputName {
   std::string_view node{};
@@ -41,9 +44,19 @@ struct InputName {
 /// Splits `node`, `node:k` or `^node`; nothing if `input` is not such a name.
 [[nodiscard]] TRAINHOOK_DECL std::optional<InputName> parse_input_name(std::string_view input) noexcept;
 
-/// Appends the node to the bytes of a GraphDef. `add_shapes` adds the attribute `_output_shapes`, which sorts before
-/// all others.
-TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool add_shapes);
+/// Appends the node to the bytes of a GraphDef. `add_shapes` adds the attribute `_output_shapes`.
+/// @param zeros the value of a Const, which sorts after its other attributes; or null
+TRAINHOOK_DECL void append_node(std::string& bytes, NodeDef node, bool add_shapes,
+                                const TensorMessage* zeros = nullptr);
+
+/// Appends a constant of zeros or of empty strings, which need not be in memory for that.
+TRAINHOOK_DECL void append_zeros(std::string& bytes, std::string name, DType dtype, const Shape& shape,
+                                 bool add_shapes);
+
+/// About how many bytes the nodes of the graph take in a GraphDef: for a string that is to grow once.
+[[nodiscard]] TRAINHOOK_DECL std::size_t expected_bytes(const Graph& graph);
+
+inline constexpr std::size_t kTypicalNode = 256;  ///< bytes of a node that is no large constant
 
 }  // namespace detail
 }  // namespace trainhook

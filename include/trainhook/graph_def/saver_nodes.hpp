@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/graph_def/node_def.hpp>
@@ -21,8 +20,6 @@ struct SaverNodes {
   std::string save_tensor_name{};
   std::string restore_op_name{};
 };
-
-TRAINHOOK_DECL NodeDef const_node(std::string name, const Tensor& value);
 
 /// The subgraph for `variables`, which are saved in the order of their names. It has the structure and names of
 /// TensorFlow's Saver.

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <bit>
+#include <string_view>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -21,6 +23,12 @@ static_assert(std::endian::native == std::endian::little,
 /// The message points into the tensor. A tensor of equal elements is stored as one element, as in TensorFlow.
 /// @throws UnimplementedError for a dtype that a TensorProto cannot hold.
 [[nodiscard]] TRAINHOOK_DECL TensorMessage tensor_message(const Tensor& tensor);
+
+/// The message of a tensor of zeros or of empty strings, which need not be in memory for that.
+[[nodiscard]] TRAINHOOK_DECL TensorMessage zeros_message(DType dtype, const Shape& shape);
+
+/// The elements that the message points to as a whole; empty for strings and if one element stands for all.
+[[nodiscard]] TRAINHOOK_DECL std::string_view tensor_content(const Tensor& tensor);
 
 }  // namespace trainhook::detail
 

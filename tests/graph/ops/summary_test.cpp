@@ -80,6 +80,7 @@ TEST_F(Summary, MergeAllTakesTheWholeCollection) {
 
 TEST_F(Summary, RefusesWhatItCannotShow) {
   expect_error({"rank 0"}, [&] { summary::scalar("s", in({2})); });
+  expect_error({"string"}, [&] { summary::scalar("s", in(Shape{}, DType::String)); });
   expect_error({"rank 4"}, [&] { summary::image("s", in({28, 28})); });
   expect_error({"channels"}, [&] { summary::image("s", in({1, 28, 28, 2})); });
   expect_error({"max_outputs", "0"}, [&] { summary::image("s", in({1, 28, 28, 1}), 0); });

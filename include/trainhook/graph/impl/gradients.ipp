@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -48,7 +49,13 @@ class GradientBuilder {
       require_dtype("gradients", y, is_floating(y.dtype()), "a floating dtype");
       last_ = (std::max)(last_, y.node().id());
     }
-    for (const Output& x : xs) graph_.check_belongs(x, "an x", "gradients()");
+    for (const Output& x : xs) {
+      graph_.check_belongs(x, "an x", "gradients()");
+      x_keys_.insert(key(x));
+    }
+    for (const Output& stop : options.stop_gradients) {
+      if (stop.has_value() && &stop.graph() == &graph_) stopped_.insert(key(stop));
+    }
     mark_reached();
   }
 
@@ -68,14 +75,9 @@ class GradientBuilder {
   using Key = std::pair<std::size_t, std::size_t>;
   static Key key(const Output& x) { return {x.node().id(), x.index()}; }
 
-  [[nodiscard]] bool is_stopped(const Output& x) const {
-    return std::find(options_.stop_gradients.begin(), options_.stop_gradients.end(), x) !=
-           options_.stop_gradients.end();
-  }
-  [[nodiscard]] bool is_x(const Output& x) const { return std::find(xs_.begin(), xs_.end(), x) != xs_.end(); }
   [[nodiscard]] bool leads_to_x(const Output& x) const {
     const bool may_carry = is_floating(x.dtype()) || x.dtype() == DType::Invalid;  // a resource can hold values
-    return !is_stopped(x) && may_carry && (reached_[x.node().id()] || is_x(x));
+    return may_carry && (reached_[x.node().id()] || x_keys_.contains(key(x))) && !stopped_.contains(key(x));
   }
 
   /// Marks the nodes that some x goes into; the inputs of a node always come before it.
@@ -133,6 +135,8 @@ class GradientBuilder {
 
   Graph& graph_;
   const std::vector<Output>& xs_;
+  std::set<Key> x_keys_;
+  std::set<Key> stopped_;
   const GradientOptions& options_;
   std::vector<bool> reached_;
   std::size_t last_ = 0;

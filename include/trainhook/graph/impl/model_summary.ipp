@@ -9,12 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
 
 namespace trainhook::detail {
@@ -67,10 +69,12 @@ TRAINHOOK_DECL std::string model_summary(const Graph& graph) {
     line.erase(line.find_last_not_of(' ') + 1);
     table += line + "\n";
   }
+  std::unordered_set<const Node*> is_trained;
+  for (const Variable& variable : trained) is_trained.insert(&variable.handle.node());
   std::size_t others = 0;
   std::int64_t elements = 0;
   for (const Variable& variable : global_variables(graph)) {
-    if (std::ranges::find(trained, variable) != trained.end()) continue;
+    if (is_trained.contains(&variable.handle.node())) continue;
     ++others;
     elements += detail::elements_of(variable);
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
@@ -16,16 +17,47 @@
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/message_text.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string graph_def_bytes(const Graph& graph, const std::vector<NodeDef>& extra,
-                                           const GraphDefOptions& options) {
-  std::string bytes;
+TRAINHOOK_DECL void append_nodes(std::string& bytes, const Graph& graph, const GraphDefOptions& options) {
   for (const Node& node : graph.nodes()) append_node(bytes, node_def_of(node), options.add_shapes);
-  for (const NodeDef& node : extra) append_node(bytes, node, options.add_shapes);
+}
+
+TRAINHOOK_DECL void append_versions(std::string& bytes) {
   append_message(bytes, GraphMessage{.versions = VersionMessage{.producer = kGraphDefProducer}});
-  return bytes;
+}
+
+TRAINHOOK_DECL void for_each_piece(const Graph& graph, const GraphDefOptions& options,
+                                   FunctionRef<void(std::string_view piece)> take) {
+  constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+  std::string piece;
+  for (const Node& node : graph.nodes()) {
+    append_node(piece, node_def_of(node), options.add_shapes);
+    if (piece.size() < kPieceBytes) continue;
+    take(piece);
+    piece.clear();
+  }
+  append_versions(piece);
+  take(piece);
+}
+
+TRAINHOOK_DECL void print_graph(TextProtoPrinter& printer, const Graph& graph, const GraphDefOptions& options) {
+  for_each_piece(graph, options,
+                 [&](std::string_view piece) { print_from_wire(printer, piece, kTextFields<GraphMessage>); });
+}
+
+TRAINHOOK_DECL void write_graph_file(FileSystem& file_system, const std::string& path, const Graph& graph, bool as_text,
+                                     const GraphDefOptions& options) {
+  const auto append = [&](WritableFile& file) {
+    const auto append_piece = [&](std::string_view piece) { file.append(piece); };
+    if (!as_text) return for_each_piece(graph, options, append_piece);
+    TextProtoPrinter printer(append_piece);
+    print_graph(printer, graph, options);
+    printer.finish();
+  };
+  write_file_atomically(file_system, path, append, &is_graph_def);
 }
 
 TRAINHOOK_DECL bool is_graph_def(std::string_view beginning) {
@@ -43,18 +75,23 @@ TRAINHOOK_DECL bool is_graph_def(std::string_view beginning) {
 namespace trainhook {
 
 TRAINHOOK_DECL std::string as_graph_def(const Graph& graph, const GraphDefOptions& options) {
-  return detail::graph_def_bytes(graph, {}, options);
+  std::string bytes;
+  bytes.reserve(detail::expected_bytes(graph));
+  detail::append_nodes(bytes, graph, options);
+  detail::append_versions(bytes);
+  return bytes;
 }
 
 TRAINHOOK_DECL std::string as_graph_def_text(const Graph& graph, const GraphDefOptions& options) {
-  return detail::text_from_wire(as_graph_def(graph, options), detail::kTextFields<detail::GraphMessage>);
+  detail::TextProtoPrinter printer;
+  detail::print_graph(printer, graph, options);
+  return std::move(printer).text();
 }
 
 TRAINHOOK_DECL std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory,
                                        std::string_view name, bool as_text) {
-  const std::string path = join_path(directory, name);
-  write_file_atomically(file_system, path, as_text ? as_graph_def_text(graph) : as_graph_def(graph),
-                        &detail::is_graph_def);
+  std::string path = join_path(directory, name);
+  detail::write_graph_file(file_system, path, graph, as_text, {});
   return path;
 }
 

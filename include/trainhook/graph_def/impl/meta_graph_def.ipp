@@ -5,12 +5,13 @@
 
 #include <trainhook/graph_def/meta_graph_def.hpp>
 
-#include <algorithm>
 #include <any>
+#include <cstddef>
+#include <set>
+#include <string>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/collection_messages.hpp>
@@ -37,35 +38,48 @@ TRAINHOOK_DECL std::string variable_message(const Variable& variable) {
   return message_bytes(message);
 }
 
-/// The nodes that TensorFlow expects of a variable and that one lacks whose memory is the user's: an initial value and
-/// its assignment.
-TRAINHOOK_DECL std::vector<NodeDef> missing_nodes(const Graph& graph) {
-  std::vector<NodeDef> nodes;
+/// Appends the nodes that TensorFlow expects of a variable and that `variable` lacks. Returns whether there are any.
+TRAINHOOK_DECL bool append_missing_nodes(std::string& bytes, const Graph& graph, const Variable& variable,
+                                         bool add_shapes) {
+  const std::string& name = variable.name();
+  const std::size_t before = bytes.size();
+  if (!variable.initializer.has_value() && !graph.find_operation(name + "/Assign").has_value()) {
+    const std::string zeros = name + "/Initializer/zeros";
+    append_zeros(bytes, zeros, variable.dtype(), variable.shape().known(), add_shapes);
+    append_node(bytes,
+                {.name = name + "/Assign",
+                 .op = "Assign",
+                 .inputs = {name, zeros},
+                 .attrs = {{"T", variable.dtype()}, {"use_locking", true}, {"validate_shape", true}},
+                 .output_shapes = {variable.shape()}},
+                add_shapes);
+  }
+  if (!variable.read.has_value()) {
+    append_node(bytes,
+                {.name = name + "/read",
+                 .op = "Identity",
+                 .inputs = {name},
+                 .attrs = {{"T", variable.dtype()}},
+                 .output_shapes = {variable.shape()}},
+                add_shapes);
+  }
+  return bytes.size() > before;
+}
+
+/// The same for all variables. One whose memory is the user's lacks an initial value and its assignment.
+TRAINHOOK_DECL void append_missing_nodes(std::string& bytes, const Graph& graph, bool add_shapes) {
+  std::set<std::string> done;
   for (const auto& [key, items] : graph.collections()) {
-    for (const Variable& variable : graph.collection<Variable>(key)) {
-      const std::string& name = variable.name();
-      const bool is_done = std::ranges::any_of(
-          nodes, [&](const NodeDef& node) { return !node.inputs.empty() && node.inputs[0] == name; });
-      if (is_done) continue;
-      if (!variable.initializer.has_value() && !graph.find_operation(name + "/Assign").has_value()) {
-        nodes.push_back(const_node(name + "/Initializer/zeros", Tensor(variable.dtype(), variable.shape().known())));
-        nodes.push_back({.name = name + "/Assign",
-                         .op = "Assign",
-                         .inputs = {name, nodes.back().name},
-                         .attrs = {{"T", variable.dtype()}, {"use_locking", true}, {"validate_shape", true}},
-                         .output_shapes = {variable.shape()}});
-      }
-      if (!variable.read.has_value()) {
-        nodes.push_back({.name = name + "/read",
-                         .op = "Identity",
-                         .inputs = {name},
-                         .attrs = {{"T", variable.dtype()}},
-                         .output_shapes = {variable.shape()}});
-      }
+    for (const std::any& item : items) {
+      const Variable* const variable = std::any_cast<Variable>(&item);
+      if (variable == nullptr || done.contains(variable->name())) continue;
+      if (append_missing_nodes(bytes, graph, *variable, add_shapes)) done.insert(variable->name());
     }
   }
-  return nodes;
 }
+
+/// The missing ones, and about as much in collections.
+inline constexpr std::size_t kNodesOfAVariable = 4;
 
 /// The names that stand for the nodes of a collection, and the variables and queue runners of one, in the form in which
 /// files hold them. Other things are left out.
@@ -123,13 +137,16 @@ TRAINHOOK_DECL std::string export_meta_graph(const Graph& graph, const MetaGraph
   const std::vector<Variable> saved = options.variables ? *options.variables : global_variables(graph);
   const bool add_saver = options.add_saver && !saved.empty();
   const SaverNodes saver = add_saver ? saver_nodes(graph, saved) : SaverNodes();
-  std::vector<NodeDef> extra = missing_nodes(graph);
-  extra.insert(extra.end(), saver.nodes.begin(), saver.nodes.end());
-  const std::string graph_def = graph_def_bytes(graph, extra, {.add_shapes = options.add_shapes});
-  MetaGraphMessage message{.meta_info_def = MetaInfoMessage{.tensorflow_version = "2.15.0"},
-                           .graph_def = Serialized<GraphMessage>(graph_def)};
-  if (add_saver) message.saver_def = saver_message(saver, options);
-  std::string bytes = message_bytes(message);
+  std::string bytes;
+  bytes.reserve(expected_bytes(graph) + kTypicalNode * (kNodesOfAVariable * saved.size() + saver.nodes.size()));
+  append_message(bytes, MetaGraphMessage{.meta_info_def = MetaInfoMessage{.tensorflow_version = "2.15.0"}});
+  append_nested(bytes, field_number(&MetaGraphMessage::graph_def), [&] {
+    append_nodes(bytes, graph, {.add_shapes = options.add_shapes});
+    append_missing_nodes(bytes, graph, options.add_shapes);
+    for (const NodeDef& node : saver.nodes) append_node(bytes, node, options.add_shapes);
+    append_versions(bytes);
+  });
+  if (add_saver) append_message(bytes, MetaGraphMessage{.saver_def = saver_message(saver, options)});
   for (const auto& [key, items] : graph.collections()) append_collection(bytes, key, items);
   return bytes;
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
+#include <utility>
 #include <variant>
 
 #include <trainhook/graph/graph.hpp>
@@ -46,10 +47,10 @@ TRAINHOOK_DECL ListValueMessage list_message(const AttrValue& value) {
   return list;
 }
 
-/// A chain of questions: a visitor is a function for each alternative.
-TRAINHOOK_DECL std::string attr_value_bytes(const AttrValue& value) {
+/// The value as a message, which points to it and to `list`. A chain of questions: a visitor is a function for each
+/// alternative.
+TRAINHOOK_DECL AttrValueMessage attr_value_message(const AttrValue& value, std::string& list) {
   AttrValueMessage message;
-  std::string list;
   if (const auto* text = std::get_if<std::string>(&value)) {
     message.value = std::string_view(*text);
   } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
@@ -68,28 +69,67 @@ TRAINHOOK_DECL std::string attr_value_bytes(const AttrValue& value) {
     list = message_bytes(list_message(value));
     message.value = Serialized<ListValueMessage>(list);
   }
-  return message_bytes(message);
+  return message;
 }
 
-TRAINHOOK_DECL void append_node(std::string& bytes, const NodeDef& node, bool add_shapes) {
-  Attrs attrs = node.attrs;
-  if (add_shapes && !node.output_shapes.empty()) attrs.insert_or_assign("_output_shapes", node.output_shapes);
-  GraphMessage part;
-  NodeMessage& message = part.node.emplace_back();
-  message.name = node.name;
-  message.op = node.op;
-  message.input.assign(node.inputs.begin(), node.inputs.end());
-  std::vector<std::string> values;  // to which the message points
-  values.reserve(attrs.size());
-  std::size_t room = bytes.size();
+/// The bytes of large constants among the attributes, of which there is no copy but in the file's bytes.
+TRAINHOOK_DECL std::size_t content_bytes(const Attrs& attrs) noexcept {
+  std::size_t size = 0;
   for (const auto& [key, value] : attrs) {
-    values.push_back(attr_value_bytes(value));
-    message.attr.push_back({key, Serialized<AttrValueMessage>(values.back())});
-    room += values.back().size() + key.size() + 64;
+    if (const auto* tensor = std::get_if<Tensor>(&value)) size += tensor_content(*tensor).size();
   }
+  return size;
+}
+
+TRAINHOOK_DECL void append_attr(std::string& bytes, std::string_view key, const AttrValueMessage& value) {
+  append_nested(bytes, field_number(&NodeMessage::attr), [&] {
+    append_element(bytes, field_number(&AttrMessage::key), key);
+    append_element(bytes, field_number(&AttrMessage::value), value);
+  });
+}
+
+/// @param zeros the value of a Const, which sorts after its other attributes; or null
+TRAINHOOK_DECL void append_fields(std::string& bytes, const NodeDef& node, const TensorMessage* zeros) {
+  append_field(bytes, field_number(&NodeMessage::name), node.name);
+  append_element(bytes, field_number(&NodeMessage::op), node.op);
+  append_field(bytes, field_number(&NodeMessage::input), node.inputs);
+  for (const auto& [key, value] : node.attrs) {
+    std::string list;
+    append_attr(bytes, key, attr_value_message(value, list));
+  }
+  if (zeros != nullptr) append_attr(bytes, "value", {.value = *zeros});
+}
+
+TRAINHOOK_DECL void append_node(std::string& bytes, NodeDef node, bool add_shapes, const TensorMessage* zeros) {
+  if (add_shapes && !node.output_shapes.empty())
+    node.attrs.insert_or_assign("_output_shapes", std::move(node.output_shapes));
   // At once, so that the string does not grow again when lengths are put into it.
+  const std::size_t room = bytes.size() + content_bytes(node.attrs) + kTypicalNode;
   if (room > bytes.capacity()) bytes.reserve((std::max)(room, 2 * bytes.capacity()));
-  append_message(bytes, part);
+  append_nested(bytes, field_number(&GraphMessage::node), [&] { append_fields(bytes, node, zeros); });
+}
+
+TRAINHOOK_DECL void append_zeros(std::string& bytes, std::string name, DType dtype, const Shape& shape,
+                                 bool add_shapes) {
+  const TensorMessage zeros = zeros_message(dtype, shape);
+  append_node(bytes, {.name = std::move(name), .op = "Const", .attrs = {{"dtype", dtype}}, .output_shapes = {shape}},
+              add_shapes, &zeros);
+}
+
+TRAINHOOK_DECL std::size_t expected_bytes(const Node& node) {
+  constexpr std::size_t kAttr = 40;
+  std::size_t size = kTypicalNode / 4 + node.name().size() + content_bytes(node.attrs()) + kAttr * node.attrs().size();
+  for (const Output& input : node.inputs()) size += input.node().name().size() + 8;
+  for (const Operation& input : node.control_inputs()) size += input.name().size() + 8;
+  for (const OutputSpec& output : node.outputs())
+    size += output.shape.has_rank() ? kAttr + 8 * output.shape.rank() : kAttr;
+  return size;
+}
+
+TRAINHOOK_DECL std::size_t expected_bytes(const Graph& graph) {
+  std::size_t size = kTypicalNode;  // of the versions, too
+  for (const Node& node : graph.nodes()) size += expected_bytes(node);
+  return size;
 }
 
 }  // namespace trainhook::detail

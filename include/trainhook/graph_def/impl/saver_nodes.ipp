@@ -16,6 +16,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {

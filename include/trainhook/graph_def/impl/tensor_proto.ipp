@@ -61,20 +61,37 @@ TRAINHOOK_DECL bool is_constant_throughout(std::span<const std::byte> bytes, std
   return std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(element), bytes.end(), bytes.begin());
 }
 
+TRAINHOOK_DECL std::string_view tensor_content(const Tensor& tensor) {
+  if (tensor.dtype() == DType::String || tensor.num_elements() == 0) return {};
+  const std::span<const std::byte> bytes = tensor.bytes();
+  if (is_constant_throughout(bytes, dtype_size(tensor.dtype()))) return {};
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The message of a tensor without its elements.
+TRAINHOOK_DECL TensorMessage empty_message(DType dtype, const Shape& shape) {
+  return {.dtype = static_cast<std::uint64_t>(dtype), .tensor_shape = shape_message(shape.dims())};
+}
+
 TRAINHOOK_DECL TensorMessage tensor_message(const Tensor& tensor) {
-  TensorMessage message{.dtype = static_cast<std::uint64_t>(tensor.dtype()),
-                        .tensor_shape = shape_message(tensor.shape().dims())};
+  TensorMessage message = empty_message(tensor.dtype(), tensor.shape());
   if (tensor.num_elements() == 0) return message;
   if (tensor.dtype() == DType::String) {
     const std::span<const std::string> texts = tensor.data<std::string>();
     message.string_val.assign(texts.begin(), texts.end());
     return message;
   }
-  const std::span<const std::byte> bytes = tensor.bytes();
-  if (is_constant_throughout(bytes, dtype_size(tensor.dtype()))) {
-    set_first_element(message, tensor);
-  } else {
-    message.tensor_content = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  message.tensor_content = tensor_content(tensor);
+  if (message.tensor_content.empty()) set_first_element(message, tensor);
+  return message;
+}
+
+TRAINHOOK_DECL TensorMessage zeros_message(DType dtype, const Shape& shape) {
+  TensorMessage message = empty_message(dtype, shape);
+  if (dtype == DType::String) {
+    message.string_val.resize(static_cast<std::size_t>(shape.num_elements()));
+  } else if (shape.num_elements() > 0) {
+    set_first_element(message, Tensor(dtype, Shape{}));
   }
   return message;
 }

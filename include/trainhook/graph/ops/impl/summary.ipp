@@ -17,6 +17,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/array.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
 
@@ -74,6 +75,11 @@ TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name,
   return result;
 }
 
+/// What an op that takes real numbers can show of `values`: TensorFlow's take no bool, which counts as 0 or 1.
+TRAINHOOK_DECL Output as_numbers(const Output& values) {
+  return values.dtype() == DType::Bool ? cast(values, DType::Float) : values;
+}
+
 }  // namespace trainhook::summary::detail
 
 namespace trainhook::summary {
@@ -81,12 +87,12 @@ namespace trainhook::summary {
 TRAINHOOK_DECL Output scalar(std::string_view name, Output value) {
   detail::graph_of("ScalarSummary", value);
   detail::require_rank("ScalarSummary", value, 0);
-  return detail::add_summary(detail::kScalarSummaryOp, name, "tags", value, {});
+  return detail::add_summary(detail::kScalarSummaryOp, name, "tags", detail::as_numbers(value), {});
 }
 
 TRAINHOOK_DECL Output histogram(std::string_view name, Output values) {
   detail::graph_of("HistogramSummary", values);
-  return detail::add_summary(detail::kHistogramSummaryOp, name, "tag", values, {});
+  return detail::add_summary(detail::kHistogramSummaryOp, name, "tag", detail::as_numbers(values), {});
 }
 
 TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t max_outputs) {
