@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <expect_error.hpp>
+#include <temporary_folder.hpp>
+
+#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -52,6 +56,26 @@ TEST(EventFile, SortsAfterTheFilesThatAreThereWhateverTheClockSays) {
   open(clock);
   EXPECT_TRUE(std::ranges::is_sorted(opened));
   EXPECT_TRUE(opened.back().starts_with("run/events.out.tfevents.1900000001."));
+}
+
+TEST(EventFile, IsWrittenIntoADirectoryThatMayNotBeRead) {
+  testing::MemoryFileSystem disk;
+  testing::FaultyFileSystem faulty(disk);
+  faulty.fail_from(testing::FileOperation::ListDirectory, 1, ErrorCode::PermissionDenied);
+  FixedClock clock;
+  const testing::LogLines log;
+  detail::EventFile file(faulty, clock, "unreadable", "");
+  file.write("");
+  EXPECT_TRUE(disk.exists(file.path()));
+  EXPECT_EQ(log.count("TensorBoard"), 1U);
+}
+
+TEST(EventFile, ANameThatIsTooLongIsRefused) {
+  const support::TemporaryFolder folder;
+  FixedClock clock;
+  const detail::EventFile file(posix_file_system(), clock, folder.path(), std::string(250, 's'));
+  testing::expect_error({"event file", "filename_suffix 'sss", "too long"}, [&] { file.check_name(); });
+  EXPECT_NO_THROW(detail::EventFile(posix_file_system(), clock, folder.path(), ".v2").check_name());
 }
 
 TEST(EventFile, SaysIfAFileComesAfterItWhateverItIsCalled) {

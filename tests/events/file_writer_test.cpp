@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/process_faults.hpp>
 #include <trainhook/testing/recording_writer.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/summary.hpp>
@@ -561,6 +563,67 @@ TEST(FileWriter, GoesOnInANewFolderIfItsOwnWasRemoved) {
   EXPECT_EQ(testing::event_lines(disk.memory, "run"), std::vector<std::string>{"2 loss=2"});
   EXPECT_EQ(writer.lost_events(), 0U);
   EXPECT_EQ(log.count("was removed or replaced, and the events in it are gone"), 1U);
+}
+
+TEST(FileWriter, WithoutAThreadEventsAreWrittenByWhoeverAddsThem) {
+  testing::LogLines log;
+  Disk disk;
+  const testing::NoThreads no_threads;
+  if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
+  {
+    FileWriter writer("run", disk.options());
+    for (int step = 1; step <= 3; ++step) writer.add_scalar("loss", 0.5, step);
+    EXPECT_EQ(disk.steps(), (std::vector<std::int64_t>{1})) << "the first, which makes the file; others are collected";
+    writer.flush();
+    EXPECT_EQ(disk.steps(), (std::vector<std::int64_t>{1, 2, 3}));
+    writer.add_scalar("loss", 0.5, 4);
+    writer.sync();
+    writer.add_scalar("loss", 0.5, 5);
+  }
+  EXPECT_EQ(disk.steps(), (std::vector<std::int64_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(log.lines.size(), 1U);
+  EXPECT_EQ(log.count("W FileWriter of run: the event writer cannot start a thread: "), 1U);
+  EXPECT_EQ(log.count("; events are written by whoever adds them"), 1U);
+}
+
+TEST(FileWriter, WithoutAThreadAFullQueueIsWrittenAndAFailureIsThrown) {
+  testing::LogLines log;
+  Disk disk;
+  const testing::NoThreads no_threads;
+  if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
+  FileWriterOptions options = disk.options();
+  options.max_queue = 2;
+  FileWriter writer("run", options);
+  for (int step = 1; step <= 9; ++step) writer.add_scalar("loss", 0.5, step);
+  writer.flush();
+  EXPECT_EQ(disk.steps().size(), 9U);
+  disk.faulty.fail_at(FileOperation::Append, 1);
+  EXPECT_NE(message_of([&] {
+              writer.add_scalar("loss", 0.5, 10);
+              writer.flush();
+            }),
+            "no error");
+}
+
+TEST(FileWriter, IsDeadInAForkedChild) {
+  Disk disk;
+  auto writer = std::make_unique<FileWriter>("run", disk.options());
+  writer->add_scalar("loss", 0.5, 1);  // its thread waits for more
+  writer->flush();
+  EXPECT_EQ(testing::run_in_forked_child([&] {
+              for (const auto& action : std::vector<std::function<void()>>{
+                       [&] { writer->add_scalar("loss", 0.5, 2); }, [&] { writer->flush(); }, [&] { writer->sync(); },
+                       [&] { writer->close(); }}) {
+                if (message_of(action).find("which has this FileWriter: use it there") == std::string::npos)
+                  throw InternalError("{}", message_of(action));
+              }
+              writer.reset();
+              if (disk.steps() != std::vector<std::int64_t>{1}) throw InternalError("the child has written");
+            }),
+            0);
+  writer->add_scalar("loss", 0.5, 3);
+  writer->flush();
+  EXPECT_EQ(disk.steps(), (std::vector<std::int64_t>{1, 3}));
 }
 
 }  // namespace

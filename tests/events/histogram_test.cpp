@@ -33,6 +33,16 @@ std::size_t bucket_by_search(double value) {
   return std::min(static_cast<std::size_t>(above - limits.begin()), limits.size() - 1);
 }
 
+TEST(Histogram, CountsHalvesAsTheNumbersThatTheyAre) {
+  const Histogram counted = histogram_of_list(std::vector<float>{1, 2});
+  EXPECT_EQ(histogram_of_list(std::vector<Half>{{0x3c00}, {0x4000}}), counted);
+  EXPECT_EQ(histogram_of("w", Tensor::of<BFloat16>({{0x3f80}, {0x4000}})), counted);
+  EXPECT_EQ(histogram_of("w", Tensor::of<bool>({true, false})), histogram_of_list(std::vector<float>{1, 0}));
+  EXPECT_THROW(static_cast<void>(histogram_of_list(std::vector<Half>{{0x7c00}})), InvalidArgumentError);
+  EXPECT_THROW(detail::check_histogram_values("w", std::span<const Half>(std::vector<Half>{{0x7e00}})),
+               InvalidArgumentError);
+}
+
 TEST(Histogram, Has1551LimitsThatMirrorEachOther) {
   const std::span<const double> limits = detail::histogram_bucket_limits();
   ASSERT_EQ(limits.size(), 1551U);

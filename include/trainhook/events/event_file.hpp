@@ -33,6 +33,9 @@ class EventFile {
  public:
   TRAINHOOK_DECL EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix);
 
+  /// @throws InvalidArgumentError if the directory or the suffix is too long for the file system.
+  TRAINHOOK_DECL void check_name() const;
+
   /// Writes whole records at once.
   TRAINHOOK_DECL void write(std::string_view records);
 
@@ -53,6 +56,9 @@ class EventFile {
   /// Creates a new file. If two processes in containers have the same host name and process id, only the number in the
   /// names differs.
   TRAINHOOK_DECL std::unique_ptr<WritableFile> create(double now);
+
+  /// Empty, with a warning, if the directory may not be read.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> names_beside() const;
 
   template <class Action>
   void abandon_on_failure(const Action& action) {

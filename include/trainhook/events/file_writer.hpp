@@ -44,8 +44,8 @@ struct FileWriterOptions {
   std::string filename_suffix{};
   /// What to do if the disk fails.
   EventErrors on_error = EventErrors::Warn;
-  FileSystem* file_system = nullptr;  ///< null: the disk
-  Clock* clock = nullptr;             ///< null: the system's clock
+  FileSystem* file_system = nullptr;  ///< null: the disk; must outlive the writer
+  Clock* clock = nullptr;             ///< null: the system's clock; must outlive the writer
 };
 
 /// Writes events to a new file in `logdir`, which is created with the first event. `add_...` puts an event into a
@@ -136,6 +136,10 @@ class FileWriter {
   /// Writes the queued events and closes the file; adding is an error from then on. A second call does nothing. If
   /// something failed, throws or warns according to `on_error`.
   TRAINHOOK_DECL void close();
+
+  /// Asks the disk whether it takes the names of this writer's files; creates nothing. A hook calls it in `begin`, so
+  /// that no event is lost later. @throws InvalidArgumentError if the directory or the suffix is too long.
+  TRAINHOOK_DECL void check_name() const;
 
   /// The number of events lost so far because the disk failed.
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t lost_events();

@@ -28,7 +28,7 @@ class FileWriterCache {
   FileWriterCache& operator=(const FileWriterCache&) = delete;
 
   /// The writer of `directory`, which the cache owns; the same one each time. A trailing slash makes no difference. No
-  /// file is created before the first event.
+  /// file is created before the first event. @throws as `FileWriter::check_name`.
   [[nodiscard]] TRAINHOOK_DECL FileWriter& at(std::string_view directory);
 
   /// Calls `restart_at` of all writers, also of those that `at` creates later.

@@ -37,7 +37,7 @@ namespace detail {
 TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const HistogramSource& values);
 template <HistogramElement T>
 void check_histogram_values(std::string_view tag, std::span<const T> values) {
-  if constexpr (std::is_floating_point_v<T>) check_histogram_values(tag, histogram_source(values));
+  if constexpr (!std::is_integral_v<T>) check_histogram_values(tag, histogram_source(values));
 }
 TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Tensor& tensor);
 

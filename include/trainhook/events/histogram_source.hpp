@@ -10,13 +10,14 @@
 #include <type_traits>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/core/tensor.hpp>
 
 namespace trainhook {
 
 /// A number type that a histogram can count.
 template <class T>
-concept HistogramElement = std::is_arithmetic_v<T> && !std::is_same_v<T, long double>;
+concept HistogramElement = (std::is_arithmetic_v<T> && !std::is_same_v<T, long double>) || detail::StoredFloat<T>;
 
 namespace detail {
 
@@ -31,11 +32,12 @@ template <HistogramElement T>
 [[nodiscard]] HistogramSource histogram_source(std::span<const T> values) {
   return {values.data(), values.size(), [](const void* from, std::size_t first, std::span<double> to) {
             const T* const next = static_cast<const T*>(from) + first;
-            for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<double>(next[i]);
+            for (std::size_t i = 0; i < to.size(); ++i) to[i] = real_as<double>(next[i]);
           }};
 }
 
-/// The elements of a tensor. @throws InvalidArgumentError, naming `tag`, if they are not real numbers.
+/// The elements of a tensor, which outlives the result. @throws InvalidArgumentError, naming `tag`, if they are not
+/// real numbers.
 [[nodiscard]] TRAINHOOK_DECL HistogramSource histogram_source(std::string_view tag, const Tensor& tensor);
 
 /// The first element of a tensor of real numbers. @throws as `histogram_source`.

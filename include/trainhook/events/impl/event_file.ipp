@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +23,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/event_message.hpp>
+#include <trainhook/io/directory_checks.hpp>
+#include <trainhook/io/failure.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/process_identity.hpp>
 #include <trainhook/io/whole_file.hpp>
@@ -60,6 +63,15 @@ TRAINHOOK_DECL std::int64_t event_file_seconds(const std::vector<std::string>& n
 
 TRAINHOOK_DECL EventFile::EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix)
     : file_system_(file_system), clock_(clock), directory_(std::move(directory)), suffix_(std::move(suffix)) {}
+
+TRAINHOOK_DECL void EventFile::check_name() const {
+  constexpr auto kNumber = (std::numeric_limits<std::uint32_t>::max)();
+  const std::string longest =
+      fmt::format("{}{:010}.{}.{}.{}{}", kEventFilePrefix, 0, host_name(), ::getpid(), kNumber, suffix_);
+  expect_name_fits(file_system_, join_path(directory_, longest),
+                   fmt::format("the name of an event file in '{}'{}", directory_,
+                               suffix_.empty() ? "" : fmt::format(" with filename_suffix '{}'", suffix_)));
+}
 
 TRAINHOOK_DECL void EventFile::write(std::string_view records) {
   for (bool is_again = false;; is_again = true) {
@@ -116,9 +128,20 @@ TRAINHOOK_DECL void EventFile::open() {
   name_is_durable_ = false;
 }
 
+TRAINHOOK_DECL std::vector<std::string> EventFile::names_beside() const {
+  try {
+    return file_system_.list_directory(directory_);
+  } catch (const PermissionDeniedError& error) {
+    warn_once(
+        "names in " + directory_,
+        fmt::format("{}; whether TensorBoard reads the new event file after those there is not known", error.what()));
+    return {};
+  }
+}
+
 TRAINHOOK_DECL std::unique_ptr<WritableFile> EventFile::create(double now) {
   constexpr int kMostAttempts = 10'000;
-  std::vector<std::string> others = file_system_.list_directory(directory_);
+  std::vector<std::string> others = names_beside();
   std::erase_if(others, [](const std::string& name) { return name.find("tfevents") == std::string::npos; });
   const std::string host = host_name();
   const std::int64_t seconds = event_file_seconds(others, now);

@@ -6,13 +6,10 @@
 #include <trainhook/events/file_writer.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +17,8 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/process_mark.hpp>
+#include <trainhook/core/thread.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/events/event_file.hpp>
 #include <trainhook/events/event_message.hpp>
@@ -46,6 +45,7 @@ struct FileWriter::Impl {
   /// Queues the event that `make_event` returns for the time; it is called under the lock.
   template <class MakeEvent>
   void add(const MakeEvent& make_event) {
+    expect_here();
     const double now = clock.wall_seconds();
     std::unique_lock lock(mutex);
     wait_for_room(lock);
@@ -64,21 +64,27 @@ struct FileWriter::Impl {
   /// wakes by itself.
   void added_one(std::unique_lock<std::mutex>& lock);
 
-  void wake_writer() {
+  void wake_writer(std::unique_lock<std::mutex>& lock) {
+    if (is_in_place) return write_pending(lock);
     woken = true;
     work.notify_one();
   }
 
   void wait_until_written(std::unique_lock<std::mutex>& lock);
   void throw_failure();
+  void start_thread(std::unique_lock<std::mutex>& lock);
   void write_until_closed() noexcept;
+  void write_pending(std::unique_lock<std::mutex>& lock) noexcept;
+
+  /// Before any lock: in a forked child another thread's lock is never released.
+  void expect_here() const { process.expect_here("this FileWriter"); }
 
   /// What one batch came to.
   struct Written {
     std::uint64_t lost = 0;
     std::exception_ptr error{};  // null, or what went wrong and what it cost
   };
-  Written write(const detail::EventBatch& batch, bool synced) noexcept;
+  Written write(bool synced) noexcept;
 
   /// Logs the first error. Not under the lock: a sink may be anything.
   void warn_once(const std::exception_ptr& error) noexcept;
@@ -92,12 +98,12 @@ struct FileWriter::Impl {
   Clock& clock;
 
   std::mutex mutex;
-  std::condition_variable work;  // for the writing thread
-  std::condition_variable room;  // for threads that add
-  std::condition_variable done;  // for threads that flush
+  detail::WaitCondition work;  // for the writing thread
+  detail::WaitCondition room;  // for threads that add
+  detail::WaitCondition done;  // for threads that flush
   detail::EventBatch pending;
   std::string summary;  // of the scalar that is just added
-  std::set<std::string, std::less<>> run_metadata_tags;
+  std::set<std::string> run_metadata_tags;
   std::optional<std::int64_t> start;  // the step of a START record that is put off
   std::exception_ptr failure;         // not thrown yet
   std::uint64_t added = 0;
@@ -106,12 +112,16 @@ struct FileWriter::Impl {
   std::uint64_t syncs_asked = 0;
   std::uint64_t syncs_done = 0;
   bool woken = false;
+  bool is_writing = false;
   bool closed = false;
+  bool is_in_place = false;  // there can be no thread, so whoever would wake it writes
 
   detail::EventFile file;  // used by the writing thread alone, as what follows, and by `close` after it
+  detail::EventBatch batch;
   std::string records;
   bool warned = false;
-  std::thread thread;
+  detail::Thread thread;
+  detail::ProcessMark process;
 };
 
 TRAINHOOK_DECL FileWriter::FileWriter(std::string logdir, FileWriterOptions options)
@@ -123,10 +133,16 @@ TRAINHOOK_DECL FileWriter::FileWriter(std::string logdir, FileWriterOptions opti
 }
 
 TRAINHOOK_DECL FileWriter::~FileWriter() {
+  if (!impl_->process.is_here()) {
+    static_cast<void>(impl_.release());
+    return;
+  }
   try {
     close();
   } catch (...) { log_error("FileWriter of {}: {}", impl_->logdir, describe(std::current_exception())); }
 }
+
+TRAINHOOK_DECL void FileWriter::check_name() const { impl_->file.check_name(); }
 
 TRAINHOOK_DECL const std::string& FileWriter::get_logdir() const noexcept { return impl_->logdir; }
 
@@ -144,6 +160,7 @@ TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor value
   if (tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value without one");
   detail::check_histogram_values(tag, values);
   detail::PendingHistogram pending{impl_->clock.wall_seconds(), step, std::string(tag), std::move(values)};
+  impl_->expect_here();
   std::unique_lock lock(impl_->mutex);
   impl_->wait_for_room(lock);
   impl_->add_start(pending.wall_time);
@@ -167,6 +184,7 @@ TRAINHOOK_DECL void FileWriter::add_session_log(const SessionLog& session_log, s
 }
 
 TRAINHOOK_DECL void FileWriter::restart_at(std::int64_t step) {
+  impl_->expect_here();
   const std::scoped_lock lock(impl_->mutex);
   impl_->start = (std::min)(step, impl_->start.value_or(step));
 }
@@ -186,7 +204,7 @@ TRAINHOOK_DECL void FileWriter::add_run_metadata(std::string_view run_metadata, 
                                                  std::int64_t global_step) {
   detail::expect_utf8(tag, "the tag of run metadata");
   impl_->add([&](double now) {
-    if (!impl_->run_metadata_tags.emplace(tag).second) {
+    if (!impl_->run_metadata_tags.insert(std::string(tag)).second) {
       throw InvalidArgumentError("run metadata {} was already added to {}: give each its own tag", tag, impl_->logdir);
     }
     return detail::EventMessage{.wall_time = now,
@@ -196,21 +214,24 @@ TRAINHOOK_DECL void FileWriter::add_run_metadata(std::string_view run_metadata, 
 }
 
 TRAINHOOK_DECL bool FileWriter::has_run_metadata(std::string_view tag) {
+  impl_->expect_here();
   const std::scoped_lock lock(impl_->mutex);
-  return impl_->run_metadata_tags.contains(tag);
+  return impl_->run_metadata_tags.contains(std::string(tag));
 }
 
 TRAINHOOK_DECL void FileWriter::flush() {
+  impl_->expect_here();
   std::unique_lock lock(impl_->mutex);
   impl_->wait_until_written(lock);
   impl_->throw_failure();
 }
 
 TRAINHOOK_DECL void FileWriter::sync() {
+  impl_->expect_here();
   std::unique_lock lock(impl_->mutex);
-  if (impl_->thread.joinable()) {
+  if (impl_->is_in_place || impl_->thread.joinable()) {
     const std::uint64_t request = ++impl_->syncs_asked;
-    impl_->wake_writer();
+    impl_->wake_writer(lock);
     impl_->done.wait(lock, [&] { return impl_->syncs_done >= request; });
   }
   impl_->throw_failure();
@@ -219,19 +240,21 @@ TRAINHOOK_DECL void FileWriter::sync() {
 TRAINHOOK_DECL void FileWriter::close() { impl_->close(); }
 
 TRAINHOOK_DECL std::uint64_t FileWriter::lost_events() {
+  impl_->expect_here();
   const std::scoped_lock lock(impl_->mutex);
   return impl_->lost;
 }
 
 TRAINHOOK_DECL void FileWriter::Impl::close() {
+  expect_here();
   std::unique_lock lock(mutex);
   if (closed) return;
   closed = true;
   room.notify_all();
-  wake_writer();
-  std::thread writing = std::move(thread);
+  wake_writer(lock);
+  detail::Thread writing = std::move(thread);
   lock.unlock();
-  if (writing.joinable()) writing.join();
+  writing.join();
   lock.lock();
   throw_failure();
   lock.unlock();
@@ -246,16 +269,27 @@ TRAINHOOK_DECL void FileWriter::Impl::close() {
 }
 
 TRAINHOOK_DECL void FileWriter::Impl::wait_for_room(std::unique_lock<std::mutex>& lock) {
+  if (!is_in_place && !closed && !thread.joinable()) start_thread(lock);
   const auto has_room = [this] {
     return pending.size() < max_queue && (pending.byte_size() < kMostBytes || pending.empty());
   };
   if (!has_room() && failure == nullptr && !closed) {
-    wake_writer();
+    wake_writer(lock);
     room.wait(lock, [&] { return has_room() || failure != nullptr || closed; });
   }
   if (closed) throw FailedPreconditionError("the FileWriter of {} is closed: it takes no more events", logdir);
   throw_failure();
-  if (!thread.joinable()) thread = std::thread([this] { write_until_closed(); });
+}
+
+TRAINHOOK_DECL void FileWriter::Impl::start_thread(std::unique_lock<std::mutex>& lock) {
+  try {
+    thread = detail::Thread("the event writer", [this] { write_until_closed(); });
+  } catch (const ResourceExhaustedError& error) {
+    is_in_place = true;
+    lock.unlock();  // a sink may be anything
+    log_warning("FileWriter of {}: {}; events are written by whoever adds them", logdir, error.what());
+    lock.lock();
+  }
 }
 
 TRAINHOOK_DECL void FileWriter::Impl::add_start(double now) {
@@ -273,6 +307,7 @@ TRAINHOOK_DECL void FileWriter::Impl::added_one(std::unique_lock<std::mutex>& lo
   const bool is_first = added == pending.size();  // nothing was written yet
   const bool worth_waking = is_first || 2 * pending.size() >= max_queue || pending.byte_size() >= kManyBytes;
   if (!worth_waking || woken) return;
+  if (is_in_place) return write_pending(lock);
   woken = true;
   lock.unlock();
   work.notify_one();
@@ -281,7 +316,7 @@ TRAINHOOK_DECL void FileWriter::Impl::added_one(std::unique_lock<std::mutex>& lo
 TRAINHOOK_DECL void FileWriter::Impl::wait_until_written(std::unique_lock<std::mutex>& lock) {
   if (written >= added) return;
   const std::uint64_t target = added;
-  wake_writer();
+  wake_writer(lock);
   done.wait(lock, [&] { return written >= target; });
 }
 
@@ -291,33 +326,38 @@ TRAINHOOK_DECL void FileWriter::Impl::throw_failure() {
 
 TRAINHOOK_DECL void FileWriter::Impl::write_until_closed() noexcept {
   std::unique_lock lock(mutex);
-  detail::EventBatch batch;
   for (bool last = false; !last;) {
     // By the system's time, whatever clock was given: when bytes reach the file changes no result.
     work.wait_for(lock, flush_secs, [this] { return woken || closed; });
     woken = false;
     last = closed;  // nothing more is added
-    if (pending.empty() && syncs_done == syncs_asked) continue;
-    std::swap(batch, pending);
-    const std::uint64_t events = added;
-    const std::uint64_t syncs = syncs_asked;
-    room.notify_all();
-    lock.unlock();
-    const Written outcome = write(batch, syncs != syncs_done);
-    batch.clear();
-    if (on_error == EventErrors::Warn) warn_once(outcome.error);
-    lock.lock();
-    lost += outcome.lost;
-    if (on_error == EventErrors::Throw && failure == nullptr) failure = outcome.error;
-    written = events;
-    syncs_done = syncs;
-    room.notify_all();
-    done.notify_all();
+    write_pending(lock);
   }
 }
 
-TRAINHOOK_DECL FileWriter::Impl::Written FileWriter::Impl::write(const detail::EventBatch& batch,
-                                                                 bool synced) noexcept {
+TRAINHOOK_DECL void FileWriter::Impl::write_pending(std::unique_lock<std::mutex>& lock) noexcept {
+  done.wait(lock, [this] { return !is_writing; });  // without a thread, several may come
+  if (pending.empty() && syncs_done == syncs_asked) return;
+  is_writing = true;
+  std::swap(batch, pending);
+  const std::uint64_t events = added;
+  const std::uint64_t syncs = syncs_asked;
+  room.notify_all();
+  lock.unlock();
+  const Written outcome = write(syncs != syncs_done);
+  batch.clear();
+  if (on_error == EventErrors::Warn) warn_once(outcome.error);
+  lock.lock();
+  is_writing = false;
+  lost += outcome.lost;
+  if (on_error == EventErrors::Throw && failure == nullptr) failure = outcome.error;
+  written = events;
+  syncs_done = syncs;
+  room.notify_all();
+  done.notify_all();
+}
+
+TRAINHOOK_DECL FileWriter::Impl::Written FileWriter::Impl::write(bool synced) noexcept {
   Written outcome{.lost = batch.size()};
   try {
     try {

@@ -28,6 +28,7 @@ TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
   if (found == writers_.end()) {
     found =
         writers_.emplace(std::string(directory), std::make_unique<FileWriter>(std::string(directory), options_)).first;
+    found->second->check_name();
     if (start_) found->second->restart_at(*start_);
   }
   return *found->second;
