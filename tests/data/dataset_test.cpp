@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/testing/log_lines.hpp>
 
 #include "pipelines.hpp"
 
@@ -188,7 +191,14 @@ TEST(Dataset, SlicesTensors) {
   EXPECT_EQ(batches[0][1], th::Tensor::of<std::string>({"b", "c"}));
   EXPECT_EQ(batches[0][2].shape(), (th::Shape{2, 0}));
   EXPECT_THROW((void)Dataset::from_tensor_slices({}), th::InvalidArgumentError);
-  EXPECT_THROW((void)Dataset::from_tensor_slices({th::Tensor(1.0F)}), th::InvalidArgumentError);
+  try {
+    static_cast<void>(Dataset::from_tensor_slices({th::Tensor(1.0F)}));
+    FAIL();
+  } catch (const th::InvalidArgumentError& error) {
+    EXPECT_STREQ(error.what(),
+                 "from_tensor_slices takes the rows of tensors, and a scalar has none; make it a tensor of rank 1, "
+                 "or use from_tensors");
+  }
   EXPECT_THROW(
       (void)Dataset::from_tensor_slices({th::Tensor(th::DType::Float, {3}), th::Tensor(th::DType::Float, {4})}),
       th::InvalidArgumentError);
@@ -221,6 +231,27 @@ TEST(Dataset, StartsAGeneratorAgainForEachPass) {
   EXPECT_EQ(values(generated(3).repeat(2)), (Ints{0, 1, 2, 0, 1, 2}));
   EXPECT_TRUE(generated(3).external_state().empty());
   EXPECT_EQ(pipelines::unsavable(3).external_state().size(), 1U);
+}
+
+TEST(Dataset, SaysWhichFunctionOfTheProgramThrew) {
+  const auto fail = [](const Element&) -> Element { throw std::range_error("too far"); };
+  const Dataset input = Dataset::range(2);
+  const th::Generator broken{.next = [](Element&) -> bool { throw std::range_error("too far"); }};
+  for (const auto& [whose, dataset] : std::vector<std::pair<std::string, Dataset>>{
+           {"the function of map", input.map(fail)},
+           {"the function of map", input.map(fail, {.num_parallel_calls = 2}).take(1)},
+           {"the predicate of filter", input.filter([&](const Element& element) { return fail(element).empty(); })},
+           {"the function of interleave",
+            input.interleave([](const Element&) -> Dataset { throw std::range_error("too far"); })},
+           {"the function of from_function",
+            Dataset::from_function(1, pipelines::int_spec(),
+                                   [](std::int64_t) -> Element { throw std::range_error("too far"); })},
+           {"next of generator 'numbers'", Dataset::from_generator(
+                                               pipelines::int_spec(), [=] { return broken; }, "numbers")}}) {
+    const th::testing::LogLines log;
+    EXPECT_THROW((void)pipelines::all(dataset), std::range_error) << whose;
+    EXPECT_GE(log.count("E " + whose + " threw: too far"), 1U);
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 #include "hex.hpp"
 #include "pipelines.hpp"
@@ -123,6 +124,25 @@ TEST(ParallelMap, RestoresAStateOfVersion1) {
       "290215706172616c6c656c206d617028696e7436345b5d2906010005057374617465010001040101040900050000000000000001010409"
       "0006000000000000000101040900070000000000000001010409000800000000000000010002013906"));
   EXPECT_EQ(pipelines::values(pipelines::rest(iterator)), (Numbers{50, 60, 70, 80, 90, 100, 110}));
+}
+
+TEST(ParallelMap, IsDeadInAForkedChild) {
+  const auto same = [](Element element) { return element; };
+  auto iterator =
+      std::make_unique<DatasetIterator>(Dataset::range(10).map(same, {.num_parallel_calls = 2}).make_iterator());
+  Element element;
+  ASSERT_TRUE(iterator->next(element));
+  EXPECT_EQ(testing::run_in_forked_child([&] {
+              try {
+                static_cast<void>(iterator->next(element));
+              } catch (const FailedPreconditionError&) {
+                iterator.reset();
+                return;
+              }
+              throw InternalError("it has no threads here");
+            }),
+            0);
+  ASSERT_TRUE(iterator->next(element));
 }
 
 }  // namespace

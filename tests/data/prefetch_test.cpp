@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 #include "hex.hpp"
 #include "pipelines.hpp"
@@ -190,6 +192,37 @@ TEST(Prefetch, ReusesTheMemoryThatItIsGivenBack) {
     if (i >= 20 && std::ranges::find(places, place) == places.end()) places.push_back(place);
   }
   EXPECT_LE(places.size(), 2U * 3U);  // two sizes of batch, three in flight
+}
+
+TEST(Prefetch, SaysThatItCannotStartAThread) {
+  const th::testing::NoThreads no_threads;
+  if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
+  DatasetIterator iterator = Dataset::range(10).prefetch(4).make_iterator();
+  Element element;
+  try {
+    static_cast<void>(iterator.next(element));
+    FAIL() << "it has started one";
+  } catch (const th::ResourceExhaustedError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("prefetch cannot start a thread: ")) << error.what();
+  }
+}
+
+TEST(Prefetch, IsDeadInAForkedChild) {
+  auto iterator = std::make_unique<DatasetIterator>(Dataset::range(10).prefetch(4).make_iterator());
+  Element element;
+  ASSERT_TRUE(iterator->next(element));
+  EXPECT_EQ(th::testing::run_in_forked_child([&] {
+              try {
+                static_cast<void>(iterator->next(element));
+              } catch (const th::FailedPreconditionError&) {
+                iterator.reset();
+                return;
+              }
+              throw th::InternalError("it has no thread here");
+            }),
+            0);
+  ASSERT_TRUE(iterator->next(element));
+  EXPECT_EQ(element[0].scalar<std::int64_t>(), 1);
 }
 
 }  // namespace

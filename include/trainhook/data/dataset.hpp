@@ -3,6 +3,7 @@
 /// Dataset: an input pipeline, like TensorFlow's `tf.data.Dataset`.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/data/cardinality.hpp>
 #include <trainhook/data/dataset_iterator.hpp>
 #include <trainhook/data/element.hpp>
@@ -69,6 +71,13 @@ class Dataset {
   /// The same with the spec of element 0, which is computed in this call.
   [[nodiscard]] TRAINHOOK_DECL static Dataset from_function(std::int64_t size,
                                                             std::function<Element(std::int64_t index)> function);
+  TRAINHOOK_MISTAKE(
+      "the function of from_function takes an index and returns an Element: write [](std::int64_t index) { return "
+      "Element{...}; }",
+      class Function)
+  static Dataset from_function(std::int64_t size, Function&& function)
+    requires(!std::convertible_to<Function, std::function<Element(std::int64_t)>>)
+  TRAINHOOK_REFUSED;
 
   /// A user-defined source with random access.
   [[nodiscard]] TRAINHOOK_DECL static Dataset from_rows(std::shared_ptr<const RowSource> rows);
@@ -84,18 +93,46 @@ class Dataset {
 
   /// Applies `function` to each element.
   [[nodiscard]] TRAINHOOK_DECL Dataset map(MapFunction function, MapOptions options = {}) const;
+  TRAINHOOK_MISTAKE(
+      "the function of map takes an Element and returns one: write [](const Element& element) { return "
+      "Element{element[0]}; }",
+      class Function)
+  Dataset map(Function&& function, const MapOptions& options = {}) const
+    requires(!std::convertible_to<Function, MapFunction>)
+  TRAINHOOK_REFUSED;
 
   /// Applies `function` to each element and interleaves the elements of the returned datasets, in the order of
   /// `tf.data`. If those datasets shuffle, they need a seed; the same seed gives each of them a different order.
   [[nodiscard]] TRAINHOOK_DECL Dataset interleave(std::function<Dataset(const Element& element)> function,
                                                   InterleaveOptions options = {}) const;
+  TRAINHOOK_MISTAKE(
+      "the function of interleave takes an Element and returns a Dataset: write [](const Element& element) { return "
+      "Dataset::...; }",
+      class Function)
+  Dataset interleave(Function&& function, const InterleaveOptions& options = {}) const
+    requires(!std::convertible_to<Function, std::function<Dataset(const Element&)>>)
+  TRAINHOOK_REFUSED;
 
   /// Applies `function` to each element and concatenates the returned datasets.
   [[nodiscard]] TRAINHOOK_DECL Dataset flat_map(std::function<Dataset(const Element& element)> function,
                                                 std::optional<ElementSpec> element_spec = {}) const;
+  TRAINHOOK_MISTAKE(
+      "the function of flat_map takes an Element and returns a Dataset: write [](const Element& element) { return "
+      "Dataset::...; }",
+      class Function)
+  Dataset flat_map(Function&& function, const std::optional<ElementSpec>& element_spec = {}) const
+    requires(!std::convertible_to<Function, std::function<Dataset(const Element&)>>)
+  TRAINHOOK_REFUSED;
 
   /// Keeps the elements for which `predicate` returns true.
   [[nodiscard]] TRAINHOOK_DECL Dataset filter(FilterFunction predicate, FilterOptions options = {}) const;
+  TRAINHOOK_MISTAKE(
+      "the function of filter takes an Element and returns a bool: write [](const Element& element) { return "
+      "element[0].scalar<bool>(); }",
+      class Function)
+  Dataset filter(Function&& predicate, FilterOptions options = {}) const
+    requires(!std::convertible_to<Function, FilterFunction>)
+  TRAINHOOK_REFUSED;
 
   /// Shuffles: draws each element from a buffer of the next `buffer_size` elements. Without a seed, each iterator draws
   /// one and saves it in its state.

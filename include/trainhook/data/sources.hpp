@@ -154,6 +154,8 @@ class GeneratorNode final : public DatasetNode {
     bool ended_ = false;
   };
 
+  [[nodiscard]] TRAINHOOK_DECL Generator make() const;
+
   std::function<Generator()> make_;
   std::string name_;
 };

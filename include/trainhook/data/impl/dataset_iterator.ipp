@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include <trainhook/data/iterator_state.hpp>
 #include <trainhook/data/source_digest.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/random_number.hpp>
 
 namespace trainhook::detail {
 
@@ -104,10 +104,7 @@ TRAINHOOK_DECL std::string_view unsealed(std::string_view state) {
 namespace trainhook {
 
 TRAINHOOK_DECL DatasetIterator::DatasetIterator(detail::NodePtr node) : node_(std::move(node)) {
-  if (node_->needs_entropy()) {
-    std::random_device device;
-    entropy_ = device() | static_cast<std::uint64_t>(device()) << 32;
-  }
+  if (node_->needs_entropy()) entropy_ = detail::random_number();
   stream_ = detail::open_iteration(*node_, entropy_);
 }
 

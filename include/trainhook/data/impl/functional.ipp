@@ -14,12 +14,13 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/data/sources.hpp>
 
 namespace trainhook::detail {
 
 TRAINHOOK_DECL Element MapCall::operator()(Element element) const {
-  Element result = function(std::move(element));
+  Element result = call_of_user("the function of map", {}, [&] { return function(std::move(element)); });
   check_element(spec, result, "map");
   return result;
 }
@@ -88,7 +89,9 @@ TRAINHOOK_DECL void MapNode::add_external_state(std::vector<std::string>& found)
 
 TRAINHOOK_DECL FilterNode::FilterNode(NodePtr input, FilterFunction predicate, bool stateful)
     : SelectingNode(std::move(input)),
-      predicate_(std::make_shared<FilterFunction>(std::move(predicate))),
+      predicate_(std::make_shared<FilterFunction>([predicate = std::move(predicate)](const Element& element) {
+        return call_of_user("the predicate of filter", {}, [&] { return predicate(element); });
+      })),
       stateful_(stateful) {}
 
 TRAINHOOK_DECL std::string FilterNode::describe() const { return "filter"; }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/data/iterator_state.hpp>
 #include <trainhook/data/source_digest.hpp>
 
@@ -104,7 +105,7 @@ class InterleaveStream final : public ElementStream {
   };
 
   [[nodiscard]] Slot open_slot(Slot slot) const {
-    slot.node = call_->function(slot.argument);
+    slot.node = call_of_user("the function of interleave", {}, [&] { return call_->function(slot.argument); });
     std::vector<std::string> stages;
     describe_pipeline(*slot.node, stages);
     for (const std::string& stage : stages)

@@ -6,19 +6,18 @@
 #include <trainhook/data/parallel_map.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/process_mark.hpp>
+#include <trainhook/core/thread.hpp>
 #include <trainhook/data/background_input.hpp>
 #include <trainhook/data/iterator_state.hpp>
 
@@ -39,15 +38,17 @@ class ParallelMapStream final : public ElementStream {
   ParallelMapStream(const ParallelMapStream&) = delete;
   ParallelMapStream& operator=(const ParallelMapStream&) = delete;
   ~ParallelMapStream() override {
+    if (!process_.is_here()) return;
     {
       const std::scoped_lock lock(mutex_);
       stopping_ = true;
     }
     changed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
+    for (Thread& thread : threads_) thread.join();
   }
 
   bool next(Element& element) override {
+    process_.expect_here("this parallel map");
     if (threads_.empty()) start();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty() ? input_ended_ : tasks_.front().done; });
@@ -63,6 +64,7 @@ class ParallelMapStream final : public ElementStream {
   }
   void save(StateWriter& writer) override {
     if (follower_ != nullptr) return follower_->save(writer);
+    process_.expect_here("this parallel map");
     const std::scoped_lock lock(mutex_);
     writer.boolean(input_ended_ || input_drained_);
     writer.integer(tasks_.size() + again_.size());
@@ -106,10 +108,9 @@ class ParallelMapStream final : public ElementStream {
 
   void start() {
     try {
-      while (threads_.size() < threads_wanted_) threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error& error) {
-      if (threads_.empty())
-        throw ResourceExhaustedError("map cannot start a thread: {}", error.what());  // fewer do as well
+      while (threads_.size() < threads_wanted_) threads_.emplace_back("parallel map", [this] { work(); });
+    } catch (const ResourceExhaustedError&) {
+      if (threads_.empty()) throw;  // fewer do as well
     }
   }
 
@@ -169,13 +170,14 @@ class ParallelMapStream final : public ElementStream {
   std::shared_ptr<const MapCall> call_;
   std::size_t threads_wanted_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  WaitCondition changed_;
   std::deque<Task> tasks_;
   std::deque<Task> again_;      // what a restored state had in work
   bool input_drained_ = false;  // ended before the state was saved
   bool input_ended_ = false;
   bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
+  ProcessMark process_;
 };
 
 TRAINHOOK_DECL ParallelMapNode::ParallelMapNode(NodePtr input, MapFunction function, const ElementSpec& spec,

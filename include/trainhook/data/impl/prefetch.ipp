@@ -5,16 +5,15 @@
 
 #include <trainhook/data/prefetch.hpp>
 
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/process_mark.hpp>
+#include <trainhook/core/thread.hpp>
 #include <trainhook/data/background_input.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
@@ -29,18 +28,20 @@ class BackgroundReader {
   BackgroundReader(const BackgroundReader&) = delete;
   BackgroundReader& operator=(const BackgroundReader&) = delete;
   ~BackgroundReader() {
+    if (!process_.is_here()) return;
     {
       const std::scoped_lock lock(mutex_);
       stopping_ = true;
     }
     changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
+    thread_.join();
   }
 
   /// The next element, or the error that the input threw in its place. The tensors that `element` held are used again
   /// by the thread.
   bool next(Element& element) {
-    if (!thread_.joinable()) start();
+    process_.expect_here("this prefetch");
+    if (!thread_.joinable()) thread_ = Thread("prefetch", [this] { read_ahead(); });
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return count_ > 0 || ended_ || error_ != nullptr; });
     if (count_ > 0) {
@@ -60,6 +61,7 @@ class BackgroundReader {
   /// Writes what is ready and the position of the input behind that, and waits for nothing. How much is ready depends
   /// on the thread, what comes after a restore does not.
   void save(StateWriter& writer) {
+    process_.expect_here("this prefetch");
     const std::scoped_lock lock(mutex_);
     writer.boolean(ended_);
     writer.integer(count_);
@@ -87,14 +89,6 @@ class BackgroundReader {
   void restore_input(StateReader& reader) { input_.restore(reader); }
 
  private:
-  void start() {
-    try {
-      thread_ = std::thread([this] { read_ahead(); });
-    } catch (const std::system_error& error) {
-      throw ResourceExhaustedError("prefetch cannot start a thread: {}", error.what());
-    }
-  }
-
   void read_ahead() noexcept {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -112,14 +106,15 @@ class BackgroundReader {
 
   BackgroundInput input_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  WaitCondition changed_;
   std::vector<Element> slots_;  // a ring: `count_` ready ones from `head_` on
   std::size_t head_ = 0;
   std::size_t count_ = 0;
   std::exception_ptr error_;
   bool ended_ = false;
   bool stopping_ = false;
-  std::thread thread_;
+  Thread thread_;
+  ProcessMark process_;
 };
 
 /// Over an input that can be advanced: a second stream of it follows what was consumed, and is all there is to save.

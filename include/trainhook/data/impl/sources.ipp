@@ -13,6 +13,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/core/shape.hpp>
 
 namespace trainhook::detail {
@@ -59,7 +60,7 @@ TRAINHOOK_DECL std::string BasicRows::describe_as(std::string_view name) const {
 }
 
 TRAINHOOK_DECL SliceRows::SliceRows(Element tensors)
-    : BasicRows(checked_size(tensors), row_spec(tensors)), tensors_(std::move(tensors)) {}
+    : BasicRows{checked_size(tensors), row_spec(tensors)}, tensors_(std::move(tensors)) {}  // in this order
 
 TRAINHOOK_DECL std::string SliceRows::describe() const { return describe_as("from_tensor_slices"); }
 
@@ -76,7 +77,11 @@ TRAINHOOK_DECL void SliceRows::gather(std::span<const std::int64_t> indices, Ele
 TRAINHOOK_DECL std::int64_t SliceRows::checked_size(const Element& tensors) {
   if (tensors.empty()) throw InvalidArgumentError("from_tensor_slices needs at least one tensor");
   for (const Tensor& tensor : tensors) {
-    if (tensor.shape().rank() == 0 || tensor.shape()[0] != tensors[0].shape()[0]) {
+    if (tensor.shape().rank() == 0)
+      throw InvalidArgumentError(
+          "from_tensor_slices takes the rows of tensors, and a scalar has none; make it a tensor of rank 1, or use "
+          "from_tensors");
+    if (tensor.shape()[0] != tensors[0].shape()[0]) {
       throw InvalidArgumentError("from_tensor_slices needs tensors with one and the same leading dimension, not {}",
                                  spec_to_string(spec_of(tensors)));
     }
@@ -159,7 +164,7 @@ TRAINHOOK_DECL FunctionRows::FunctionRows(std::int64_t size, ElementSpec spec,
 TRAINHOOK_DECL std::string FunctionRows::describe() const { return describe_as("from_function"); }
 
 TRAINHOOK_DECL void FunctionRows::read(std::int64_t index, Element& row) const {
-  row = function_(index);
+  row = call_of_user("the function of from_function", {}, [&] { return function_(index); });
   check_element(element_spec(), row, "from_function");
 }
 
@@ -171,11 +176,15 @@ TRAINHOOK_DECL std::string GeneratorNode::describe() const {
 }
 
 TRAINHOOK_DECL std::unique_ptr<ElementStream> GeneratorNode::elements(const Pass&) const {
-  return std::make_unique<GeneratorStream>(make_(), spec(), name_);
+  return std::make_unique<GeneratorStream>(make(), spec(), name_);
 }
 
 TRAINHOOK_DECL void GeneratorNode::add_external_state(std::vector<std::string>& found) const {
-  if (!is_savable(make_())) found.push_back(what_is_missing(name_));
+  if (!is_savable(make())) found.push_back(what_is_missing(name_));
+}
+
+TRAINHOOK_DECL Generator GeneratorNode::make() const {
+  return call_of_user("the function that makes generator", name_, make_);
 }
 
 TRAINHOOK_DECL std::string GeneratorNode::what_is_missing(const std::string& name) {
@@ -188,7 +197,7 @@ TRAINHOOK_DECL GeneratorNode::GeneratorStream::GeneratorStream(Generator generat
 
 TRAINHOOK_DECL bool GeneratorNode::GeneratorStream::next(Element& element) {
   if (ended_) return false;
-  if (!generator_.next(element)) {
+  if (!call_of_user("next of generator", name_, [&] { return generator_.next(element); })) {
     ended_ = true;
     return false;
   }
@@ -200,14 +209,14 @@ TRAINHOOK_DECL void GeneratorNode::GeneratorStream::save(StateWriter& writer) {
   const bool savable = is_savable(generator_);
   if (!savable) writer.add_external_state(what_is_missing(name_));
   writer.boolean(ended_);
-  writer.string(savable ? generator_.save() : std::string());
+  writer.string(savable ? call_of_user("save of generator", name_, generator_.save) : std::string());
 }
 
 TRAINHOOK_DECL void GeneratorNode::GeneratorStream::restore(StateReader& reader) {
   ended_ = reader.boolean("the end of a generator");
   const std::string_view state = reader.string("the state of a generator");
   if (is_savable(generator_)) {
-    generator_.restore(state);
+    call_of_user("restore of generator", name_, [&] { generator_.restore(state); });
   } else {
     ended_ = false;
   }
