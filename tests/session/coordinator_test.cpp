@@ -22,6 +22,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 namespace trainhook {
 namespace {
@@ -446,6 +447,36 @@ TEST(WaitForStop, EndsAtTheDeadlineOrTheRequest) {
   source.request_stop();
   EXPECT_TRUE(detail::wait_for_stop(source.get_token(), clock, start + 1h));
   EXPECT_EQ(clock.monotonic_now(), start + 5s);
+}
+
+TEST(Coordinator, SaysThatItCannotStartAThread) {
+  Coordinator coordinator;
+  const testing::NoThreads no_threads;
+  if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
+  EXPECT_EQ(thrown_by([&] { coordinator.start_thread([](const std::stop_token&) {}); }).substr(0, 62),
+            "ResourceExhausted: Coordinator cannot start a thread: Resource");
+  coordinator.request_stop();
+  EXPECT_NO_THROW(coordinator.join());
+}
+
+TEST(Coordinator, HasStoppedInAForkedChildWhereNothingWaits) {
+  auto coordinator = std::make_unique<Coordinator>();
+  coordinator->start_thread([](const std::stop_token& token) {
+    while (!token.stop_requested()) std::this_thread::yield();
+  });
+  EXPECT_EQ(testing::run_in_forked_child([&] {
+              coordinator->request_stop(error("of the child"));
+              if (!coordinator->should_stop() || coordinator->error() != nullptr || !coordinator->wait_for_stop())
+                throw InternalError("it lives");
+              coordinator->join();
+              if (thrown_by([&] { coordinator->start_thread([](const std::stop_token&) {}); }) == "nothing")
+                throw InternalError("it started a thread");
+              coordinator.reset();
+            }),
+            0);
+  EXPECT_FALSE(coordinator->should_stop());
+  coordinator->request_stop();
+  EXPECT_NO_THROW(coordinator->join());
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/session/session_run_hook.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -98,6 +100,27 @@ TEST(HookServices, InAJobASaveIsAWishUntilAllHaveAgreed) {
   EXPECT_FALSE(services.take_save_wish());
   services.grant_save();
   EXPECT_EQ(services.num_save_requests(), 2U);
+}
+
+TEST(HookServices, TwoHooksDoNotPublishUnderOneName) {
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers({.file_system = &disk, .clock = &clock});
+  HookServices services(disk, clock, writers);
+  struct Hook final : SessionRunHook {
+  } first, second;
+  services.claim_metrics(first, "First", "eval");
+  services.claim_metrics(first, "First", "eval");
+  services.claim_metrics(second, "Second", "test");
+  try {
+    services.claim_metrics(second, "Second", "eval");
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "Second 'eval': a hook of this session, First 'eval', publishes its metrics as 'eval/...' too, so that "
+        "the values of both would be mixed; give each its own name");
+  }
 }
 
 }  // namespace

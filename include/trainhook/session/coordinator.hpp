@@ -19,7 +19,8 @@ namespace trainhook {
 
 /// Stops several threads together. A thread watches `should_stop()` or its stop token and ends soon after a stop was
 /// requested. The destructor requests a stop and waits for no thread that is still running. All calls are thread-safe.
-/// Source: TensorFlow's `Coordinator`; it waits without polling and also keeps the later errors.
+/// In a forked child, which has no such threads, `should_stop()` is true, and nothing waits. Source: TensorFlow's
+/// `Coordinator`; it waits without polling and also keeps the later errors.
 class Coordinator {
  public:
   /// @param clock must outlive the threads
@@ -31,6 +32,7 @@ class Coordinator {
 
   /// Starts a thread that `join` waits for. A stop request fires the token. An exception from `body` is recorded before
   /// it requests the stop, so that every thread that sees the stop can read the error.
+  /// @throws ResourceExhaustedError if the system has no more threads
   TRAINHOOK_DECL void start_thread(std::function<void(std::stop_token)> body);
 
   /// Asks all threads to stop. `join` throws the first error given here; later ones are logged and kept in `errors()`.

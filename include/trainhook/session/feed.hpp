@@ -3,6 +3,7 @@
 /// Feed: a value that replaces an output in one run.
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>
 
@@ -21,6 +23,12 @@ struct Feed {
   /// @param output_name the output's name in the graph; it is looked up before an engine sees the feed
   Feed(std::string output_name, Tensor new_value) noexcept
       : value(std::move(new_value)), name(std::move(output_name)) {}
+  TRAINHOOK_MISTAKE("the value of a feed is a Tensor: write Tensor::copy_of(std::span<const float>(values), shape)",
+                    class Key, class Value)
+  Feed(const Key& key, const Value& value)
+    requires((std::convertible_to<const Key&, Output> || std::convertible_to<const Key&, std::string>) &&
+             !std::convertible_to<const Value&, Tensor>)
+  TRAINHOOK_REFUSED;
 
   Output key{};
   Tensor value{};

@@ -15,6 +15,7 @@
 
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -23,6 +24,7 @@ namespace trainhook {
 class Clock;
 class FileSystem;
 class FileWriterCache;
+class SessionRunHook;
 
 /// A named measure of a model's quality.
 struct Metric {
@@ -93,6 +95,9 @@ class HookServices {
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
 
+  /// The process that made the session. In a forked child the session is dead: it neither runs nor ends.
+  [[nodiscard]] const detail::ProcessMark& process() const noexcept { return process_; }
+
   /// The writers of event files, one per directory. The session closes them.
   [[nodiscard]] FileWriterCache& writers() const noexcept { return *writers_; }
 
@@ -108,6 +113,13 @@ class HookServices {
     restored_from_ = std::move(restored_from);
     put_off_.clear();
   }
+
+  /// The session; empty before it is made, and from its loss until it is made again. For a hook's `abort`, and for
+  /// callbacks that get no session.
+  [[nodiscard]] SessionRef session() const noexcept { return session_; }
+
+  /// For the session's owner, once the hooks know the session, and with an empty reference before it goes.
+  void set_session(SessionRef session) noexcept { session_ = session; }
 
   /// For a hook that postpones work from `after_create_session` to its first `before_run`. A step function may run the
   /// session before any `before_run`, so the session calls `action` before each step function, and before the hooks'
@@ -209,6 +221,11 @@ class HookServices {
   static constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::lowest();
   static constexpr std::int64_t kNoStep = (std::numeric_limits<std::int64_t>::max)();
 
+  /// For the `begin` of a hook that publishes metrics called `<name>/...`.
+  /// @param type the hook's, for the message
+  /// @throws InvalidArgumentError if another hook of the session has that name: hooks would read a mixture of both.
+  TRAINHOOK_DECL void claim_metrics(const SessionRunHook& hook, std::string_view type, std::string_view name);
+
   /// Publishes a metric for other hooks; it replaces an earlier one of that name.
   void publish(std::string_view name, PublishedMetric metric) { entry(metrics_, name) = metric; }
 
@@ -231,9 +248,17 @@ class HookServices {
   void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
 
  private:
+  struct Publisher {
+    const SessionRunHook* hook;
+    std::string type;
+    std::string name;
+  };
+
+  detail::ProcessMark process_;
   FileSystem* file_system_;
   Clock* clock_;
   FileWriterCache* writers_;
+  SessionRef session_;
   std::string restored_from_;
   std::string newest_checkpoint_;
   std::string stop_reason_;
@@ -245,6 +270,7 @@ class HookServices {
   bool wishes_save_ = false;
   bool is_chief_ = true;
   std::function<std::string(FunctionRef<std::string()> give)> from_chief_;
+  std::vector<Publisher> publishers_;
   PublishedMetrics metrics_;
   PublishedMetrics restored_metrics_;
   std::function<std::optional<std::string>()> save_veto_;

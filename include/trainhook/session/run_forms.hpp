@@ -16,9 +16,18 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/session/run_args.hpp>
 
 namespace trainhook {
+
+namespace detail {
+
+/// A lambda, or another object with one function call, that needs arguments.
+template <class F>
+concept NeedsArguments = !std::invocable<F&> && requires { &std::remove_cvref_t<F>::operator(); };
+
+}  // namespace detail
 
 /// The values of a run, by tag.
 using NamedResults = std::map<std::string, Tensor, std::less<>>;
@@ -121,6 +130,19 @@ class RunForms {
       return *std::move(result);
     }
   }
+
+  TRAINHOOK_MISTAKE(
+      "a step is a function without parameters: write session.run([&] { ... }), or run_step_fn for one that "
+      "gets a StepContext",
+      detail::NeedsArguments Step)
+  void run(Step&& step) TRAINHOOK_REFUSED;
+  TRAINHOOK_MISTAKE(
+      "this engine runs its graph and no function as a step: give it an Operation or an Output, or use a "
+      "LoopSession",
+      std::invocable Step)
+  void run(Step&& step)
+    requires(!RunsUserCode && !std::convertible_to<const Step&, FetchRefs>)
+  TRAINHOOK_REFUSED;
 
  private:
   [[nodiscard]] Derived& derived() const noexcept { return const_cast<Derived&>(static_cast<const Derived&>(*this)); }

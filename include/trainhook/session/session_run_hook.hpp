@@ -18,6 +18,7 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -193,6 +194,40 @@ template <class T>
 inline constexpr bool is_hook_holder = is_hook_pointer<T> || std::same_as<T, HookEntry> || std::same_as<T, HookList> ||
                                        std::same_as<T, std::vector<HookEntry>> || std::input_or_output_iterator<T>;
 
+template <class Result, class Found, class Base, class... Args>
+consteval bool overrides(Result (Found::* /*function*/)(Args...), Result (Base::* /*callback*/)(Args...)) {
+  return true;
+}
+consteval bool overrides(...) { return false; }
+
+/// Whether each function of `Hook` that has a callback's name is that callback. One with other parameters hides it and
+/// is never called. Not seen: private and overloaded functions. Not looked at: names that other classes use, such as
+/// `end`.
+template <class Hook>
+consteval bool overrides_callbacks() {
+  bool all = true;
+  if constexpr (requires { &Hook::after_create_session; })
+    all = all && overrides(&Hook::after_create_session, &SessionRunHook::after_create_session);
+  if constexpr (requires { &Hook::before_run; }) all = all && overrides(&Hook::before_run, &SessionRunHook::before_run);
+  if constexpr (requires { &Hook::after_run; }) all = all && overrides(&Hook::after_run, &SessionRunHook::after_run);
+  if constexpr (requires { &Hook::on_run_failed; })
+    all = all && overrides(&Hook::on_run_failed, &SessionRunHook::on_run_failed);
+  if constexpr (requires { &Hook::save_state; }) all = all && overrides(&Hook::save_state, &SessionRunHook::save_state);
+  if constexpr (requires { &Hook::load_state; }) all = all && overrides(&Hook::load_state, &SessionRunHook::load_state);
+  return all;
+}
+
+/// Explains what is wrong with a class of hooks.
+template <class Hook>
+consteval void check_hook_class() {
+  static_assert(!std::is_abstract_v<Hook>,
+                "this hook still has a pure virtual function: override it, or name a class that does");
+  static_assert(
+      overrides_callbacks<Hook>(),
+      "a function of this hook has a callback's name but other parameters, so it would never be called: write "
+      "`override` behind it and the parameters of trainhook::SessionRunHook");
+}
+
 /// An entry in a HookList.
 class HookEntry {
  public:
@@ -204,13 +239,18 @@ class HookEntry {
     constexpr bool is_hook = std::derived_from<Type, SessionRunHook>;
     constexpr bool is_given_away = !std::is_lvalue_reference_v<Hook> && !std::is_const_v<Hook>;
     constexpr bool can_move = std::move_constructible<Type>;
-    static_assert(is_hook, "a list of hooks has something in it that is not derived from trainhook::SessionRunHook");
+    static_assert(
+        is_hook || !std::is_base_of_v<SessionRunHook, Type>,
+        "this hook derives from SessionRunHook in private: write class MyHook : public trainhook::SessionRunHook");
+    static_assert(is_hook || std::is_base_of_v<SessionRunHook, Type>,
+                  "a list of hooks has something in it that is not derived from trainhook::SessionRunHook");
     static_assert(
         !is_hook || is_given_away,
         "a list takes its hooks: write std::move(hook), or give it a std::shared_ptr to keep the hook as well");
     static_assert(!is_hook || !is_given_away || can_move,
                   "this hook cannot be moved into a list; make it in place with trainhook::make_hook<Hook>(...)");
     if constexpr (is_hook && is_given_away && can_move) {
+      check_hook_class<Type>();
       if constexpr (requires(Type& own) { own.weak_from_this(); }) {
         hook_ = std::make_shared<Type>(std::forward<Hook>(hook));
       } else {  // one type of control block for hooks of all types
@@ -223,7 +263,15 @@ class HookEntry {
     if (hook_ == nullptr) throw InvalidArgumentError("a list of hooks has a null pointer in it");
   }
   template <std::derived_from<SessionRunHook> Hook>
-  HookEntry(std::unique_ptr<Hook> hook) : HookEntry(std::shared_ptr<Hook>(std::move(hook))) {}
+  HookEntry(std::unique_ptr<Hook>&& hook) : HookEntry(std::shared_ptr<Hook>(std::move(hook))) {}
+  TRAINHOOK_MISTAKE("a list takes its hooks: write std::move(hook), or make a std::shared_ptr to keep the hook as well",
+                    std::derived_from<SessionRunHook> Hook)
+  HookEntry(std::unique_ptr<Hook>& hook) TRAINHOOK_REFUSED;
+  TRAINHOOK_MISTAKE(
+      "a list does not keep what an address points to: write std::move(hook), or give it a std::shared_ptr, which "
+      "trainhook::make_hook<Hook>(...) makes",
+      std::derived_from<SessionRunHook> Hook)
+  HookEntry(Hook* hook) TRAINHOOK_REFUSED;
 
   [[nodiscard]] const std::shared_ptr<SessionRunHook>& get() const noexcept { return hook_; }
 
@@ -242,17 +290,24 @@ class HookList : public std::vector<detail::HookEntry> {
     requires(std::derived_from<std::remove_cvref_t<Hook>, SessionRunHook> ||
              detail::is_hook_pointer<std::remove_cvref_t<Hook>>)
   HookList(Hook&& hook) {
-    emplace_back(std::forward<Hook>(hook));
+    push_back(detail::HookEntry(std::forward<Hook>(hook)));
   }
+  TRAINHOOK_MISTAKE(
+      "a list does not keep what an address points to: write std::move(hook), or give it a std::shared_ptr, which "
+      "trainhook::make_hook<Hook>(...) makes",
+      std::derived_from<SessionRunHook> Hook)
+  HookList(Hook* hook) TRAINHOOK_REFUSED;
 };
 
 /// Creates a hook in place, for types that cannot be moved: `make_hook<PinnedHook>({.depth = 2})`.
 template <std::derived_from<SessionRunHook> Hook, class... Args>
 [[nodiscard]] std::shared_ptr<Hook> make_hook(Args&&... args) {
+  detail::check_hook_class<Hook>();
   return std::make_shared<Hook>(std::forward<Args>(args)...);
 }
 template <std::derived_from<SessionRunHook> Hook>
 [[nodiscard]] std::shared_ptr<Hook> make_hook(typename Hook::Options options) {
+  detail::check_hook_class<Hook>();
   return std::make_shared<Hook>(std::move(options));
 }
 

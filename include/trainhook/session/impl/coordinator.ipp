@@ -12,14 +12,15 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/shared.hpp>
+#include <trainhook/core/thread.hpp>
 
 namespace trainhook {
 
@@ -28,16 +29,17 @@ struct Coordinator::State {
 
   const IsCleanStop is_clean_stop;
   mutable std::mutex mutex;
-  std::condition_variable changed;
+  detail::WaitCondition changed;
   std::atomic<bool> stop_requested = false;  // written under the mutex, so that waiters miss nothing
   std::atomic<bool> requested_without_error = false;
   bool joined = false;
   std::vector<std::exception_ptr> errors;
+  const detail::ProcessMark process{};
 };
 
 struct Coordinator::Threads {
   struct Thread {
-    std::thread thread;
+    detail::Thread thread;
     std::shared_ptr<bool> done;
   };
 
@@ -64,17 +66,21 @@ TRAINHOOK_DECL Coordinator::Coordinator(Clock& clock, IsCleanStop is_clean_stop)
     : clock_(&clock), state_(detail::make_shared_object<State>(is_clean_stop)), threads_(std::make_unique<Threads>()) {}
 
 TRAINHOOK_DECL Coordinator::~Coordinator() {
+  if (!state_->process.is_here()) return;
   request_stop();
   abandon_threads();
 }
 
-TRAINHOOK_DECL bool Coordinator::should_stop() const noexcept { return state_->stop_requested; }
+TRAINHOOK_DECL bool Coordinator::should_stop() const noexcept {
+  return state_->stop_requested || !state_->process.is_here();
+}
 
 TRAINHOOK_DECL bool Coordinator::stop_requested_without_error() const noexcept {
   return state_->requested_without_error;
 }
 
 TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
+  if (!state_->process.is_here()) return;
   const bool counts = error != nullptr && !state_->is_clean_stop(error);
   std::stop_source source(std::nostopstate);
   {
@@ -94,11 +100,13 @@ TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
 }
 
 TRAINHOOK_DECL std::exception_ptr Coordinator::error() const noexcept {
+  if (!state_->process.is_here()) return nullptr;
   const std::scoped_lock lock(state_->mutex);
   return state_->errors.empty() ? nullptr : state_->errors.front();
 }
 
 TRAINHOOK_DECL std::vector<std::exception_ptr> Coordinator::errors() const {
+  if (!state_->process.is_here()) return {};
   const std::scoped_lock lock(state_->mutex);
   return state_->errors;
 }
@@ -108,6 +116,7 @@ TRAINHOOK_DECL void Coordinator::raise_requested_exception() const {
 }
 
 TRAINHOOK_DECL bool Coordinator::wait_for_stop(std::optional<Duration> timeout) {
+  if (!state_->process.is_here()) return true;
   std::unique_lock lock(state_->mutex);
   const auto stopped = [this] { return should_stop(); };
   if (timeout) return clock_->wait_until(lock, state_->changed, detail::deadline_after(*clock_, *timeout), stopped);
@@ -122,27 +131,30 @@ TRAINHOOK_DECL void Coordinator::stop_on_exception(FunctionRef<void()> body) {
 }
 
 TRAINHOOK_DECL void Coordinator::start_thread(std::function<void(std::stop_token)> body) {
+  state_->process.expect_here("this Coordinator");
   auto done = detail::make_shared_object<bool>(false);
   const std::scoped_lock lock(state_->mutex);
   state_->joined = false;
   threads_->all.push_back(
-      {std::thread([state = state_, done, body = std::move(body), source = threads_->stop_source]() mutable {
-         try {
-           body(source.get_token());
-         } catch (...) {
-           record_failure(*state, std::current_exception());
-           source.request_stop();  // not before the error is recorded: it closes queues, which looks like the end of
-                                   // input
-         }
-         const std::scoped_lock done_lock(state->mutex);
-         *done = true;
-         state->changed.notify_all();
-       }),
+      {detail::Thread("Coordinator",
+                      [state = state_, done, body = std::move(body), source = threads_->stop_source]() mutable {
+                        try {
+                          body(source.get_token());
+                        } catch (...) {
+                          record_failure(*state, std::current_exception());
+                          source.request_stop();  // not before the error is recorded: it closes queues, which looks
+                                                  // like the end of input
+                        }
+                        const std::scoped_lock done_lock(state->mutex);
+                        *done = true;
+                        state->changed.notify_all();
+                      }),
        done});
 }
 
 TRAINHOOK_DECL void Coordinator::join(Duration grace_period, bool ignore_live_threads) {
   detail::check_grace_period("Coordinator::join", grace_period);
+  if (!state_->process.is_here()) return;
   std::size_t alive = 0;
   {
     std::unique_lock lock(state_->mutex);
@@ -164,6 +176,7 @@ TRAINHOOK_DECL void Coordinator::join(Duration grace_period, bool ignore_live_th
 }
 
 TRAINHOOK_DECL void Coordinator::clear_stop() {
+  state_->process.expect_here("this Coordinator");
   const std::scoped_lock lock(state_->mutex);
   state_->stop_requested = false;
   state_->requested_without_error = false;

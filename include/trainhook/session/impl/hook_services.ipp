@@ -5,6 +5,8 @@
 
 #include <trainhook/session/hook_services.hpp>
 
+#include <trainhook/core/error.hpp>
+
 namespace trainhook {
 
 TRAINHOOK_DECL HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept
@@ -20,6 +22,18 @@ TRAINHOOK_DECL void HookServices::wait_for_background_saves() const {
 
 TRAINHOOK_DECL void HookServices::begin_end() const noexcept {
   for (const auto& action : before_end_) action();
+}
+
+TRAINHOOK_DECL void HookServices::claim_metrics(const SessionRunHook& hook, std::string_view type,
+                                                std::string_view name) {
+  for (const Publisher& other : publishers_) {
+    if (other.name != name || other.hook == &hook) continue;
+    throw InvalidArgumentError(
+        "{} '{}': a hook of this session, {} '{}', publishes its metrics as '{}/...' too, so that the values of both "
+        "would be mixed; give each its own name",
+        type, name, other.type, name, name);
+  }
+  publishers_.push_back({&hook, std::string(type), std::string(name)});
 }
 
 TRAINHOOK_DECL const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
