@@ -24,6 +24,7 @@
 #include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/session/session_ref.hpp>
+#include <trainhook/testing/log_lines.hpp>
 
 #include "allocations.hpp"
 #include "as_defined.hpp"
@@ -641,6 +642,22 @@ TEST(LoopSession, WorksBehindASessionRef) {
   session.run([&] { loss = 3; });
   EXPECT_EQ(session.run("loss"), Tensor(3.0F));
   EXPECT_EQ(&session.as<LoopSession>(), &loop);
+}
+
+TEST(LoopSession, SaysWhichFunctionOfTheProgramThrew) {
+  const testing::LogLines log;
+  LoopSession loop;
+  const auto broken = []() -> float { throw std::range_error("too far"); };
+  const Output loss = loop.value("loss", broken);
+  const Output text = loop.summary("text", [](std::string_view) -> std::string { throw std::range_error("too long"); });
+  loop.init([] { throw std::range_error("no memory"); });
+  SessionRef session(loop);
+  EXPECT_THROW(static_cast<void>(session.run(loss)), std::range_error);
+  EXPECT_THROW(static_cast<void>(session.run(text)), std::range_error);
+  EXPECT_THROW(session.run(get_global_step(loop.graph())->initializer), std::range_error);
+  EXPECT_EQ(log.lines, (std::vector<std::string>{"E the function of value 'loss' threw: too far",
+                                                 "E the function of summary 'text' threw: too long",
+                                                 "E the function given to init() threw: no memory"}));
 }
 
 }  // namespace

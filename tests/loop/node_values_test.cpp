@@ -3,6 +3,7 @@
 /// Values of nodes: constants, functions, summaries, feeds.
 #include <trainhook/loop/node_values.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -52,6 +53,30 @@ TEST_F(NodeValuesTest, WritesHistogramSummaries) {
   const Output weights = leaf("weights", [] { return Tensor::of<float>({1, 2, 2}); });
   const std::vector<float> same{1, 2, 2};
   EXPECT_EQ(bytes(summary::histogram("w", weights)), histogram_summary("w", std::span<const float>(same)));
+}
+
+TEST_F(NodeValuesTest, SummariesTakeEveryNumberOfCpp) {
+  const std::vector<Tensor> twos{Tensor(std::size_t{2}), Tensor(std::uint8_t{2}), Tensor(std::int8_t{2}),
+                                 Tensor(Half{0x4000}), Tensor(BFloat16{0x4000})};
+  for (const Tensor& two : twos) {
+    const Output value = leaf(graph.unique_name("two"), [&] { return two; });
+    const Output scalar = summary::scalar("s", value);
+    const std::string tag(scalar.operation().name());
+    EXPECT_EQ(bytes(scalar), scalar_summary(tag, 2)) << two.to_string();
+    const Output counted = summary::histogram("h", value);
+    EXPECT_EQ(bytes(counted), histogram_summary(std::string(counted.operation().name()), histogram_of("h", two)))
+        << two.to_string();
+  }
+}
+
+TEST_F(NodeValuesTest, ABoolIsSummarisedAsANumberThatTensorFlowTakes) {
+  const Output done = leaf("done", [] { return Tensor(true); });
+  const Output scalar = summary::scalar("s", done);
+  EXPECT_EQ(bytes(scalar), scalar_summary("s", 1));
+  EXPECT_EQ(scalar.node().attr<DType>("T"), DType::Float);
+  const std::vector<float> numbers{1, 0};
+  const Output flags = leaf("flags", [] { return Tensor::of<bool>({true, false}); });
+  EXPECT_EQ(bytes(summary::histogram("h", flags)), histogram_summary("h", std::span<const float>(numbers)));
 }
 
 TEST_F(NodeValuesTest, WritesTextSummaries) {

@@ -24,6 +24,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/testing/log_lines.hpp>
+
 #include "expect_error.hpp"
 
 namespace trainhook {
@@ -255,6 +257,20 @@ TEST(StateBinding, CallsWhatALoaderThrowsDamageUnlessItIsAnErrorAlready) {
   const StateBinding error =
       detail::state_by("s", save, [](const std::string&) { throw UnimplementedError("version 2"); });
   EXPECT_THROW(load(error, Tensor("x")), UnimplementedError);
+}
+
+TEST(StateBinding, NamesTheStateWhoseFunctionThrows) {
+  const testing::LogLines log;
+  const StateBinding broken = detail::state_by(
+      "s", []() -> std::string { throw std::range_error("too far"); }, [](const std::string&) { throw 3; });
+  EXPECT_THROW(static_cast<void>(broken.save()), std::range_error);
+  EXPECT_THROW(load(broken, Tensor("x")), int);
+  const StateBinding error = detail::state_by(
+      "e", [] { return std::string(); }, [](const std::string&) { throw UnimplementedError("later"); });
+  EXPECT_THROW(load(error, Tensor("x")), UnimplementedError);
+  EXPECT_EQ(log.count("E the save function of state 's' threw: too far"), 1U);
+  EXPECT_EQ(log.count("E the load function of state 's' threw: "), 1U);
+  EXPECT_EQ(log.count("E the load function of state 'e' threw: Unimplemented: later"), 1U);
 }
 
 }  // namespace

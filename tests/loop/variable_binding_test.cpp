@@ -6,12 +6,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {
 namespace {
@@ -158,6 +161,17 @@ TEST(VariableBinding, RefusesTruthValuesThatAreNone) {
   bad.overwrite_bytes()[1] = std::byte{2};
   const std::vector<NamedTensor> entries{{"flags", bad}};
   EXPECT_EQ(refusal([&] { loop.load(entries); }), "DataLoss: 'flags': a truth value is neither 0 nor 1");
+}
+
+TEST(VariableBinding, NamesTheVariableWhoseFunctionThrows) {
+  const testing::LogLines log;
+  LoopSession loop;
+  loop.variable("w", {.dtype = DType::Float,
+                      .shape = Shape{1},
+                      .read = [](std::span<std::byte>) { throw std::range_error("no device"); },
+                      .write = [](std::span<const std::byte>) { throw std::range_error("no device"); }});
+  EXPECT_THROW(static_cast<void>(loop.snapshot(std::vector<std::string>{"w"})), std::range_error);
+  EXPECT_EQ(log.count("E the read function of variable 'w' threw: no device"), 1U);
 }
 
 }  // namespace

@@ -47,15 +47,14 @@ class BoundState {
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
 
  private:
-  /// A new value of a variable or of other state.
+  /// What a load does to one variable or state; nothing, if it has no value for it.
   struct Change {
-    const Tensor* value = nullptr;
     VariableBinding* variable = nullptr;
+    const Tensor* value = nullptr;  // of the variable
     StateBinding* state = nullptr;
-    std::function<void()> commit{};  // of a state
+    std::function<void()> commit{};  // of the state
     std::function<void()> undo{};    // only up to the last change that may fail
 
-    [[nodiscard]] TRAINHOOK_DECL std::size_t place() const noexcept;
     [[nodiscard]] TRAINHOOK_DECL bool may_fail() const noexcept;
     TRAINHOOK_DECL void keep_old_value();
   };

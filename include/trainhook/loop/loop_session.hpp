@@ -17,6 +17,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -65,6 +66,9 @@ class LoopSession : public RunForms<LoopSession, true> {
 
   TRAINHOOK_DECL LoopSession();
   LoopSession(const LoopSession&) = delete;
+  TRAINHOOK_MISTAKE("a loop refers to your variables and is not copied: pass it as LoopSession&",
+                    std::same_as<LoopSession> Same)
+  LoopSession(Same& other) TRAINHOOK_REFUSED;
   LoopSession& operator=(const LoopSession&) = delete;
   TRAINHOOK_DECL ~LoopSession();
 
@@ -88,9 +92,17 @@ class LoopSession : public RunForms<LoopSession, true> {
   /// The same for memory that only `external.read` and `external.write` can access, such as a GPU's.
   TRAINHOOK_DECL Variable variable(std::string_view name, ExternalVariable external);
 
-  template <class Temporary>
-  void variable(std::string_view name, const Temporary&& memory,
-                const MemoryOptions& options = {}) = delete;  // would dangle
+  TRAINHOOK_MISTAKE("this memory is gone after the call: give it a name that lives longer than the session",
+                    class Temporary)
+  Variable variable(std::string_view name, const Temporary&& memory,
+                    const MemoryOptions& options = {}) TRAINHOOK_REFUSED;
+  TRAINHOOK_MISTAKE(
+      "a variable is a number or one piece of numbers, and not const: write std::span(pointer, size) for a pointer, "
+      "std::vector<std::uint8_t> for bools, one vector for all rows, state(name, ...) for anything else",
+      class Memory)
+  Variable variable(std::string_view name, Memory& memory, const MemoryOptions& options = {})
+    requires(!VariableMemory<Memory>)
+  TRAINHOOK_REFUSED;
 
   /// Saves and restores `object` with the variables: a generator of `<random>`, a number or string, or a trivially
   /// copyable object without pointers.
@@ -106,8 +118,29 @@ class LoopSession : public RunForms<LoopSession, true> {
   void state(std::string_view name, Save save, Load load) {
     add_state(detail::state_by(state_name(name), std::move(save), std::move(load)));
   }
-  template <class Temporary>
-  void state(std::string_view name, const Temporary&& object) = delete;  // would dangle
+  TRAINHOOK_MISTAKE("this object is gone after the call: give it a name that lives longer than the session",
+                    class Temporary)
+  void state(std::string_view name, const Temporary&& object)
+    requires(!std::invocable<Temporary&> || LoopState<Temporary>)
+  TRAINHOOK_REFUSED;
+  TRAINHOOK_MISTAKE("a function that saves needs one that loads: use state(name, save, load)", class Save)
+  void state(std::string_view name, const Save&& save)
+    requires(std::invocable<Save&> && !LoopState<Save>)
+  TRAINHOOK_REFUSED;
+  TRAINHOOK_MISTAKE(
+      "not a generator, number, string or trivially copyable object without addresses, or const: use state(name, save, "
+      "load) with functions that save and load it",
+      class Object)
+  void state(std::string_view name, Object& object)
+    requires(!LoopState<Object>)
+  TRAINHOOK_REFUSED;
+  TRAINHOOK_MISTAKE(
+      "load takes what save returns, a std::string or a Tensor: use state(name, [&] { return std::string(...); }, "
+      "[&](const std::string& saved) { ... })",
+      class Save, class Load)
+  void state(std::string_view name, Save&& save, Load&& load)
+    requires(!StateFunctions<std::remove_cvref_t<Save>, std::remove_cvref_t<Load>>)
+  TRAINHOOK_REFUSED;
 
   /// Adds a named value that hooks can fetch and summaries can show. Runs that fetch it call `function` after the step.
   template <detail::ValueFunction Function>
@@ -132,15 +165,41 @@ class LoopSession : public RunForms<LoopSession, true> {
     return add_value(name, spec, std::move(function));
   }
 
+  TRAINHOOK_MISTAKE("a value is computed after each step: give it a function without parameters, [&] { return loss; }",
+                    class Value)
+  Output value(std::string_view name, const Value& value)
+    requires(!std::invocable<const Value&> && !std::invocable<Value&>)
+  TRAINHOOK_REFUSED;
+  TRAINHOOK_MISTAKE(
+      "the function of a value returns a number, a string or a range of numbers; for a Tensor write value(name, "
+      "function, OutputSpec{dtype, shape})",
+      class Function)
+  Output value(std::string_view name, Function&& function)
+    requires(std::invocable<std::remove_cvref_t<Function>&> && !detail::ValueFunction<std::remove_cvref_t<Function>>)
+  TRAINHOOK_REFUSED;
+
   /// Adds a summary that `encode` creates: it receives the tag and returns a serialized Summary, for example from
   /// `events/summary.hpp`. Runs that fetch the summary call it after the step. The tag is `name`, made unique among the
   /// loop's summaries. For images and audio see `media/loop_summaries.hpp`.
   TRAINHOOK_DECL Output summary(std::string_view name, std::function<std::string(std::string_view tag)> encode);
 
+  TRAINHOOK_MISTAKE(
+      "the function of a summary takes its tag and returns a serialized Summary: write [&](std::string_view tag) "
+      "{ return scalar_summary(tag, loss); }",
+      class Function)
+  Output summary(std::string_view name, Function&& encode)
+    requires(!std::convertible_to<Function, std::function<std::string(std::string_view)>>)
+  TRAINHOOK_REFUSED;
+
   /// Sets the function that initializes all variables and state; a new session calls it if it finds no checkpoint.
   /// Without it, the first session uses the memory as it is, and a session that fails before its first checkpoint
   /// cannot be recovered.
   TRAINHOOK_DECL void init(std::function<void()> initialize);
+  TRAINHOOK_MISTAKE("the function that initializes has no parameters: write [&] { weights.assign(3, 0); }",
+                    class Function)
+  void init(Function&& initialize)
+    requires(!std::convertible_to<Function, std::function<void()>>)
+  TRAINHOOK_REFUSED;
 
   /// The number of steps done so far.
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step() const noexcept;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/session/feed.hpp>
@@ -31,6 +32,7 @@ class NodeValues {
     Identity,
     Constant,
     AddV2,
+    Cast,
     ScalarSummary,
     HistogramSummary,
     TextSummary,
@@ -113,6 +115,7 @@ class NodeValues {
       case Rule::Identity: return get(node.inputs()[0]);
       case Rule::Constant: return node.attr<Tensor>("value");
       case Rule::AddV2: return remember(known, sum(node, get(node.inputs()[0]), get(node.inputs()[1])));
+      case Rule::Cast: return remember(known, cast_to_float(node, get(node.inputs()[0])));
       case Rule::ScalarSummary:
         return remember(known, Tensor(scalar_summary(tag_of(node), number(node, get(node.inputs()[1])))));
       case Rule::HistogramSummary:
@@ -150,10 +153,11 @@ class NodeValues {
   }
 
   static Rule rule_for(std::string_view type) noexcept {
-    constexpr std::array<std::pair<std::string_view, Rule>, 8> kRules{{{"Placeholder", Rule::Placeholder},
+    constexpr std::array<std::pair<std::string_view, Rule>, 9> kRules{{{"Placeholder", Rule::Placeholder},
                                                                        {"Identity", Rule::Identity},
                                                                        {"Const", Rule::Constant},
                                                                        {"AddV2", Rule::AddV2},
+                                                                       {"Cast", Rule::Cast},
                                                                        {"ScalarSummary", Rule::ScalarSummary},
                                                                        {"HistogramSummary", Rule::HistogramSummary},
                                                                        {"TensorSummaryV2", Rule::TextSummary},
@@ -181,6 +185,14 @@ class NodeValues {
     }
     throw UnimplementedError("LoopSession adds nothing but steps, and '{}' adds {}{} and {}{}: compute it in the loop",
                              node.name(), a.dtype(), a.shape(), b.dtype(), b.shape());
+  }
+
+  static Tensor cast_to_float(const Node& node, const Tensor& value) {  // a summary of a bool is of such a cast
+    if (node.attr<DType>("DstT") == DType::Float && is_real(value.dtype())) return as_floats(value);
+    throw UnimplementedError(
+        "LoopSession casts nothing but real numbers to float32, and '{}' casts {} to {}: do it in "
+        "the loop",
+        node.name(), value.dtype(), node.attr<DType>("DstT"));
   }
 
   const std::string& tag_of(const Node& node) { return get(node.inputs()[0]).data<std::string>()[0]; }

@@ -25,6 +25,7 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/core/user_call.hpp>
 
 namespace trainhook {
 
@@ -232,13 +233,19 @@ template <LoopState T>
   }
 }
 
-/// Turns an exception of the user's loader into a DataLossError.
+/// Turns a standard exception of the user's loader into a DataLossError; others are passed on.
 template <class Load, class Saved>
 void load_by(const std::string& name, Load& load, const Saved& saved) {
   try {
     load(saved);
-  } catch (const Error&) { throw; } catch (const std::exception& error) {
+  } catch (const Error&) {
+    log_thrown_by("the load function of state", name, std::current_exception());
+    throw;
+  } catch (const std::exception& error) {
     throw DataLossError("the saved state '{}' was refused: {}", name, error.what());
+  } catch (...) {
+    log_thrown_by("the load function of state", name, std::current_exception());
+    throw;
   }
 }
 
@@ -247,12 +254,15 @@ template <class Save, class Load>
   using Saved = std::remove_cvref_t<std::invoke_result_t<Save&>>;
   StateBinding binding{.name = name, .dtype = DType::String, .shape = Shape{}, .may_fail = true};
   if constexpr (std::same_as<Saved, Tensor>) {
-    const Tensor now = save();  // the only way to find out the dtype
-    binding.dtype = now.dtype();
+    binding.save = [name, save = std::move(save)]() mutable {
+      return call_of_user("the save function of state", name, save);
+    };
+    binding.dtype = binding.save().dtype();  // the only way to find out
     binding.shape = PartialShape();
-    binding.save = std::move(save);
   } else {
-    binding.save = [save = std::move(save)]() mutable { return Tensor(std::string_view(save())); };
+    binding.save = [name, save = std::move(save)]() mutable {
+      return call_of_user("the save function of state", name, [&] { return Tensor(std::string_view(save())); });
+    };
   }
   binding.prepare = [name, load = std::move(load)](const Tensor& value) mutable -> std::function<void()> {
     return [&name, &load, value] {

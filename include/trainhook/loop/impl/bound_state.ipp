@@ -79,8 +79,7 @@ TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) {
 }
 
 TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
-  std::vector<Change> changes;
-  changes.reserve(entries.size());
+  std::vector<Change> changes(places_);  // in the order of registration, whatever that of the entries is
   ++loads_;
   const auto expect_first = [&](std::uint64_t& last_load, const std::string& name) {
     if (std::exchange(last_load, loads_) == loads_) throw InvalidArgumentError("'{}' is given twice", name);
@@ -89,15 +88,18 @@ TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
     if (VariableBinding* variable = find_variable(entry.name)) {
       expect_first(variable->last_load, entry.name);
       variable->validate(entry.tensor);
-      changes.push_back({.value = &entry.tensor, .variable = variable});
+      Change& change = changes[variable->place];
+      change.value = &entry.tensor;
+      change.variable = variable;
     } else {
       StateBinding& state = state_called(entry.name);
       expect_first(state.last_load, entry.name);
       check_value(state.name, state.dtype, state.shape, entry.tensor);
-      changes.push_back({.value = &entry.tensor, .state = &state, .commit = state.prepare(entry.tensor)});
+      Change& change = changes[state.place];
+      change.state = &state;
+      change.commit = state.prepare(entry.tensor);
     }
   }
-  std::ranges::sort(changes, {}, &Change::place);
   const auto last = std::ranges::find_if(changes.rbegin(), changes.rend(), &Change::may_fail).base();
   std::for_each(changes.begin(), last, [](Change& change) { change.keep_old_value(); });
   apply(changes);
@@ -120,18 +122,14 @@ TRAINHOOK_DECL StateBinding& BoundState::state_called(std::string_view name) con
   throw NotFoundError("the loop has no variable or state '{}'", name);
 }
 
-TRAINHOOK_DECL std::size_t BoundState::Change::place() const noexcept {
-  return variable != nullptr ? variable->place : state->place;
-}
-
 TRAINHOOK_DECL bool BoundState::Change::may_fail() const noexcept {
-  return variable != nullptr ? variable->is_external() : state->may_fail;
+  return variable != nullptr ? variable->is_external() : state != nullptr && state->may_fail;
 }
 
 TRAINHOOK_DECL void BoundState::Change::keep_old_value() {
   if (variable != nullptr) {
     undo = [variable = variable, old = variable->read_once()] { variable->write(old); };
-  } else {
+  } else if (state != nullptr) {
     undo = state->prepare(state->save());
   }
 }
@@ -143,7 +141,7 @@ TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes) {
       const Change& change = changes[next];
       if (change.variable != nullptr) {
         change.variable->write(*change.value);
-      } else {
+      } else if (change.commit) {
         change.commit();
       }
     }

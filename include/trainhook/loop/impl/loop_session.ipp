@@ -10,6 +10,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
@@ -233,7 +234,9 @@ TRAINHOOK_DECL Variable LoopSession::Impl::add(detail::VariableBinding binding) 
 TRAINHOOK_DECL Output LoopSession::add_value(std::string_view name, const OutputSpec& spec,
                                              std::function<Tensor()> give) {
   const Output output = placeholder(impl_->graph, spec.dtype, spec.shape, impl_->whole_name(name));
-  impl_->values.set_leaf(output.node(), std::move(give));
+  impl_->values.set_leaf(output.node(), [name = output.node().name(), give = std::move(give)] {
+    return detail::call_of_user("the function of value", name, give);
+  });
   return output;
 }
 
@@ -243,8 +246,9 @@ TRAINHOOK_DECL Output LoopSession::summary(std::string_view name,
   if (!encode) throw InvalidArgumentError("summary '{}' needs a function that encodes it", name);
   summary::detail::SummaryNames names = summary::detail::new_summary_names(impl_->graph, name);
   const Output output = placeholder(impl_->graph, DType::String, Shape{}, names.node + "/");
-  impl_->values.set_leaf(output.node(),
-                         [tag = std::move(names.tag), encode = std::move(encode)] { return Tensor(encode(tag)); });
+  impl_->values.set_leaf(output.node(), [tag = std::move(names.tag), encode = std::move(encode)] {
+    return detail::call_of_user("the function of summary", tag, [&] { return Tensor(encode(tag)); });
+  });
   impl_->graph.add_to_collection(graph_keys::kSummaries, output);
   return output;
 }
@@ -282,7 +286,7 @@ TRAINHOOK_DECL void LoopSession::Impl::run_initializer() {
         "register initial values with init(), or give a checkpoint_dir",
         *lost);
   }
-  if (initialize) initialize();
+  if (initialize) detail::call_of_user("the function given to init()", {}, initialize);
   bound.set_initialized();
   step = 0;
 }

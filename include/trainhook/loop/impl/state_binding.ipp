@@ -17,7 +17,7 @@ namespace trainhook::detail {
 TRAINHOOK_DECL Tensor written_text(const std::string& name, FunctionRef<void(std::ostream&)> write) {
   std::ostringstream out;
   out.imbue(std::locale::classic());
-  write(out);
+  call_of_user("operator<< of state", name, [&] { write(out); });
   if (out.fail())  // operator<< of an engine swallows the exception
     throw ResourceExhaustedError("the state '{}' could not be written as text; there was perhaps too little memory",
                                  name);
@@ -30,6 +30,7 @@ TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, 
   try {
     read(in);
   } catch (const Error&) {
+    log_thrown_by("operator>> of state", name, std::current_exception());
     throw;
   } catch (const std::exception& error) {  // such as a length that no memory has room for
     throw DataLossError("the saved state '{}' is not what its type writes: {}", name, error.what());

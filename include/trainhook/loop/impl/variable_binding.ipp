@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <utility>
 
+#include <trainhook/core/user_call.hpp>
+
 namespace trainhook::detail {
 
 TRAINHOOK_DECL Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Shape& natural) {
@@ -71,7 +73,7 @@ TRAINHOOK_DECL void VariableBinding::read_into(Tensor& target) const {
   if (memory_) {
     to_row_major(memory, layout_, shape_, target.overwrite_bytes());
   } else {
-    external_.read(target.overwrite_bytes());
+    call_of_user("the read function of variable", name(), [&] { external_.read(target.overwrite_bytes()); });
   }
 }
 
@@ -84,7 +86,7 @@ TRAINHOOK_DECL void VariableBinding::write(const Tensor& value) {
   if (memory_) {
     from_row_major(value.bytes(), layout_, shape_, memory_());
   } else {
-    external_.write(value.bytes());
+    call_of_user("the write function of variable", name(), [&] { external_.write(value.bytes()); });
   }
   initialized = true;
 }
