@@ -5,11 +5,15 @@
 
 #include <latch>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 namespace trainhook {
 namespace {
@@ -84,6 +88,51 @@ TEST(BackgroundWriter, FinishesWhatWasHandedOverBeforeItGoes) {
     });
   }
   EXPECT_TRUE(written);
+}
+
+TEST(BackgroundWriter, WithoutAThreadWritesBeforeItReturnsAndSaysSoOnce) {
+  testing::LogLines log;
+  const testing::NoThreads no_threads;
+  if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
+  BackgroundWriter writer;
+  for (int step = 1; step <= 2; ++step) {
+    EXPECT_FALSE(writer.has_thread());
+    EXPECT_EQ(writer.submit(step, [step] { return "ckpt-" + std::to_string(step); }), std::nullopt);
+    EXPECT_FALSE(writer.is_busy());
+    writer.wait();
+    EXPECT_EQ(writer.take_outcome()->prefix, "ckpt-" + std::to_string(step));
+  }
+  EXPECT_EQ(log.lines.size(), 1U);
+  EXPECT_EQ(log.count("W a background save cannot start a thread: "), 1U);
+  EXPECT_EQ(log.count("; the loop waits until its checkpoints are written"), 1U);
+}
+
+TEST(BackgroundWriter, StartsItsThreadAsSoonAsTheSystemHasOne) {
+  testing::LogLines log;
+  BackgroundWriter writer;
+  {
+    const testing::NoThreads no_threads;
+    if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
+    writer.submit(1, [] { return std::string("in place"); });
+  }
+  EXPECT_TRUE(writer.has_thread());
+  writer.submit(2, [] { return std::string("behind"); });
+  writer.wait();
+  EXPECT_EQ(writer.take_outcome()->prefix, "in place");
+  EXPECT_EQ(writer.take_outcome()->prefix, "behind");
+}
+
+TEST(BackgroundWriter, IsNotWaitedForInAForkedChild) {
+  std::latch go(1);
+  std::optional<BackgroundWriter> writer(std::in_place);
+  writer->submit(1, [&] {
+    go.wait();
+    return std::string("written");
+  });
+  EXPECT_EQ(testing::run_in_forked_child([&] { writer.reset(); }), 0);
+  go.count_down();
+  writer->wait();
+  EXPECT_EQ(writer->take_outcome()->prefix, "written");
 }
 
 }  // namespace

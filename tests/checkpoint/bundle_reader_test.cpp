@@ -139,6 +139,22 @@ TEST(BundleReader, ReadsTwoShards) {
   EXPECT_NE(message_of<DataLossError>([&] { open(disk); }).find("run/m.data-00001-of-00002"), std::string::npos);
 }
 
+TEST(BundleReader, SaysThatAFileOfACheckpointIsNotItsPath) {
+  testing::MemoryFileSystem disk;
+  BundleWriter writer("run/model.ckpt-3", {.file_system = &disk});
+  writer.add("weights", Tensor(1.0F));
+  writer.finish();
+  for (const std::string end : {".index", ".meta", ".data-00000-of-00001", ".data-00013-of-00020"}) {
+    try {
+      const BundleReader reader("run/model.ckpt-3" + end, {.file_system = &disk});
+      FAIL() << end;
+    } catch (const NotFoundError& error) {
+      EXPECT_EQ(error.what(), "there is no checkpoint run/model.ckpt-3" + end +
+                                  ": that names a file of one; give its path without " + end);
+    }
+  }
+}
+
 TEST(BundleReader, AMissingCheckpointIsNotFound) {
   MemoryFileSystem disk;
   EXPECT_NE(message_of<NotFoundError>([&] { open(disk); }).find(kIndex), std::string::npos);

@@ -178,9 +178,10 @@ TEST(BundleWriter, CommitsInTheOrderThatIsSafe) {
     order += line.substr(0, temporary) + (temporary == std::string::npos ? "\n" : "~\n");
   }
   EXPECT_EQ(order,
-            "make_directories run\ncreate_writable run/m-1.data-00000-of-00001~\nappend run/m-1.data-00000-of-00001~\n"
-            "sync run/m-1.data-00000-of-00001~\nclose run/m-1.data-00000-of-00001~\n"
+            "make_directories run\ncreate_writable run/m-1.data-00000-of-00001~\n"
             "create_writable run/m-1.meta~\nappend run/m-1.meta~\nsync run/m-1.meta~\nclose run/m-1.meta~\n"
+            "append run/m-1.data-00000-of-00001~\n"
+            "sync run/m-1.data-00000-of-00001~\nclose run/m-1.data-00000-of-00001~\n"
             "create_writable run/m-1.index~\nappend run/m-1.index~\nsync run/m-1.index~\nclose run/m-1.index~\n"
             "sync_directory run\nrename run/m-1.data-00000-of-00001\nrename run/m-1.meta\nsync_directory run\nrename "
             "run/m-1.index\nsync_directory run\n");

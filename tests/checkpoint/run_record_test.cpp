@@ -3,13 +3,19 @@
 /// Tests of what a training directory tells of the run that wrote it last.
 #include <trainhook/checkpoint/run_record.hpp>
 
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include <temporary_folder.hpp>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -35,6 +41,12 @@ TEST_F(RunRecordTest, ComesBackFromItsDirectoryAsItWas) {
             "command_line: \"train \\\"--rate=0.1\\\"\\n\"\ngraph_digest: 4000000000\nrandom_seed: -7\n");
 }
 
+TEST_F(RunRecordTest, HasTheDigestOfTheWholeGraph) {
+  Graph graph;
+  for (int i = 0; i < 2000; ++i) constant(graph, i, "number");
+  EXPECT_EQ(run_record_of(graph).graph_digest, crc32c::value(as_graph_def(graph)));
+}
+
 TEST_F(RunRecordTest, OfALaterVersionIsReadAndADamagedOneIsAnErrorThatNamesIt) {
   disk.make_directories("run");
   write_file_atomically(disk, "run/run.pbtxt", "random_seed: 1 of_a_later_version: 2");
@@ -58,6 +70,26 @@ TEST_F(RunRecordTest, SaysWhatDiffers) {
   EXPECT_EQ(record.differences(now),
             "the command line was 'train \"--rate=0.1\"\n' and is 'train', the seed was -7 and is 3, the graph is "
             "another one");
+}
+
+TEST_F(RunRecordTest, ThatLacksTheCommandLineDoesNotDifferByIt) {
+  RunRecord without = record;
+  without.command_line.clear();
+  EXPECT_EQ(record.differences(without), "");
+  EXPECT_EQ(without.differences(record), "");
+}
+
+TEST_F(RunRecordTest, CanBeReadByItsUserOnlyAlsoInPlaceOfAFileThatAllCouldRead) {
+  const support::TemporaryFolder folder;
+  const auto path = std::filesystem::path(folder.path()) / "run.pbtxt";
+  const auto permissions = [&] { return std::filesystem::status(path).permissions(); };
+  constexpr auto kOwner = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  write_run_record(posix_file_system(), folder.path(), record);
+  EXPECT_EQ(permissions(), kOwner);
+  std::filesystem::permissions(path, std::filesystem::perms::all);
+  write_run_record(posix_file_system(), folder.path(), record);
+  EXPECT_EQ(permissions(), kOwner);
+  EXPECT_EQ(read_run_record(posix_file_system(), folder.path()), record);
 }
 
 TEST(RunRecord, OfThisProcessChangesWithTheGraphAndItsSeed) {

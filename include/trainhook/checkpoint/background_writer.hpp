@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -12,14 +11,15 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
+#include <trainhook/core/thread.hpp>
 
 namespace trainhook::detail {
 
-/// Runs one save at a time on a background thread; one more may wait. The first save starts the thread. Call all
-/// members on one thread.
+/// Runs one save at a time on a background thread; one more may wait. If there can be no
+/// thread, a save is written before `submit` returns. Call all members on one thread.
 class BackgroundWriter {
  public:
   /// The result of one save.
@@ -36,11 +36,14 @@ class BackgroundWriter {
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
 
-  /// Waits for the submitted saves. Outcomes that were not taken are lost.
+  /// Waits for the submitted saves, but not in a forked child. Outcomes that were not taken are lost.
   TRAINHOOK_DECL ~BackgroundWriter();
 
   /// True while a save is being written or is waiting.
   [[nodiscard]] TRAINHOOK_DECL bool is_busy();
+
+  /// Starts the thread unless it runs. False if there can be none, which a log line says once.
+  [[nodiscard]] TRAINHOOK_DECL bool has_thread();
 
   /// Submits a save. If another one is waiting, replaces it and returns its step.
   TRAINHOOK_DECL std::optional<std::int64_t> submit(std::int64_t step, Commit commit);
@@ -61,16 +64,19 @@ class BackgroundWriter {
   };
 
   TRAINHOOK_DECL void work() noexcept;
+  TRAINHOOK_DECL void write_waiting(std::unique_lock<std::mutex>& lock) noexcept;
   TRAINHOOK_DECL static Outcome run(Job& job) noexcept;
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  WaitCondition changed_;
   std::optional<Job> waiting_;
   std::deque<Outcome> outcomes_;
   std::atomic<int> outcomes_ready_ = 0;
   bool writing_ = false;
   bool closing_ = false;
-  std::thread thread_;
+  bool has_said_ = false;  // that there is no thread
+  Thread thread_;
+  ProcessMark process_;
 };
 
 }  // namespace trainhook::detail

@@ -94,6 +94,9 @@ TRAINHOOK_DECL std::string replaced_index_path(std::string_view prefix, std::str
 /// it.
 TRAINHOOK_DECL std::string temporary_data_path(std::string_view prefix, std::uint32_t shard, std::string_view suffix);
 
+/// The longest path that a save of a step with many digits makes of `save_path`.
+TRAINHOOK_DECL std::string longest_bundle_path(std::string_view save_path);
+
 /// The location of a checkpoint's index.
 struct BundleIndex {
   std::string path{};

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/crc32c.hpp>
@@ -89,8 +92,8 @@ class BundleWriter {
   TRAINHOOK_DECL void add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
                                 const Tensor& tensor);
 
-  /// Adds a file, for example `.meta`, that is committed together with the bundle.
-  TRAINHOOK_DECL void add_side_file(const std::string& suffix, std::string contents);
+  /// Writes a file, for example `.meta`, that is committed together with the bundle.
+  TRAINHOOK_DECL void add_side_file(const std::string& suffix, std::string_view contents);
 
   /// Commits the checkpoint: it is durable when this returns. If it throws, there is no checkpoint or, with
   /// `overwrite`, the old one or the new one.
@@ -171,9 +174,10 @@ class BundleWriter {
   TRAINHOOK_DECL void commit();
 
   /// Removes everything this writer created, its temporary index last. If a replacement has begun, completes it
-  /// instead.
+  /// instead. In a forked child the files are the parent's, and stay.
   TRAINHOOK_DECL void abandon() noexcept;
 
+  detail::ProcessMark process_;
   std::string prefix_;
   BundleWriterOptions options_;
   FileSystem& file_system_;
@@ -189,8 +193,8 @@ class BundleWriter {
   std::uint32_t own_shard_ = 0;   // the shard being written
   std::uint64_t full_bytes_ = 0;  // bytes in earlier shards
   std::uint64_t offset_ = 0;      // bytes in own_shard_
-  std::map<std::string, BundleEntry> entries_;
-  std::map<std::string, std::string> side_files_;
+  std::map<std::string, BundleEntry, std::less<>> entries_;
+  std::set<std::string> side_files_;  // by suffix
 };
 
 }  // namespace trainhook

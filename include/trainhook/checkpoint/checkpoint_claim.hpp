@@ -88,15 +88,15 @@ struct CheckpointClaim {
 
 /// Creates the directory if it is missing, locks it until the session's end, and finishes interrupted saves of killed
 /// processes there. Returns the lock, or null without one.
-/// @throws FailedPreconditionError if another session or process has the directory.
+/// @throws FailedPreconditionError if another session or process has the directory, or no file there can replace
+/// another one; InvalidArgumentError if `wanted.basename` is too long for the names of temporary files.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(HookServices& services,
-                                                                           const std::string& directory,
-                                                                           DirectoryLock directory_lock);
+                                                                           const CheckpointClaim& wanted);
 
 /// Claims the directory for one saver hook, creates it if it is missing, and finishes interrupted saves of killed
 /// processes there.
 /// @throws InvalidArgumentError, naming both hooks, if another hook of the graph has claimed it, because they would
-/// overwrite each other's state file. FailedPreconditionError if another session or process has it.
+/// overwrite each other's state file. Otherwise as `take_directory`.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, HookServices& services,
                                                                                 CheckpointClaim wanted);
 

@@ -16,14 +16,14 @@ namespace trainhook::detail {
 /// @throws UnknownError after the second failure, because an unreadable file is not damaged and must not be skipped or
 /// replaced. Other errors are passed on.
 template <class Read>
-auto read_from_device(const Read& read) {
-  try {
-    return read();
-  } catch (const DataLossError&) {  // the second attempt often succeeds
+[[gnu::always_inline]] inline auto read_from_device(const Read& read) {
+  for (bool is_second = false;; is_second = true) {  // the second attempt often succeeds
+    try {
+      return read();
+    } catch (const DataLossError& error) {
+      if (is_second) throw_unreadable(error);
+    }
   }
-  try {
-    return read();
-  } catch (const DataLossError& error) { throw_unreadable(error); }
 }
 
 }  // namespace trainhook::detail

@@ -14,6 +14,7 @@
 #include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/session/run_context.hpp>
 
@@ -80,7 +81,8 @@ class DirectoryHold {
   std::unique_ptr<LockLease> lease_;   // null: a lock
   std::optional<Duration> refreshed_;  // on the monotonic clock
   std::mutex mutex_;                   // for what follows
-  LockHolder me_;                      // in the lock's file
+  ProcessMark process_;
+  LockHolder me_;  // in the lock's file
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<WritableFile> signature_;  // the lock's file with our text; null if it could not be written
   std::int64_t newest_ = -1;                 // the newest step in the directory that we found or confirmed

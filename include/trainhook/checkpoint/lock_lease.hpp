@@ -14,6 +14,7 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/io/file_system.hpp>
 
 namespace trainhook::detail {
@@ -68,6 +69,7 @@ class LockLease {
 
   [[nodiscard]] TRAINHOOK_DECL std::string temporary() const;
 
+  ProcessMark process_;
   FileSystem& file_system_;
   std::string path_;
   LockHolder me_;

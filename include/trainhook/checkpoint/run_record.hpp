@@ -18,8 +18,9 @@ namespace detail {
 
 /// Identifies a run of a program. A session that saves writes it to `run.pbtxt` in its directory when it starts, and
 /// compares it when it resumes. It is not part of a checkpoint, so that the checkpoint's bytes do not depend on it.
+/// Only the user may read the file: a command line may have a password in it.
 struct RunRecord {
-  std::string command_line{};      ///< program and arguments; empty if unknown
+  std::string command_line{};      ///< program and arguments; empty if unknown, which differs from nothing
   std::uint32_t graph_digest = 0;  ///< CRC32C of the GraphDef
   std::int64_t random_seed = 0;    ///< of the graph
 

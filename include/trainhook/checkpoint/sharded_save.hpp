@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,8 +18,10 @@
 #include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/core/thread.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -88,7 +89,7 @@ class ShardOfRank {
   std::unique_ptr<BundleWriter> writer_;
   std::packaged_task<std::string()> write_;
   std::future<std::string> index_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 /// The other ranks' parts at the chief. The loop's thread receives them; the writer's thread may wait for them. The
@@ -114,6 +115,7 @@ class PartsOfOthers final : public OtherParts {
   TRAINHOOK_DECL void fail(const std::exception_ptr& error);
 
  private:
+  ProcessMark process_;
   ShardedSave save_;
   BundlePart own_;
   std::vector<std::string> names_;  // the variables of all ranks, sorted

@@ -7,15 +7,19 @@
 
 #include <utility>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+
 namespace trainhook::detail {
 
 TRAINHOOK_DECL BackgroundWriter::~BackgroundWriter() {
+  if (!process_.is_here()) return;
   {
     const std::scoped_lock lock(mutex_);
     closing_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 TRAINHOOK_DECL bool BackgroundWriter::is_busy() {
@@ -28,10 +32,23 @@ TRAINHOOK_DECL std::optional<std::int64_t> BackgroundWriter::submit(std::int64_t
   {
     const std::scoped_lock lock(mutex_);
     std::swap(replaced, waiting_);
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  }
+  if (!has_thread()) {
+    std::unique_lock lock(mutex_);
+    write_waiting(lock);
   }
   changed_.notify_all();
   return replaced ? std::optional(replaced->step) : std::nullopt;
+}
+
+TRAINHOOK_DECL bool BackgroundWriter::has_thread() {
+  if (thread_.joinable()) return true;
+  try {
+    thread_ = Thread("a background save", [this] { work(); });
+  } catch (const ResourceExhaustedError& error) {
+    if (!std::exchange(has_said_, true)) log_warning("{}; the loop waits until its checkpoints are written", error.what());
+  }
+  return thread_.joinable();
 }
 
 TRAINHOOK_DECL std::optional<BackgroundWriter::Outcome> BackgroundWriter::take_outcome() {
@@ -53,17 +70,21 @@ TRAINHOOK_DECL void BackgroundWriter::work() noexcept {
   for (;;) {
     changed_.wait(lock, [this] { return waiting_ || closing_; });
     if (!waiting_) return;
-    std::optional<Job> job = std::exchange(waiting_, std::nullopt);
-    writing_ = true;
-    lock.unlock();
-    Outcome outcome = run(*job);
-    job.reset();  // releases the model's memory, before anybody is told
-    lock.lock();
-    writing_ = false;
-    outcomes_.push_back(std::move(outcome));
-    outcomes_ready_.fetch_add(1, std::memory_order_release);
-    changed_.notify_all();
+    write_waiting(lock);
   }
+}
+
+TRAINHOOK_DECL void BackgroundWriter::write_waiting(std::unique_lock<std::mutex>& lock) noexcept {
+  std::optional<Job> job = std::exchange(waiting_, std::nullopt);
+  writing_ = true;
+  lock.unlock();
+  Outcome outcome = run(*job);
+  job.reset();  // releases the model's memory, before anybody is told
+  lock.lock();
+  writing_ = false;
+  outcomes_.push_back(std::move(outcome));
+  outcomes_ready_.fetch_add(1, std::memory_order_release);
+  changed_.notify_all();
 }
 
 TRAINHOOK_DECL BackgroundWriter::Outcome BackgroundWriter::run(Job& job) noexcept {

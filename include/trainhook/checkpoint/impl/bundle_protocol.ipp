@@ -7,6 +7,8 @@
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <system_error>
 #include <vector>
 
@@ -96,6 +98,12 @@ TRAINHOOK_DECL std::string unlisted_index_path(std::string_view prefix, std::str
 
 TRAINHOOK_DECL std::string temporary_data_path(std::string_view prefix, std::uint32_t shard, std::string_view suffix) {
   return bundle_data_path(prefix, shard, shard + 1).append(suffix);
+}
+
+TRAINHOOK_DECL std::string longest_bundle_path(std::string_view save_path) {
+  constexpr std::int64_t kLargeStep = 999'999'999'999;
+  const std::string ending = fmt::format("{}{}", kTemporaryEnding, (std::numeric_limits<std::uint64_t>::max)());
+  return temporary_data_path(fmt::format("{}-{}", save_path, kLargeStep), 0, ending);
 }
 
 TRAINHOOK_DECL std::optional<BundleIndex> find_bundle_index(FileSystem& file_system, const std::string& prefix) {

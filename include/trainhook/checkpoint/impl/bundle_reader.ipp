@@ -40,6 +40,15 @@ TRAINHOOK_DECL std::optional<std::string> find_v1_checkpoint(FileSystem& file_sy
   return std::nullopt;
 }
 
+/// What a checkpoint's files have behind its prefix: `.index`, `.meta`, `.data-00000-of-00001`. Empty for other paths.
+TRAINHOOK_DECL std::string_view file_ending(std::string_view path) {
+  const std::string_view end = path.substr((std::min)(path.rfind('.'), path.size()));
+  if (end == ".index" || end == ".meta") return end;
+  constexpr std::string_view kShard = ".data-00000-of-00001";
+  const auto fits = [](char c, char like) { return like == '0' || like == '1' ? c >= '0' && c <= '9' : c == like; };
+  return std::ranges::equal(end, kShard, fits) ? end : std::string_view();
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -51,14 +60,16 @@ TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOption
       detail::read_from_device([&] { return detail::find_bundle_index(file_system, prefix_); });
   index_path_ = index ? index->path : detail::bundle_index_path(prefix_);
   if (!index) {
+    if (const auto end = detail::file_ending(prefix_); !end.empty())
+      throw NotFoundError("there is no checkpoint {}: that names a file of one; give its path without {}", prefix_,
+                          end);
     if (const auto v1 = detail::find_v1_checkpoint(file_system, prefix_)) {
       throw NotFoundError(
           "there is no checkpoint {} that can be read: {} is of TensorFlow's V1 format; restore it in TensorFlow and "
           "save it again by tf.compat.v1.train.Saver(), which writes the V2 format",
           prefix_, *v1);
     }
-    throw NotFoundError("there is no checkpoint {}: {} does not exist{}", prefix_, index_path_,
-                        prefix_.ends_with(".index") ? "; give its path without \".index\"" : "");
+    throw NotFoundError("there is no checkpoint {}: {} does not exist", prefix_, index_path_);
   }
   read_index(file_system);
   shards_ = std::make_unique<detail::BundleShards>(detail::BundleShards::Options{.file_system = &file_system,

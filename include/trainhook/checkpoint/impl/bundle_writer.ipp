@@ -99,13 +99,18 @@ TRAINHOOK_DECL void BundleWriter::add_slice(const std::string& name, const Shape
   entry.slices.push_back(slice);
 }
 
-TRAINHOOK_DECL void BundleWriter::add_side_file(const std::string& suffix, std::string contents) {
+TRAINHOOK_DECL void BundleWriter::add_side_file(const std::string& suffix, std::string_view contents) {
   expect_open();
   if (suffix.empty() || suffix == ".index" || suffix.starts_with(".data-") || suffix.find('/') != std::string::npos) {
     throw InvalidArgumentError("side file suffix \"{}\" of checkpoint {} is not a free one", suffix, prefix_);
   }
-  if (!side_files_.emplace(suffix, std::move(contents)).second) {
+  if (!side_files_.insert(suffix).second)
     throw InvalidArgumentError("side file {}{} was added before", prefix_, suffix);
+  try {
+    write_temporary(prefix_ + suffix, contents);
+  } catch (...) {
+    abandon();
+    throw;
   }
 }
 
@@ -303,7 +308,6 @@ TRAINHOOK_DECL void BundleWriter::rename_to(const std::string& final_path, const
 TRAINHOOK_DECL void BundleWriter::commit() {
   const std::string index_path = detail::bundle_index_path(prefix_);
   finish_shard();
-  for (const auto& [suffix, contents] : side_files_) write_temporary(prefix_ + suffix, contents);
   write_temporary(index_path, build_index(shards_));
   file_system_.sync_directory(directory_);
   refuse_existing();  // another process may have been faster
@@ -315,14 +319,14 @@ TRAINHOOK_DECL void BundleWriter::commit() {
   for (std::uint32_t shard = 0; shard < shards_; ++shard) {
     rename_to(detail::bundle_data_path(prefix_, shard, shards_), temporary_shard(shard));
   }
-  for (const auto& [suffix, contents] : side_files_) rename_to(prefix_ + suffix);
+  for (const std::string& suffix : side_files_) rename_to(prefix_ + suffix);
   file_system_.sync_directory(directory_);
   rename_to(index_path);
   file_system_.sync_directory(directory_);
 }
 
 TRAINHOOK_DECL void BundleWriter::abandon() noexcept {
-  if (state_ != State::Open && state_ != State::Written) return;
+  if ((state_ != State::Open && state_ != State::Written) || !process_.is_here()) return;
   state_ = State::Abandoned;
   data_.reset();
   try {

@@ -7,11 +7,15 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
+#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/session/hook_services.hpp>
 
@@ -51,18 +55,21 @@ TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const s
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(HookServices& services, const std::string& directory,
-                                                             DirectoryLock directory_lock) {
+TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(HookServices& services, const CheckpointClaim& wanted) {
   FileSystem& file_system = services.file_system();
+  const std::string& directory = wanted.directory;
   file_system.make_directories(directory);
+  expect_name_fits(file_system, longest_bundle_path(join_path(directory, wanted.basename)),
+                   fmt::format("{}: checkpoint_basename '{}'", wanted.hook, wanted.basename));
   std::shared_ptr<DirectoryHold> hold;
-  if (directory_lock == DirectoryLock::Auto) {
+  if (wanted.directory_lock == DirectoryLock::Auto) {
     hold = make_shared_object<DirectoryHold>(file_system, directory, services.clock());
     services.before_end([weak = std::weak_ptr(hold)]() noexcept {
       if (const auto held = weak.lock()) held->announce_end();
     });
   }
   log_what_was_finished(finish_interrupted_saves(file_system, directory), directory);
+  expect_replaces_files(file_system, directory);
   return hold;
 }
 
@@ -77,7 +84,7 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, 
         "save_checkpoint_secs has one already",
         wanted.directory, held->hook, held->basename, wanted.hook, wanted.basename);
   }
-  wanted.hold = take_directory(services, wanted.directory, wanted.directory_lock);
+  wanted.hold = take_directory(services, wanted);
   auto claim = make_shared_object<CheckpointClaim>(std::move(wanted));
   graph.add_to_collection(kCheckpointClaims, std::weak_ptr<CheckpointClaim>(claim));
   return claim;

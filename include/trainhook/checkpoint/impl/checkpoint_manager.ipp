@@ -14,6 +14,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/io/path.hpp>
 
 namespace trainhook::detail {
@@ -90,7 +91,7 @@ TRAINHOOK_DECL std::optional<std::string> CheckpointManager::restore_or_initiali
     if (options_.checkpoint_interval) last_checkpoint_step_ = step_of(session);
     return prefix;
   }
-  if (options_.init_fn) options_.init_fn(session);
+  if (options_.init_fn) detail::call_of_user("init_fn of CheckpointManager", {}, [&] { options_.init_fn(session); });
   return std::nullopt;
 }
 

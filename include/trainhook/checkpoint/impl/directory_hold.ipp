@@ -5,8 +5,6 @@
 
 #include <trainhook/checkpoint/directory_hold.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <utility>
@@ -80,7 +78,7 @@ TRAINHOOK_DECL DirectoryHold::DirectoryHold(FileSystem& file_system, std::string
 }
 
 TRAINHOOK_DECL DirectoryHold::~DirectoryHold() {
-  if (lock_ == nullptr || ::getpid() != me_.process.pid) return;
+  if (lock_ == nullptr || !process_.is_here()) return;
   try {
     if (is_mine()) file_system_->create_writable(lock_path(directory_), WriteMode::Truncate)->close();
   } catch (...) {  // it names a process that does not hold it: the next holder writes its own name
@@ -88,6 +86,7 @@ TRAINHOOK_DECL DirectoryHold::~DirectoryHold() {
 }
 
 TRAINHOOK_DECL void DirectoryHold::confirm(std::int64_t global_step) {
+  process_.expect_here(fmt::format("the lock of '{}'", directory_), "save there, or use another directory");
   const std::scoped_lock lock(mutex_);
   if (lease_ != nullptr) {
     lease_->confirm([this] { expect_untouched(); });
@@ -136,9 +135,10 @@ TRAINHOOK_DECL void DirectoryHold::sign_lock() {
 
 TRAINHOOK_DECL void DirectoryHold::announce_end() noexcept {
   if (lease_ != nullptr) return lease_->announce_end();
+  if (!process_.is_here()) return;
   try {
     const std::scoped_lock lock(mutex_);
-    if (::getpid() != me_.process.pid || std::exchange(me_.is_ending, true)) return;
+    if (std::exchange(me_.is_ending, true)) return;
     if (signature_ != nullptr && is_mine()) signature_->append(kEndingLine);
   } catch (...) {  // others are refused then, instead of waiting
   }

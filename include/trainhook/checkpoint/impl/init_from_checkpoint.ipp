@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,7 @@
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/node.hpp>
 #include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -66,14 +68,12 @@ class InitialTensors {
           target, tensor_scope, suggest_keys(variables_, target));
     }
     const std::string scope = target.substr(0, target.rfind('/') + 1);
-    std::size_t found = 0;
-    for (const auto& [name, parts] : wholes_) {
-      const std::string beginning = scope == "/" ? "" : scope;
-      if (!name.starts_with(beginning)) continue;
-      ++found;
-      assign_whole((tensor_scope == "/" ? "" : tensor_scope) + name.substr(beginning.size()), parts);
-    }
-    if (found == 0) log_warning("init_from_checkpoint: no variable is in the scope '{}'", target);
+    const std::string beginning = scope == "/" ? "" : scope;
+    const auto first = wholes_.lower_bound(beginning);
+    auto whole = first;
+    for (; whole != wholes_.end() && whole->first.starts_with(beginning); ++whole)
+      assign_whole((tensor_scope == "/" ? "" : tensor_scope) + whole->first.substr(beginning.size()), whole->second);
+    if (whole == first) log_warning("init_from_checkpoint: no variable is in the scope '{}'", target);
   }
 
   void assign_whole(const std::string& tensor, const std::vector<Variable>& parts) {
@@ -124,12 +124,16 @@ TRAINHOOK_DECL void init_from_checkpoint(Graph& graph, const std::string& ckpt_d
   if (tensors.empty()) return;
   const Graph::Scope top_level = graph.top_level();
   const std::vector<Output> values = restore_v2(graph, reader.prefix(), tensors, "checkpoint_initializer");
+  std::unordered_map<const Node*, Variable> changed;
   for (std::size_t i = 0; i < values.size(); ++i) {
     Variable variable = initial.assignments()[i].variable;
     variable.initial_value = values[i];
     variable.initializer = assign(variable, values[i], fmt::format("{}/Assign", variable.name())).operation();
-    graph.replace_in_collections(variable);
+    changed.insert_or_assign(&variable.handle.node(), variable);
   }
+  graph.change_in_collections<Variable>([&](Variable& variable) {
+    if (const auto found = changed.find(&variable.handle.node()); found != changed.end()) variable = found->second;
+  });
 }
 
 TRAINHOOK_DECL void init_from_checkpoint(SessionRef session, FileSystem& file_system,

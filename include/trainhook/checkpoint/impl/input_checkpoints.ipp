@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
@@ -23,6 +24,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 
 namespace trainhook::detail {
@@ -39,6 +41,8 @@ TRAINHOOK_DECL void InputCheckpoints::follow(const std::shared_ptr<CheckpointCla
   if (model_.lock() == model) return;
   model_ = model;
   directory_ = model->directory;
+  expect_name_fits(*file_system_, longest_bundle_path(join_path(directory_, basename_)),
+                   fmt::format("CheckpointInputPipelineHook: checkpoint_basename '{}'", basename_));
   model->companions.push_back(shared_from_this());
 }
 

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/random_number.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {

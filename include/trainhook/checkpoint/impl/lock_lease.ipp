@@ -5,8 +5,6 @@
 
 #include <trainhook/checkpoint/lock_lease.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -35,7 +33,7 @@ TRAINHOOK_DECL LockLease::LockLease(FileSystem& file_system, std::string path)
 }
 
 TRAINHOOK_DECL LockLease::~LockLease() {
-  if (::getpid() != me_.process.pid) return;  // a forked child's copy
+  if (!process_.is_here()) return;
   try {
     if (is_mine()) file_system_.remove_file(path_);
   } catch (...) {
@@ -45,11 +43,7 @@ TRAINHOOK_DECL LockLease::~LockLease() {
 }
 
 TRAINHOOK_DECL void LockLease::confirm(FunctionRef<void()> expect_untouched) {
-  if (::getpid() != me_.process.pid) {
-    throw FailedPreconditionError(
-        "process {} was forked from process {}, which has the lease {}: save there, or use another directory",
-        ::getpid(), me_.process.pid, path_);
-  }
+  process_.expect_here(fmt::format("the lease {}", path_), "save there, or use another directory");
   refresh();
   const std::scoped_lock lock(mutex_);
   const std::optional<std::string> text = read_holder_text(file_system_, path_);
@@ -75,6 +69,7 @@ TRAINHOOK_DECL void LockLease::confirm(FunctionRef<void()> expect_untouched) {
 }
 
 TRAINHOOK_DECL void LockLease::refresh() noexcept {
+  if (!process_.is_here()) return;
   try {
     const std::scoped_lock lock(mutex_);
     if (file_ == nullptr) {
@@ -97,6 +92,7 @@ TRAINHOOK_DECL void LockLease::refresh() noexcept {
 }
 
 TRAINHOOK_DECL void LockLease::announce_end() noexcept {
+  if (!process_.is_here()) return;
   {
     const std::scoped_lock lock(mutex_);
     if (std::exchange(me_.is_ending, true)) return;

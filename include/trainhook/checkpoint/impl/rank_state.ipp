@@ -138,11 +138,19 @@ TRAINHOOK_DECL bool is_same(const EntriesByName& a, const EntriesByName& b) {
   });
 }
 
+using PartsByName = std::map<std::string_view, const StatePart*>;
+
+TRAINHOOK_DECL PartsByName parts_by_name(const RankState& state) {
+  PartsByName parts;
+  for (const StatePart& part : state) parts.emplace(part.name, &part);
+  return parts;
+}
+
 // Whether the chief has the same in that part; of the part of all hooks, in those that the rank has.
-TRAINHOOK_DECL bool is_chiefs(const StatePart& part, const RankState& chiefs, bool by_hook) {
-  const auto chiefs_part = std::ranges::find(chiefs, part.name, &StatePart::name);
+TRAINHOOK_DECL bool is_chiefs(const StatePart& part, const PartsByName& chiefs, bool by_hook) {
+  const auto chiefs_part = chiefs.find(part.name);
   const EntriesByGroup mine = grouped(part, by_hook);
-  const EntriesByGroup others = chiefs_part == chiefs.end() ? EntriesByGroup() : grouped(*chiefs_part, by_hook);
+  const EntriesByGroup others = chiefs_part == chiefs.end() ? EntriesByGroup() : grouped(*chiefs_part->second, by_hook);
   if (!by_hook && mine.size() != others.size()) return false;
   return std::ranges::all_of(mine, [&](const auto& group) {
     const auto other = others.find(group.first);
@@ -152,8 +160,9 @@ TRAINHOOK_DECL bool is_chiefs(const StatePart& part, const RankState& chiefs, bo
 
 TRAINHOOK_DECL std::vector<std::string> parts_that_differ(const RankState& state, const RankState& chiefs) {
   std::vector<std::string> names;
+  const PartsByName chiefs_parts = parts_by_name(chiefs);
   for (const StatePart& part : state) {
-    if (!is_chiefs(part, chiefs, false)) names.push_back(part.name);
+    if (!is_chiefs(part, chiefs_parts, false)) names.push_back(part.name);
   }
   return names;
 }
@@ -162,9 +171,10 @@ TRAINHOOK_DECL std::vector<NamedTensor> own_entries(int rank, const RankState& s
                                                     std::string_view hooks) {
   const std::string prefix = rank_prefix(rank);
   std::vector<NamedTensor> entries;
+  const PartsByName chiefs_parts = parts_by_name(chiefs);
   for (const StatePart& part : state) {
     const bool by_hook = part.name == hooks;
-    if (is_chiefs(part, chiefs, by_hook)) continue;
+    if (is_chiefs(part, chiefs_parts, by_hook)) continue;
     const EntriesByGroup groups = grouped(part, by_hook);
     const bool has_values = std::ranges::any_of(groups, [](const auto& group) { return !group.second.empty(); });
     for (const NamedTensor& entry : part.entries) {

@@ -5,6 +5,7 @@
 
 #include <trainhook/checkpoint/run_record.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <tuple>
 
@@ -32,7 +33,7 @@ inline constexpr std::string_view kRunRecordFile = "run.pbtxt";
 TRAINHOOK_DECL std::string RunRecord::differences(const RunRecord& now) const {
   std::string text;
   const auto add = [&](const std::string& difference) { text += (text.empty() ? "" : ", ") + difference; };
-  if (command_line != now.command_line)
+  if (!command_line.empty() && !now.command_line.empty() && command_line != now.command_line)
     add(fmt::format("the command line was '{}' and is '{}'", command_line, now.command_line));
   if (random_seed != now.random_seed) add(fmt::format("the seed was {} and is {}", random_seed, now.random_seed));
   if (graph_digest != now.graph_digest) add("the graph is another one");
@@ -40,15 +41,17 @@ TRAINHOOK_DECL std::string RunRecord::differences(const RunRecord& now) const {
 }
 
 TRAINHOOK_DECL RunRecord run_record_of(const Graph& graph) {
+  std::uint32_t digest = 0;
+  for_each_piece(graph, {}, [&](std::string_view piece) { digest = crc32c::extend(digest, piece); });
   return {.command_line = utf8_text(command_line(), "the command line"),
-          .graph_digest = crc32c::value(as_graph_def(graph)),
+          .graph_digest = digest,
           .random_seed = graph.random_seed()};
 }
 
 TRAINHOOK_DECL void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record) {
   file_system.make_directories(directory);
   write_file_atomically(file_system, join_path(directory, kRunRecordFile), message_text(record),
-                        &looks_like_text_of<RunRecord>);
+                        &looks_like_text_of<RunRecord>, WriteMode::Private);
 }
 
 TRAINHOOK_DECL std::optional<RunRecord> read_run_record(FileSystem& file_system, const std::string& directory) {

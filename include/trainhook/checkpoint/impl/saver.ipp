@@ -29,6 +29,7 @@
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/shared.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
@@ -202,7 +203,9 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
     states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(reader, saveable->name()));
   }
   expect_entries("restore", chosen.size() + states.size());
-  for (const auto& [saveable, state] : states) saveable->load(state);
+  for (const auto& one : states) {
+    detail::call_of_user("load of Saveable", one.first->name(), [&] { one.first->load(one.second); });
+  }
   session.load(staged);
   if (!kept.empty())
     log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", prefix, kept);

@@ -12,7 +12,6 @@
 #include <iterator>
 #include <set>
 #include <span>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include <trainhook/checkpoint/non_finite.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -133,8 +133,9 @@ TRAINHOOK_DECL ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& s
     write_ = {};  // gives back the snapshot
   };
   try {
-    if (save.later) thread_ = std::thread(run);
-  } catch (const std::system_error&) {  // there are too many threads
+    if (save.later) thread_ = Thread("a background save", run);
+  } catch (const ResourceExhaustedError& resource_error) {
+    log_warning("{}; the step waits until this rank's part is written", resource_error.what());
   }
   if (!thread_.joinable()) run();
 }
@@ -157,9 +158,7 @@ TRAINHOOK_DECL std::string ShardOfRank::write(SessionRef session, const ShardedS
   return writer_->finish_part();
 }
 
-TRAINHOOK_DECL ShardOfRank::~ShardOfRank() {
-  if (thread_.joinable()) thread_.join();
-}
+TRAINHOOK_DECL ShardOfRank::~ShardOfRank() { thread_.join(); }
 
 TRAINHOOK_DECL bool ShardOfRank::is_writing() const {
   return index_.valid() && index_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
@@ -178,7 +177,7 @@ TRAINHOOK_DECL PartsOfOthers::PartsOfOthers(ShardedSave save, FileSystem& file_s
 }
 
 TRAINHOOK_DECL PartsOfOthers::~PartsOfOthers() {
-  if (!is_set_ || is_waited_for_) return;
+  if (!is_set_ || is_waited_for_ || !process_.is_here()) return;
   for (std::uint32_t part = 1; part < save_.num_parts(); ++part)
     remove_silently(*file_system_, temporary_data_path(save_.prefix, part, save_.suffix));
 }
