@@ -4,6 +4,7 @@
 #include <trainhook/engine/kernels/summary.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,13 +34,21 @@ TEST(SummaryKernels, EncodeScalarsAndHistograms) {
   EXPECT_THROW(run("HistogramSummary", {Tensor("w"), Tensor::of<float>({NAN})}), InvalidArgumentError);
 }
 
+TEST(SummaryKernels, TakeEveryNumberOfCpp) {
+  for (const Tensor& two : {Tensor(std::size_t{2}), Tensor(std::uint8_t{2}), Tensor(std::int8_t{2}), Tensor(2.0),
+                            Tensor(Half{0x4000}), Tensor(BFloat16{0x4000})}) {
+    EXPECT_EQ(run("ScalarSummary", {Tensor("s"), two}), scalar_summary("s", 2)) << two.to_string();
+    EXPECT_EQ(run("HistogramSummary", {Tensor("h"), two}), histogram_summary("h", histogram_of("h", Tensor(2.0F))))
+        << two.to_string();
+  }
+}
+
 TEST(SummaryKernels, PutATensorAndItsMetadataIntoASummary) {
   const std::string metadata("\x0a\x06\x0a\x04text", 8);
   const std::string tensor = "\x08\x07\x12\x00\x42\x02hi"s;
   const std::string value = "\x0a\x01t\x42"s + static_cast<char>(tensor.size()) + tensor + "\x4a\x08" + metadata;
   EXPECT_EQ(run("TensorSummaryV2", {Tensor("t"), Tensor("hi"), Tensor(metadata)}),
             "\x0a"s + static_cast<char>(value.size()) + value);
-  EXPECT_THROW(run("HistogramSummary", {Tensor("w"), Tensor(DType::Half, Shape{2})}), UnimplementedError);
 }
 
 TEST(SummaryKernels, MergeByConcatenation) { EXPECT_EQ(run("MergeSummary", {Tensor("ab"), Tensor("cd")}), "abcd"); }

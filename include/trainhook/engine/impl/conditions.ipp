@@ -33,9 +33,9 @@ TRAINHOOK_DECL void ConditionFinder::add(const Node& node) {
 }
 
 TRAINHOOK_DECL const Conditions& ConditionFinder::of(const Node& node) const {
-  static const Conditions none;
+  static const Conditions* const none = new Conditions;  // never destroyed, as system_clock()
   const auto found = conditions_.find(&node);
-  return found == conditions_.end() ? none : found->second;
+  return found == conditions_.end() ? *none : found->second;
 }
 
 TRAINHOOK_DECL Conditions ConditionFinder::of(Output output) const {

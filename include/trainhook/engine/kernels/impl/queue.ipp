@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include <trainhook/core/thread.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -192,7 +193,7 @@ class FIFOQueueState final : public NodeState {
   std::vector<QueueRunnerDef> runners_;
 
   std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
+  WaitCondition changed_;
   std::deque<Element> elements_;
   std::list<char> enqueuing_;
   std::list<char> dequeuing_;

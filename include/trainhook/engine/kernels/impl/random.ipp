@@ -13,13 +13,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <unordered_set>
 
 #include <trainhook/core/random.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/io/random_number.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -90,8 +90,7 @@ class GeneratorState final : public NodeState {
     const std::int64_t seed2 = node.attr<std::int64_t>("seed2");
     if (seed != 0 || seed2 != 0) return {static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(seed2), 0};
     if (session_seed != 0) return {derive_seed(session_seed, node.id()), 0, 0};
-    std::random_device device;
-    return {static_cast<std::uint64_t>(device()) << 32U | device(), 0, 0};
+    return {random_number(), 0, 0};
   }
 
   std::string name_;

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/events/summary.hpp>
@@ -32,26 +33,28 @@ inline void give_summary(KernelContext& context, std::string summary) {
   context.output<std::string>(0, Shape{})[0] = std::move(summary);
 }
 
-template <class T>
-void scalar_summary_op(KernelContext& context) {
-  const std::span<const std::string> tags = context.data<std::string>(0);
-  const std::span<const T> values = context.data<T>(1);
-  if (tags.size() != values.size())
-    throw InvalidArgumentError("there are {} tags for {} values", tags.size(), values.size());
-  std::string& summary = context.output<std::string>(0, Shape{})[0];
-  summary.clear();
-  for (std::size_t i = 0; i < tags.size(); ++i) summary += scalar_summary(tags[i], static_cast<float>(values[i]));
+/// @throws UnimplementedError if the elements are not real numbers.
+inline void expect_real(const Node& node) {
+  const DType dtype = node.attr<DType>("T");
+  if (!is_real(dtype)) throw UnimplementedError("{} of {} (node '{}') has no kernel", node.type(), dtype, node.name());
 }
 
 inline Kernel make_scalar_summary(const Node& node) {
-  return kernel_for(NumberTypes{}, node, "T", []<class T>() { return Kernel(scalar_summary_op<T>); });
+  expect_real(node);
+  return +[](KernelContext& context) {
+    const std::span<const std::string> tags = context.data<std::string>(0);
+    visit_real(context.input(1), [&](auto values) {
+      if (tags.size() != values.size())
+        throw InvalidArgumentError("there are {} tags for {} values", tags.size(), values.size());
+      std::string summary;
+      for (std::size_t i = 0; i < tags.size(); ++i) summary += scalar_summary(tags[i], real_as<float>(values[i]));
+      give_summary(context, std::move(summary));
+    });
+  };
 }
 
 inline Kernel make_histogram_summary(const Node& node) {
-  const DType dtype = node.attr<DType>("T");
-  const bool is_counted = dtype_size(dtype) > 0 && dtype != DType::Half && dtype != DType::BFloat16 &&
-                          dtype != DType::Complex64 && dtype != DType::Complex128;
-  if (!is_counted) { throw UnimplementedError("{} of {} (node '{}') has no kernel", node.type(), dtype, node.name()); }
+  expect_real(node);
   return +[](KernelContext& context) {
     const std::string& tag = context.input(0).data<std::string>()[0];
     give_summary(context, histogram_summary(tag, histogram_of(tag, context.input(1))));
