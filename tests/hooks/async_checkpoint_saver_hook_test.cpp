@@ -21,6 +21,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 #include "training_double.hpp"
 
@@ -488,6 +489,61 @@ TEST(AsyncCheckpointSaverHook, S7_AbortFinishesTheSaveThatIsRunningAndNeverThrow
   EXPECT_EQ(failing.log.count("E AsyncCheckpointSaverHook: the checkpoint of step 2 could not be saved"), 1U);
 }
 
+TEST(AsyncCheckpointSaverHook, ListenersHearOfASaveThatEndsWithTheRun) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run(2);
+  training.hook->abort(std::make_exception_ptr(UnknownError("of the step")));
+  EXPECT_TRUE(training.told->lines().ends_with("a.before_save 2\na.after_save 2\n")) << training.told->lines();
+  EXPECT_EQ(training.services.newest_checkpoint(), "run/model.ckpt-2");
+
+  Training failing;
+  failing.add_saver({.save_steps = 2});
+  failing.start();
+  failing.hook->wait_until_written();
+  failing.run();
+  failing.slow_disk.fail_at(testing::FileOperation::Sync, 1);
+  failing.run();
+  failing.hook->abort(nullptr);
+  EXPECT_TRUE(failing.told->lines().ends_with("a.save_failed 2: ResourceExhausted\n")) << failing.told->lines();
+}
+
+TEST(AsyncCheckpointSaverHook, ListenersHearOfASaveIfTheNextStepEndsTheRun) {
+  support::Outside outside;
+  const auto told = std::make_shared<testing::Trace>();
+  const auto train = [&] {
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    auto session = monitored_training_session(
+        loop,
+        {.checkpoint_dir = "run",
+         .hooks = {AsyncCheckpointSaverHook({.checkpoint_dir = "run",
+                                             .save_steps = 1,
+                                             .listeners = {std::make_shared<support::RecordingListener>(told, "a")},
+                                             .overlap = SaveOverlap::Wait})},
+         .file_system = &outside.disk,
+         .clock = &outside.clock});
+    session.run([] {});
+    session.run([] { throw UnknownError("of the step"); });
+  };
+  EXPECT_THROW(train(), UnknownError);
+  EXPECT_TRUE(told->lines().ends_with("a.before_save 1\na.after_save 1\n")) << told->lines();
+}
+
+TEST(AsyncCheckpointSaverHook, ListenersHearNothingOfASessionThatIsGone) {
+  Training training;
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run(2);
+  training.services.set_session({});
+  training.hook->abort(nullptr);
+  EXPECT_TRUE(training.told->lines().ends_with("a.before_save 2\n")) << training.told->lines();
+}
+
 TEST(AsyncCheckpointSaverHook, FinishesTheSaveThatIsRunningBeforeItIsDestroyed) {
   support::LogLines log;
   support::Process training;
@@ -507,6 +563,19 @@ TEST(AsyncCheckpointSaverHook, B020_B021_X31_X45_RefusesWhatTheOtherRefuses) {
   Graph graph;
   AsyncCheckpointSaverHook hook({.checkpoint_dir = "run", .save_steps = 1});
   EXPECT_THROW(hook.begin(graph), FailedPreconditionError);
+}
+
+TEST(AsyncCheckpointSaverHook, WithoutAThreadSavesInTheLoop) {
+  const testing::NoThreads no_threads;
+  if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
+  Training training;
+  training.add_saver({.save_steps = 1});
+  training.start();
+  training.run(3);
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 3);
+  EXPECT_EQ(training.writing_thread, std::this_thread::get_id());
+  training.end();
+  EXPECT_EQ(training.log.count("W a background save cannot start a thread: "), 1U);
 }
 
 }  // namespace

@@ -12,11 +12,15 @@
 
 #include <gtest/gtest.h>
 
+#include <expect_error.hpp>
+#include <temporary_folder.hpp>
+
 #include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
@@ -98,6 +102,24 @@ TEST(CheckpointSaverHook, RefusesOtherBadOptions) {
             std::string::npos);
   EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .tolerated_save_failures = -1}).find("is -1"),
             std::string::npos);
+}
+
+TEST(CheckpointSaverHook, ABasenameTooLongForTemporaryFilesIsRefusedBeforeTheFirstSave) {
+  const support::TemporaryFolder folder;
+  Alone training;
+  training.use_disk(posix_file_system());
+  training.add_saver({.checkpoint_dir = folder.path(), .save_steps = 1, .checkpoint_basename = std::string(200, 'm')});
+  testing::expect_error({"CheckpointSaverHook", "checkpoint_basename 'mmm", "too long", "give a shorter one"},
+                        [&] { training.begin(); });
+}
+
+TEST(CheckpointSaverHook, ADirectoryInWhichNoFileReplacesAnotherIsRefusedBeforeTheFirstSave) {
+  Alone training;
+  testing::FaultyFileSystem faulty(training.disk);
+  faulty.fail_from(testing::FileOperation::Rename, 1, ErrorCode::PermissionDenied);
+  training.use_disk(faulty);
+  training.add_saver({.save_steps = 1});
+  testing::expect_error<FailedPreconditionError>({"'run'", "renamed over another one"}, [&] { training.begin(); });
 }
 
 TEST(CheckpointSaverHook, B018_FindsTheSaverInTheCollectionIfNeitherIsGiven) {
@@ -321,6 +343,18 @@ TEST(CheckpointSaverHook, B036_WithoutSaveGraphDefThereIsNoGraphFileAndNoMeta) {
   EXPECT_EQ(training.saved(), 1);
   EXPECT_EQ(support::files_with(training.disk, "run", "graph"), Lines{});
   EXPECT_EQ(support::files_with(training.disk, "run", ".meta"), Lines{});
+}
+
+TEST(CheckpointSaverHook, WritesTheCommandLineUnlessItIsToldNotTo) {
+  for (const bool save_command_line : {true, false}) {
+    Alone training;
+    training.add_saver({.save_steps = 1, .save_command_line = save_command_line});
+    training.start();
+    training.run();
+    const std::string record = training.disk.contents("run/run.pbtxt");
+    EXPECT_EQ(record.find("command_line") != std::string::npos, save_command_line) << record;
+    EXPECT_NE(record.find("graph_digest"), std::string::npos);
+  }
 }
 
 TEST(CheckpointSaverHook, X41_CallsAllListenersInOrderAndStopsIfOneAsks) {
@@ -593,7 +627,7 @@ TEST(CheckpointSaverHook, S18_TheFailedSaveIsTheErrorWhateverListenersThrowAbout
   training.start();
   training.disk.set_capacity(100);
   EXPECT_THROW(training.run(), ResourceExhaustedError);
-  EXPECT_EQ(log.count("E CheckpointSaverHook: a listener's save_failed threw"), 1U);
+  EXPECT_EQ(log.count("E save_failed of listener 'RecordingListener' threw: Unknown: the listener fails"), 1U);
 }
 
 TEST(CheckpointSaverHook, EveryListenerEndsAndTheDirectoryIsFreeWhateverOneOfThemThrows) {

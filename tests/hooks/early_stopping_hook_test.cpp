@@ -69,9 +69,17 @@ TEST(EarlyStoppingHook, SaysWhyItStops) {
   LogLines log;
   Training training({.patience = 2});
   training.after({0.25, 1, 2});
-  EXPECT_EQ(log.count("I EarlyStoppingHook: eval/loss has not improved on 0.25, of step 1, for 2 times; training "
-                      "stops after step 3"),
+  EXPECT_EQ(log.count("I EarlyStoppingHook: eval/loss has not improved for 2 evaluations; best 0.25 at step 1; "
+                      "training stops after step 3"),
             1U);
+}
+
+TEST(EarlyStoppingHook, SaysThatNoValueWasANumber) {
+  LogLines log;
+  Training training({.patience = 2});
+  training.after({std::nan(""), std::nan("")});
+  EXPECT_EQ(
+      log.count("I EarlyStoppingHook: eval/loss has not improved for 2 evaluations; all were NaN; training stops"), 1U);
 }
 
 TEST(EarlyStoppingHook, ContinuesAfterARestart) {
@@ -100,8 +108,8 @@ TEST(EarlyStoppingHook, ARunThatWasStoppedStopsAtOnceWhenItIsStartedAgain) {
   hook.load_state(first.stopping->save_state());
   second.create();
   EXPECT_TRUE(second.should_stop());
-  EXPECT_EQ(log.count("I EarlyStoppingHook: this run was stopped because eval/loss did not become better than 1, of "
-                      "step 1; raise patience to continue"),
+  EXPECT_EQ(log.count("I EarlyStoppingHook: this run was stopped because eval/loss had not improved for 1 "
+                      "evaluations; best 1 at step 1; raise patience to continue"),
             1U);
 }
 

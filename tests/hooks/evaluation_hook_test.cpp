@@ -5,11 +5,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <expect_error.hpp>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/dataset.hpp>
@@ -232,12 +235,47 @@ TEST_F(EvaluationHookOnAGraph, RefusesDataWithoutElements) {
   EXPECT_THROW(measured({{mean_}, numbers().take(0).batch(2), {input_}, {}}, 2), InvalidArgumentError);
 }
 
+TEST(EvaluationHook, TakesEveryNumberAndRefusesOtherValuesBeforeTheFirstStep) {
+  Process process;
+  const Output done = process.script.value(
+      "done", [] { return Tensor(true); }, DType::Bool);
+  const Output hits = process.script.value(
+      "hits", [] { return Tensor(std::uint8_t{200}); }, DType::UInt8);
+  process.add(EvaluationHook({{done, hits}, FeedDict(), {.every_n_steps = 1}}));
+  process.start().run();
+  EXPECT_EQ(process.services.metric("eval/done")->value, 1);
+  EXPECT_EQ(process.services.metric("eval/hits")->value, 200);
+  Process other;
+  const Output text = other.script.value(
+      "text", [] { return Tensor("a"); }, DType::String);
+  other.add(EvaluationHook({{text}, FeedDict(), {.every_n_steps = 1}}));
+  testing::expect_error({"EvaluationHook", "'text:0'", "string"}, [&] { other.begin(); });
+}
+
 TEST(EvaluationHook, NeedsAPeriodOrTheEnd) {
   EXPECT_THROW(Training({.at_end = false}), InvalidArgumentError);
   EXPECT_THROW(Training({.every_n_steps = 1, .every_n_secs = 1s}), InvalidArgumentError);
   EXPECT_THROW(Training({.every_n_steps = 0}), InvalidArgumentError);
   EXPECT_THROW(Training({.name = ""}), InvalidArgumentError);
   EXPECT_THROW(EvaluationHook(std::function<Metrics()>(), {}), InvalidArgumentError);
+}
+
+TEST(EvaluationHook, HasANameOfItsOwn) {
+  Training training({.every_n_steps = 4});
+  training.add(EvaluationHook([] { return Metrics{{"loss", 1}}; }, {.every_n_steps = 2}));
+  EXPECT_THROW(training.start(), InvalidArgumentError);
+  Training apart({.every_n_steps = 4});
+  apart.add(EvaluationHook([] { return Metrics{{"loss", 1}}; }, {.every_n_steps = 2, .name = "test"}));
+  EXPECT_NO_THROW(apart.start());
+}
+
+TEST(EvaluationHook, SaysWhoseFunctionThrew) {
+  LogLines log;
+  Process training;
+  training.add(EvaluationHook([]() -> Metrics { throw std::range_error("too far"); }, {.name = "test"}));
+  training.start();
+  EXPECT_THROW(training.end(), std::range_error);
+  EXPECT_EQ(log.count("E the function of evaluation 'test' threw: too far"), 1U);
 }
 
 }  // namespace

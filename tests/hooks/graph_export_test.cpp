@@ -3,11 +3,17 @@
 /// The graphs that are exported beside checkpoints say how their saver saves.
 #include <trainhook/hooks/graph_export.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph_def/meta_graph_def_reader.hpp>
+#include <trainhook/loop/loop_session.hpp>
 
 namespace trainhook {
 namespace {
@@ -27,6 +33,25 @@ TEST(GraphExport, SaysWhatTheSaverDoes) {
   EXPECT_TRUE(other.sharded);
   EXPECT_EQ(other.max_to_keep, 3);
   EXPECT_EQ(other.keep_checkpoint_every_n_hours, 2);
+}
+
+TEST(GraphExport, DescribesALoopsVariableThatIsLargerThanTheMemory) {
+  LoopSession loop;
+  loop.variable("w", {.dtype = DType::Float,
+                      .shape = Shape{std::int64_t{1} << 50},
+                      .read = [](std::span<std::byte>) {},
+                      .write = [](std::span<const std::byte>) {}});
+  const std::string bytes = export_meta_graph_for(loop.graph(), {});
+  EXPECT_LT(bytes.size(), 10'000U);
+  EXPECT_NE(bytes.find("w/Initializer/zeros"), std::string::npos);
+}
+
+TEST(GraphExport, ItsSaverHasTheVariablesThatAreNamed) {
+  Graph graph;
+  for (const char* name : {"a", "b", "c"}) make_variable(name, zeros(graph, {2}));
+  const std::string bytes = export_meta_graph_for(graph, {.var_list = {"c", "a"}});
+  EXPECT_NE(bytes.find("save/Assign_1"), std::string::npos);
+  EXPECT_EQ(bytes.find("save/Assign_2"), std::string::npos);
 }
 
 }  // namespace

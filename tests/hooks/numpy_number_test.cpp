@@ -4,11 +4,14 @@
 #include <trainhook/hooks/numpy_number.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <trainhook/io/crc32c.hpp>
 
 namespace trainhook {
 namespace {
@@ -37,6 +40,32 @@ TEST(NumpyNumber, AScalarHasTheFewestDigitsThatReadBack) {
   EXPECT_EQ(numpy_scalar(NumpyNumber(1.5e300)), "1.5e+300");
   EXPECT_EQ(numpy_scalar(NumpyNumber(123456789.0F)), "123456790.0");
   EXPECT_EQ(numpy_scalar(NumpyNumber(1e15)), "1000000000000000.0");
+}
+
+TEST(NumpyNumber, AHalfBetweenTwoDecimalsHasTheDigitsOfNumPy) {
+  EXPECT_EQ(numpy_scalar(NumpyNumber(Half{0x6c04})), "4110.0");  // 4112, and 4110 is halfway to the half below
+  EXPECT_EQ(numpy_scalar(NumpyNumber(Half{0x2400})), "0.01563");
+  EXPECT_EQ(numpy_scalar(NumpyNumber(Half{0xfbff})), "-65500.0");
+  EXPECT_EQ(numpy_scalar(NumpyNumber(Half{0x0001})), "6e-08");
+}
+
+TEST(NumpyNumber, EveryHalfIsPrintedAsNumPyDoes) {
+  std::string all;
+  for (std::uint32_t bits = 0; bits <= 0xffff; ++bits)
+    all += numpy_scalar(NumpyNumber(Half{static_cast<std::uint16_t>(bits)})) + "\n";
+  // print(*map(str, np.arange(65536, dtype=np.uint16).view(np.float16)), sep="\n") of NumPy 1.26
+  EXPECT_EQ(all.size(), 508021U);
+  EXPECT_EQ(crc32c::value(all), 0x6e621e87U);
+}
+
+TEST(NumpyNumber, EveryBFloat16IsPrintedAsNumPyPrintsItsFloat) {
+  EXPECT_EQ(numpy_scalar(NumpyNumber(BFloat16{0x0f80})), "1.2621775e-29");  // 2^-96, with another float nearby below
+  std::string all;
+  for (std::uint32_t bits = 0; bits <= 0xffff; ++bits)
+    all += numpy_scalar(NumpyNumber(BFloat16{static_cast<std::uint16_t>(bits)})) + "\n";
+  // print(*map(str, (np.arange(65536, dtype=np.uint32) << 16).view(np.float32)), sep="\n") of NumPy 1.26
+  EXPECT_EQ(all.size(), 894905U);
+  EXPECT_EQ(crc32c::value(all), 0x2b5a6c9aU);
 }
 
 TEST(NumpyNumber, NanHasNoSign) {

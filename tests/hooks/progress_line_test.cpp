@@ -46,6 +46,13 @@ TEST(ProgressLine, IsFinishedByItsDestructorIfNothingElseDid) {
   EXPECT_EQ(screen.text, "one\x1b[K\r\n");
 }
 
+TEST(ProgressLine, IsNotCutInsideALetter) {
+  Screen screen;
+  ProgressLine line(screen.sink, true, 3);
+  line.show("K\xc3\xa4se\xe2\x82\xac");
+  EXPECT_EQ(screen.text, "K\xc3\xa4s\x1b[K\r");
+}
+
 TEST(ProgressLine, CutsALineThatWouldWrapButNotTheLast) {
   Screen screen;
   ProgressLine line(screen.sink, true, 4);

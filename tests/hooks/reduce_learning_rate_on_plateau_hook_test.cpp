@@ -96,7 +96,15 @@ TEST(ReduceLearningRateOnPlateauHook, SaysWhatItDoes) {
   training.start();
   training.rates({1, 1});
   EXPECT_THAT(log.lines, ElementsAre("I ReduceLearningRateOnPlateauHook: eval/loss has not improved 1 times in a row; "
-                                     "learning_rate is 0.5 after step 2, not 1."));
+                                     "after step 2 learning_rate goes from 1 to 0.5."));
+}
+
+TEST(ReduceLearningRateOnPlateauHook, TellsRatesApartThatDifferByLittle) {
+  LogLines log;
+  Training training({.factor = 0.9999999, .patience = 1});
+  training.start();
+  training.rates({1, 1});
+  EXPECT_EQ(log.count("learning_rate goes from 1 to 0.9999999."), 1U);
 }
 
 TEST(ReduceLearningRateOnPlateauHook, ContinuesAfterARestart) {

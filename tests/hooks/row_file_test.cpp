@@ -259,16 +259,56 @@ TEST(RowFile, IsWholeWheneverAProcessIsKilledWhileItIsOpened) {
   }
 }
 
+TEST(RowFile, RowsWhoseSyncFailedAreWrittenAgain) {
+  MemoryFileSystem disk;
+  FaultyFileSystem faulty(disk);
+  RowFile file(faulty, "run/log", {"loss"}, kPlain, 0);
+  file.append(1, "1 a\n");
+  file.sync();
+  file.append(2, "2 b\n");
+  for (int i = 0; i < 2; ++i) {
+    faulty.fail_at(testing::FileOperation::Sync, 1, ErrorCode::DataLoss);
+    EXPECT_THROW(file.sync(), DataLossError);
+    file.append(3 + i, fmt::format("{} c\n", 3 + i));
+  }
+  faulty.fail_at(testing::FileOperation::Sync, 1, ErrorCode::DataLoss);
+  EXPECT_THROW(file.sync(), DataLossError);
+  faulty.fail_at(testing::FileOperation::Append, 1);
+  EXPECT_THROW(file.append(5, "5 d\n"), ResourceExhaustedError) << "what is written again does not fit";
+  file.append(5, "5 d\n");
+  file.sync();
+  disk.crash();
+  EXPECT_EQ(disk.contents("run/log"), "# loss\n1 a\n2 b\n3 c\n4 c\n5 d\n");
+  EXPECT_EQ(file.written()->crc, crc32c::value(disk.contents("run/log")));
+}
+
+TEST(RowFile, RowsThatSomebodyChangedAreNotWrittenAgain) {
+  MemoryFileSystem disk;
+  FaultyFileSystem faulty(disk);
+  RowFile file(faulty, "run/log", {"loss"}, kPlain, 0);
+  file.append(1, "1 a\n");
+  disk.write_file("run/log", "# loss\n9 z\n");
+  faulty.fail_at(testing::FileOperation::Sync, 1, ErrorCode::DataLoss);
+  EXPECT_THROW(file.sync(), DataLossError);
+  EXPECT_THROW(file.append(2, "2 b\n"), Error);
+  EXPECT_EQ(disk.contents("run/log"), "# loss\n9 z\n");
+}
+
 TEST(RowFile, CellsReadBackTheSame) {
   EXPECT_EQ(cell_of(Tensor(0.1F), "x", kPlain), "0.1");
   EXPECT_EQ(cell_of(Tensor(0.1), "x", kPlain), "0.1");
   EXPECT_EQ(cell_of(Tensor(1.0 / 3), "x", kPlain), "0.3333333333333333");
   EXPECT_EQ(cell_of(Tensor(std::int64_t{-7}), "x", kPlain), "-7");
+  EXPECT_EQ(cell_of(Tensor(std::uint8_t{200}), "x", kPlain), "200");
+  EXPECT_EQ(cell_of(Tensor(~std::uint64_t{0}), "x", kPlain), "18446744073709551615");
+  EXPECT_EQ(cell_of(Tensor(Half{0x3e00}), "x", kPlain), "1.5");
+  EXPECT_EQ(cell_of(Tensor(Half{0x7c00}), "x", kPlain), "none") << "infinite";
+  EXPECT_EQ(cell_of(Tensor(BFloat16{0x3fc0}), "x", kPlain), "1.5");
   EXPECT_EQ(cell_of(Tensor(true), "x", kPlain), "true");
   EXPECT_EQ(cell_of(Tensor("a"), "x", kPlain), "<a>");
   EXPECT_EQ(cell_of(Tensor(1.0 / 0.0), "x", kPlain), "none");
   EXPECT_THROW(static_cast<void>(cell_of(Tensor(DType::Float, Shape({2})), "x", kPlain)), InvalidArgumentError);
-  EXPECT_THROW(static_cast<void>(cell_of(Tensor(std::uint8_t{1}), "x", kPlain)), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(cell_of(Tensor(DType::Complex64, Shape{}), "x", kPlain)), InvalidArgumentError);
 }
 
 }  // namespace

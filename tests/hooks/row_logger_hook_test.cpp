@@ -3,6 +3,7 @@
 /// RowLoggerHook: which steps have a row, and when it is on the disk.
 #include <trainhook/hooks/row_logger_hook.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -10,8 +11,13 @@
 
 #include <gtest/gtest.h>
 
+#include <expect_error.hpp>
+#include <temporary_folder.hpp>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
 
 #include "training_double.hpp"
 
@@ -50,6 +56,48 @@ TEST(RowLoggerHook, AMetricJoinsTheRowOfItsStepUntilTheNextRunBegins) {
   training.services.publish("m", {4, 0.25});
   training.end();
   EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,0.5\n4,3,0.25\n");
+}
+
+TEST(RowLoggerHook, TakesEveryNumberAndRefusesOtherValuesBeforeTheFirstStep) {
+  Outside outside;
+  TrainingDouble training(outside);
+  const Output count = training.script.value(
+      "count", [] { return Tensor(std::size_t{7}); }, DType::UInt64);
+  training.add(CsvLoggerHook(count, {.path = "log", .every_n_steps = 1}));
+  training.start();
+  training.run();
+  training.end();
+  EXPECT_EQ(outside.disk.contents("log"), "step,count\n1,7\n");
+  TrainingDouble other(outside);
+  const Output wave = other.script.value(
+      "wave", [] { return Tensor(DType::Complex64, {}); }, DType::Complex64);
+  other.add(CsvLoggerHook(wave, {.path = "waves", .every_n_steps = 1}));
+  testing::expect_error({"CsvLoggerHook", "'wave:0'", "complex64"}, [&] { other.begin(); });
+}
+
+TEST(RowLoggerHook, AFailedSyncFailsOneSaveAndNotTheRun) {
+  Outside outside;
+  testing::FaultyFileSystem faulty(outside.disk);
+  Training training(outside);
+  training.use_disk(faulty);
+  training.start();
+  training.run(5);
+  faulty.fail_at(testing::FileOperation::Sync, 1, ErrorCode::DataLoss);
+  EXPECT_THROW(static_cast<void>(training.hooks()[0]->save_state()), DataLossError);
+  training.run(2);
+  EXPECT_NO_THROW(static_cast<void>(training.hooks()[0]->save_state()));
+  training.end();
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n4,3,\n6,5,\n");
+}
+
+TEST(RowLoggerHook, APathThatIsTooLongIsRefusedBeforeTheFirstStep) {
+  const support::TemporaryFolder folder;
+  Outside outside;
+  TrainingDouble training(outside);
+  training.use_disk(posix_file_system());
+  training.add(CsvLoggerHook({{"now", training.script.global_step.read}},
+                             {.path = folder.file(std::string(256, 'm')), .every_n_steps = 1}));
+  testing::expect_error({"CsvLoggerHook", "path", "too long"}, [&] { training.begin(); });
 }
 
 TEST(RowLoggerHook, AMetricOfAStepThatIsWrittenIsTooLate) {

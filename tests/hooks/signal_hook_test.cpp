@@ -3,6 +3,8 @@
 /// SignalHook: what signals and files do to a run, and to a process.
 #include <trainhook/hooks/signal_hook.hpp>
 
+#include <sys/wait.h>
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -26,6 +28,7 @@
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 #include "training_double.hpp"
 
@@ -229,6 +232,84 @@ TEST(SignalHook, CallsTheHandlerThatWasThereBeforeAndRestoresIt) {
   sigaction(SIGTERM, &before, nullptr);
 }
 
+TEST(SignalHook, LeavesASignalIgnoredThatTheParentIgnored) {
+  LogLines log;
+  std::signal(SIGINT, SIG_IGN);
+  {
+    Training training;
+    training.start();
+    std::raise(SIGINT);
+    training.run();
+    EXPECT_FALSE(training.should_stop());
+    std::raise(SIGTERM);
+    training.run();
+    EXPECT_TRUE(training.should_stop());
+    training.end();
+  }
+  EXPECT_EQ(present_action(SIGINT).sa_handler, SIG_IGN);
+  EXPECT_EQ(log.count("I SignalHook: SIGINT is ignored, as whoever started the program wanted, and stays so"), 1U);
+  std::signal(SIGINT, SIG_DFL);
+}
+
+struct sigaction of_the_session {};
+
+/// A handler that somebody installs during a session, and that calls the one before, as it should.
+void later_handler(int signal, siginfo_t* info, void* context) {
+  ++handled;
+  of_the_session.sa_sigaction(signal, info, context);
+}
+
+TEST(SignalHook, AHandlerThatIsInstalledLaterStaysAndMayCallOurs) {
+  struct sigaction mine {};
+  mine.sa_handler = [](int) { ++handled; };
+  sigaction(SIGTERM, &mine, nullptr);
+  struct sigaction later {};
+  later.sa_sigaction = &later_handler;
+  later.sa_flags = SA_SIGINFO;
+  {
+    Training training;
+    training.start();
+    sigaction(SIGTERM, &later, &of_the_session);
+    handled = 0;
+    std::raise(SIGTERM);
+    EXPECT_EQ(handled, 2);
+    training.run();
+    EXPECT_TRUE(training.should_stop());
+    training.end();
+  }
+  EXPECT_EQ(present_action(SIGTERM).sa_sigaction, &later_handler);
+  std::raise(SIGTERM);
+  EXPECT_EQ(handled, 4) << "no session has a SignalHook now: the handlers call each other, and nothing else";
+  EXPECT_EQ(interruption(), std::nullopt);
+  Training second;
+  second.start();
+  std::raise(SIGTERM);
+  EXPECT_EQ(handled, 5) << "each handler once, though they call each other in a circle";
+  second.run();
+  EXPECT_TRUE(second.should_stop());
+  second.end();
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+TEST(SignalHookDeathTest, OurHandlerEndsTheProcessForOneThatWasInstalledLaterIfTheDefaultWasBefore) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        {
+          Training training;
+          training.start();
+          struct sigaction later {};
+          later.sa_sigaction = &later_handler;
+          later.sa_flags = SA_SIGINFO;
+          sigaction(SIGTERM, &later, &of_the_session);
+          training.end();
+        }
+        std::raise(SIGTERM);
+        std::_Exit(0);
+      },
+      ::testing::KilledBySignal(SIGTERM), "");
+}
+
 TEST(SignalHook, SessionsOfOneProcessShareTheSignals) {
   Training chief;
   Training worker;
@@ -315,6 +396,53 @@ TEST(SignalHook, ADeadlineLetsARunEndThatEndsInTime) {
   training.advance_clock(29);
   training.end();
   EXPECT_EQ(present_action(SIGTERM).sa_handler, SIG_DFL);
+}
+
+TEST(SignalHook, ABrokenPipeStopsTheRunAndFurtherOnesDoNotEndIt) {
+  LogLines log;
+  Training training;
+  training.start();
+  std::raise(SIGPIPE);
+  std::raise(SIGPIPE);
+  training.run();
+  EXPECT_TRUE(training.should_stop());
+  std::raise(SIGPIPE);
+  training.end();
+  EXPECT_EQ(interruption(), "SIGPIPE");
+  EXPECT_EQ(log.count("I SIGPIPE: training has ended; the last checkpoint is run/model.ckpt-1"), 1U);
+}
+
+TEST(SignalHook, AForkedChildHasTheEarlierHandlers) {
+  LogLines log;
+  Training training;
+  training.start();
+  const int status = testing::run_in_forked_child([] { std::raise(SIGTERM); });
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the child must not swallow it";
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+  training.run();
+  EXPECT_FALSE(training.should_stop());
+  std::raise(SIGTERM);
+  training.run();
+  EXPECT_TRUE(training.should_stop());
+  training.end();
+}
+
+TEST(SignalHook, AForkedChildCanHaveASignalHookOfItsOwn) {
+  LogLines log;
+  Training training({.stop_signals = {SIGTERM}, .deadline = std::chrono::hours(1)});  // with a thread that waits
+  training.start();
+  EXPECT_EQ(testing::run_in_forked_child([] {
+              Training own({.stop_signals = {SIGINT}, .deadline = {}});
+              own.start();
+              std::raise(SIGINT);
+              own.run();
+              if (!own.should_stop()) throw InternalError("it was not heard");
+              own.end();
+            }),
+            0);
+  training.run();
+  EXPECT_FALSE(training.should_stop());
+  training.end();
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 namespace trainhook {
 namespace {
 
-using detail::tensor_number;
 using detail::tensor_text;
 
 TEST(TensorText, ScalarsAreTheirShortestDigits) {
@@ -57,15 +56,6 @@ TEST(TensorText, LongOnesAreCut) {
   EXPECT_TRUE(vector.ends_with(" 0 ...]")) << vector;
   EXPECT_LT(vector.size(), 100U);
   EXPECT_LT(tensor_text(Tensor(DType::Int32, Shape{1000, 1000})).size(), 100U);
-}
-
-TEST(TensorText, NumberIsTheOnlyElementOfANumericTensor) {
-  EXPECT_EQ(tensor_number(Tensor(2.5F)), 2.5);
-  EXPECT_EQ(tensor_number(Tensor::of<std::int32_t>({7}, {1, 1})), 7.0);
-  EXPECT_EQ(tensor_number(Tensor(std::int64_t{-3})), -3.0);
-  EXPECT_EQ(tensor_number(Tensor::of<float>({1, 2})), std::nullopt);
-  EXPECT_EQ(tensor_number(Tensor(true)), std::nullopt);
-  EXPECT_EQ(tensor_number(Tensor()), std::nullopt);
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ class TrainingDouble {
     coordinator = std::make_unique<Coordinator>(outside_->clock);
     for (const auto& hook : hooks_) hook->after_create_session(model, *coordinator);
     session = std::make_unique<detail::HookedSession>(model, hooks_, services);
+    services.set_session(model);
   }
   TrainingDouble& start() {
     begin();

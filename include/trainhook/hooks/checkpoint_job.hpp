@@ -109,6 +109,11 @@ class CheckpointJob {
   /// Only calls the listeners' `save_failed`. Logs their exceptions.
   TRAINHOOK_DECL void not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error);
 
+  /// For the abort of a session: the same as `committed` or `not_saved`, but what is thrown is only logged. If the
+  /// session was lost, the listeners hear nothing.
+  /// @param error null: the checkpoint is committed
+  TRAINHOOK_DECL void finish(std::int64_t step, const std::string& prefix, const std::exception_ptr& error) noexcept;
+
   /// Saves the last step if it is not saved yet, calls the listeners' `end`, and unlocks the directory. Then throws the
   /// first error. A failure of this save is never tolerated.
   TRAINHOOK_DECL void end(SessionRef session);

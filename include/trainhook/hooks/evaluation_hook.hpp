@@ -3,6 +3,7 @@
 /// EvaluationHook: evaluates the model during training and at the end.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/fetch_refs.hpp>
@@ -37,7 +39,8 @@ class EvaluationHook final : public SessionRunHook {
     OptionalDuration every_n_secs{};
     bool at_end = true;  ///< also when the session ends, unless that step was evaluated; beside a period it is extra:
                          ///< EarlyStoppingHook and ReduceLearningRateOnPlateauHook do not count it
-    std::string name = "eval";  ///< of the log line, of published metrics, and of the directory of events
+    std::string name = "eval";  ///< of the log line, of published metrics, and of the directory of events; each
+                                ///< evaluation of a session has its own
     std::string output_dir{};   ///< events go to `<output_dir>/<name>`; empty: none are written
   };
 
@@ -45,6 +48,13 @@ class EvaluationHook final : public SessionRunHook {
   /// loss_of(test)}}; }`.
   /// @throws InvalidArgumentError unless exactly one positive period is given, or none with `at_end`; the same below.
   TRAINHOOK_DECL EvaluationHook(std::function<Metrics()> evaluate, Options options);
+
+  TRAINHOOK_MISTAKE(
+      "a function that evaluates returns Metrics: write [&] { return trainhook::Metrics{{\"loss\", loss}}; }",
+      class Function)
+  EvaluationHook(Function&& evaluate, const Options& options)
+    requires(!std::convertible_to<Function, std::function<Metrics()>>)
+  TRAINHOOK_REFUSED;
 
   /// Scalars of the session, computed in one run with `feeds`.
   TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, FeedDict feeds, Options options);

@@ -7,11 +7,33 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
+
+namespace detail {
+
+/// A function of a LambdaHook.
+template <class Signature>
+class CallbackFunction : public std::function<Signature> {
+ public:
+  using std::function<Signature>::function;
+  CallbackFunction(std::function<Signature> function) : std::function<Signature>(std::move(function)) {}
+  TRAINHOOK_MISTAKE(
+      "this function of a LambdaHook has other parameters, or another result, than its callback: compare it with "
+      "LambdaHook::Options, and write for example .after_run = [&](auto& context, const auto& values) { ... }",
+      class Function)
+  CallbackFunction(const Function& function)
+    requires(!std::is_convertible_v<const Function&, std::function<Signature>>)
+  TRAINHOOK_REFUSED;
+};
+
+}  // namespace detail
 
 /// Calls a function in each callback; a missing function does nothing. It suits a few lines at the place where the
 /// session is created; write a class for a hook with state or options. SessionRunHook says when each callback is
@@ -22,16 +44,16 @@ namespace trainhook {
 class LambdaHook final : public SessionRunHook {
  public:
   struct Options {
-    std::function<void(Graph&)> begin{};
-    std::function<void(SessionRef, Coordinator&)> after_create_session{};
-    std::function<SessionRunArgs(SessionRunContext&)> before_run{};  ///< returns the fetches for `after_run`
-    std::function<void(SessionRunContext&, const SessionRunValues&)> after_run{};
-    std::function<void(SessionRunContext&, const std::exception_ptr&)> on_run_failed{};
-    std::function<void(SessionRef)> end{};
-    std::function<void(const std::exception_ptr&)> abort{};  ///< its exceptions are logged
-    std::function<std::optional<std::string>()> veto_save{};
-    std::function<StateValues()> save_state{};
-    std::function<void(const StateValues&)> load_state{};
+    detail::CallbackFunction<void(Graph&)> begin{};
+    detail::CallbackFunction<void(SessionRef, Coordinator&)> after_create_session{};
+    detail::CallbackFunction<SessionRunArgs(SessionRunContext&)> before_run{};  ///< returns the fetches for `after_run`
+    detail::CallbackFunction<void(SessionRunContext&, const SessionRunValues&)> after_run{};
+    detail::CallbackFunction<void(SessionRunContext&, const std::exception_ptr&)> on_run_failed{};
+    detail::CallbackFunction<void(SessionRef)> end{};
+    detail::CallbackFunction<void(const std::exception_ptr&)> abort{};  ///< its exceptions are logged
+    detail::CallbackFunction<std::optional<std::string>()> veto_save{};
+    detail::CallbackFunction<StateValues()> save_state{};
+    detail::CallbackFunction<void(const StateValues&)> load_state{};
     HookPhase phase = HookPhase::Normal;
     bool writes_variables = false;  ///< a function changes variables of the model
     std::string name{};             ///< of its state in checkpoints; set it if several LambdaHooks have state

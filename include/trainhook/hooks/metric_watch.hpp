@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,9 @@ class MetricWatch {
 
   [[nodiscard]] std::optional<double> best() const noexcept { return best_; }
   [[nodiscard]] std::int64_t best_step() const noexcept { return best_step_; }
+
+  /// For messages: `best 0.5 at step 30`, or that there was none.
+  [[nodiscard]] TRAINHOOK_DECL std::string best_text() const;
   [[nodiscard]] std::int64_t worse() const noexcept { return worse_; }  ///< values in a row without an improvement
   [[nodiscard]] bool has_seen_one() const noexcept { return seen_.has_value(); }
 

@@ -4,23 +4,25 @@
 #pragma once
 
 #include <csignal>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
+#include <trainhook/core/thread.hpp>
 
 namespace trainhook::detail {
 
-/// Handles signals while it exists; the destructor restores the earlier handlers. The handler records the signal, which
-/// remains recorded after this object, and calls the earlier handler. The second stop signal ends the process at once,
-/// and so does the first one if this object still exists after the deadline.
+/// Handles signals while it exists, except those that are ignored; the destructor restores the earlier handlers, unless
+/// somebody has installed another one meanwhile. A forked child has the earlier handlers, too. The handler records the
+/// signal, which remains recorded after this object, and calls the earlier handler. The second stop signal ends the
+/// process at once, unless it is SIGPIPE, which every further write may raise; so does the first one if this object
+/// still exists after the deadline.
 class ProcessSignals {
  public:
   struct Options {
@@ -55,17 +57,21 @@ class ProcessSignals {
 
  private:
   TRAINHOOK_DECL static void on_signal(int signal, siginfo_t* info, void* context);
+  [[nodiscard]] TRAINHOOK_DECL static bool is_ours(const struct sigaction& action) noexcept;
   TRAINHOOK_DECL void install();
   TRAINHOOK_DECL void restore() noexcept;
+  TRAINHOOK_DECL static void restore(int signal) noexcept;
+  TRAINHOOK_DECL static void leave_in_child() noexcept;
   TRAINHOOK_DECL void watch();
 
   Options options_;
   Clock& clock_;
   std::vector<int> installed_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  WaitCondition changed_;
   bool ended_ = false;
-  std::thread watcher_;
+  Thread watcher_;
+  ProcessMark process_;
 };
 
 /// `SIGTERM` for 15, `signal 63` for one without a name.

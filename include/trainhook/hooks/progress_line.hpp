@@ -19,8 +19,6 @@ using ProgressSink = std::function<void(std::string_view text)>;
 /// A sink that writes to a C file and flushes it.
 [[nodiscard]] TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file);
 
-[[nodiscard]] TRAINHOOK_DECL bool is_terminal(std::FILE* file) noexcept;
-
 /// On a terminal each text replaces the previous one, and the cursor stays at the start of the line, so that other
 /// output overwrites it. At the end the cursor is on an empty line.
 class ProgressLine {

@@ -47,7 +47,9 @@ struct WrittenRows {
   std::uint32_t crc = 0;
 };
 
-/// Appends rows immediately; they are durable after `sync`. No other RowFile, of any process, can have the file open.
+/// Appends rows immediately; they are durable after `sync`. If that fails, the next call writes the rows since the last
+/// `sync` again, because the system no longer tells whether it has them. No other RowFile, of any process, can have the
+/// file open.
 /// A pipe or a device gets the header and the rows, and nothing is cut off.
 class RowFile {
  public:
@@ -80,14 +82,23 @@ class RowFile {
                                                                           std::int64_t last_step);
   TRAINHOOK_DECL void keep_copy(FileSystem& file_system, const std::string& target, const std::string& text) const;
   TRAINHOOK_DECL void write(const std::string& text);
+
+  /// For a sync that failed: keeps what came after the one before.
+  TRAINHOOK_DECL void prepare_repair() noexcept;
+
+  /// After that: opens the file again and writes what was kept.
+  TRAINHOOK_DECL void repair();
   [[noreturn]] TRAINHOOK_DECL void refuse(std::string_view reason) const;
 
+  FileSystem* file_system_;
   const RowFormat* format_;
   std::string path_;
   std::unique_ptr<FileLock> lock_;  // null: the file system has none
   std::unique_ptr<WritableFile> file_;
   std::optional<WrittenRows> written_;
   std::optional<std::int64_t> last_step_;
+  std::uint64_t durable_ = 0;             // the size at the last sync
+  std::optional<std::string> rewritten_;  // after a sync that failed: what is written again
   bool synced_ = true;
 };
 

@@ -39,14 +39,16 @@ class ProcessSignals;
 TRAINHOOK_DECL void forget_interruption();
 
 /// Requests a stop when the process gets one of `stop_signals`: the current step is finished, hooks end, the last step
-/// is saved, and a log line says what was saved. A second one ends the process at once. One of `save_signals` saves a
-/// checkpoint after the next step, and the run continues. Earlier handlers of the signals are called too, and are
-/// restored when the session has ended. Several sessions of one process share the signals; their options must be equal.
-/// A session with this hook that is made after the stop throws CancelledError: see `interruption`.
+/// is saved, and a log line says what was saved. A second one, other than SIGPIPE, ends the process at once. One of
+/// `save_signals` saves a checkpoint after the next step, and the run continues. Earlier handlers of the signals are
+/// called too, and are restored when the session has ended, unless another one was installed meanwhile. A signal that
+/// is ignored when the session begins, as SIGINT in a script's background job, stays ignored. Several sessions of one
+/// process share the signals; their options must be equal. A session with this hook that is made after the stop throws
+/// CancelledError: see `interruption`.
 class SignalHook final : public SessionRunHook {
  public:
   struct Options {
-    std::vector<int> stop_signals{SIGINT, SIGTERM};
+    std::vector<int> stop_signals{SIGINT, SIGTERM, SIGPIPE};  ///< SIGPIPE: nobody reads what the program prints
     std::vector<int> save_signals{SIGUSR1};
     OptionalDuration deadline = std::chrono::seconds(30);  ///< after which the process ends anyhow, because a
                                                            ///< step hangs or a disk is too slow; nothing: never

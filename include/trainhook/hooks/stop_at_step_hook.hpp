@@ -3,11 +3,13 @@
 /// StopAtStepHook: stops the loop at a step.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
@@ -25,6 +27,9 @@ class StopAtStepHook : public SessionRunHook {
 
   /// @throws InvalidArgumentError unless exactly one of them is given, or if it is negative.
   TRAINHOOK_DECL explicit StopAtStepHook(Options options);
+  TRAINHOOK_MISTAKE("say what the number counts: StopAtStepHook({.last_step = 1'000}) or {.num_steps = 1'000}",
+                    std::integral Number)
+  explicit StopAtStepHook(Number steps) TRAINHOOK_REFUSED;
 
   /// The step at which the loop ends; with `num_steps`, known once the session is created.
   [[nodiscard]] std::optional<std::int64_t> last_step() const noexcept { return last_step_; }

@@ -3,7 +3,6 @@
 /// Short text of tensors for log lines, with digits that read back the same, and text as JSON.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,9 +16,6 @@ namespace trainhook::detail {
 
 /// Text as a JSON string, with quotes; see `utf8_text`.
 [[nodiscard]] TRAINHOOK_DECL std::string json_string(std::string_view text);
-
-/// The value of a float, double, int32 or int64 tensor with one element; nothing for other tensors.
-[[nodiscard]] TRAINHOOK_DECL std::optional<double> tensor_number(const Tensor& tensor);
 
 }  // namespace trainhook::detail
 

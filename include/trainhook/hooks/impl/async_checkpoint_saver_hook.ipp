@@ -92,12 +92,7 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::end(SessionRef session) {
 TRAINHOOK_DECL void AsyncCheckpointSaverHook::abort(const std::exception_ptr& /*error*/) noexcept {
   if (writer_ != nullptr) {
     writer_->wait();
-    while (const auto outcome = writer_->take_outcome()) {
-      if (outcome->error != nullptr) {
-        log_error("{}: the checkpoint of step {} could not be saved: {}", job_->hook(), outcome->step,
-                  describe(outcome->error));
-      }
-    }
+    while (const auto outcome = writer_->take_outcome()) job_->finish(outcome->step, outcome->prefix, outcome->error);
     writer_.reset();
   }
   job_->abort();
@@ -107,10 +102,12 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int6
   if (writer_->is_busy() && !may_overlap(step)) return false;
   const bool stop = take_outcomes(session);
   if (job_->is_vetoed(session, step)) return stop;
-  job_->take_ranks(session, step, detail::CheckpointJob::Commit::Later);
+  const auto when =
+      writer_->has_thread() ? detail::CheckpointJob::Commit::Later : detail::CheckpointJob::Commit::AtOnce;
+  job_->take_ranks(session, step, when);
   try {
     job_->start_save(session, step);
-    if (const auto replaced = writer_->submit(step, job_->take(session, step, detail::CheckpointJob::Commit::Later)))
+    if (const auto replaced = writer_->submit(step, job_->take(session, step, when)))
       report_replaced(session, *replaced, step);
   } catch (...) { job_->failed(session, step, std::current_exception()); }
   return stop;

@@ -53,7 +53,7 @@ TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, H
   claim_->basename = model_ != nullptr ? model_->basename : "model.ckpt";
   claim_->hook = "BestCheckpointHook";
   claim_->directory_lock = model_ != nullptr ? model_->directory_lock : DirectoryLock::Auto;
-  claim_->hold = take_directory(services, claim_->directory, claim_->directory_lock);
+  claim_->hold = take_directory(services, *claim_);
   if (model_ != nullptr) {
     for (const auto& companion : model_->companions) companion->join(claim_);
   }

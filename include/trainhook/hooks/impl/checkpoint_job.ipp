@@ -6,6 +6,7 @@
 #include <trainhook/hooks/checkpoint_job.hpp>
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/type_name.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
@@ -28,6 +31,12 @@
 #include <trainhook/io/path.hpp>
 
 namespace trainhook::detail {
+
+/// Calls a listener and logs which one threw.
+template <class Call>
+decltype(auto) call_listener(const CheckpointSaverListener& listener, std::string_view callback, Call&& call) {
+  return call_of_user(callback, short_type_name(typeid(listener)), call);
+}
 
 TRAINHOOK_DECL CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start)
     : hook_(hook),
@@ -88,7 +97,7 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
     graph.remove_from_collection(kSavingListeners, listener);
     if (std::ranges::find(listeners_, listener) == listeners_.end()) listeners_.push_back(listener);
   }
-  for (const auto& listener : listeners_) listener->begin();
+  for (const auto& listener : listeners_) call_listener(*listener, "begin of listener", [&] { listener->begin(); });
 }
 
 TRAINHOOK_DECL bool CheckpointJob::is_restored(SessionRef session) {
@@ -111,7 +120,9 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
   described_ = true;
   meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
   try {
-    write_run_record(services_->file_system(), options_.checkpoint_dir, run_record_of(graph));
+    RunRecord record = run_record_of(graph);
+    if (!options_.save_command_line) record.command_line.clear();
+    write_run_record(services_->file_system(), options_.checkpoint_dir, record);
   } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
   try {
     if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
@@ -120,6 +131,7 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
     log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, options_.checkpoint_dir, error);
   }
   add_graph_events(services_->writers().at(options_.checkpoint_dir), graph, meta_graph_);
+  if (!options_.save_graph_def) std::string().swap(meta_graph_);  // an assignment keeps the memory
 }
 
 TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
@@ -188,7 +200,8 @@ TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t s
   const auto log_saving = [&] { log_info("Saving checkpoints for {} into {}.", step, save_path()); };
   if (start_ == SaveStart::LogThenListeners) log_saving();
   services_->file_system().make_directories(options_.checkpoint_dir);
-  for (const auto& listener : listeners_) listener->before_save(session, step);
+  for (const auto& listener : listeners_)
+    call_listener(*listener, "before_save of listener", [&] { listener->before_save(session, step); });
   if (start_ == SaveStart::ListenersThenLog) log_saving();
 }
 
@@ -224,7 +237,8 @@ TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t st
   FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
   bool stop = false;
-  for (const auto& listener : listeners_) stop |= listener->after_save(session, step);
+  for (const auto& listener : listeners_)
+    stop |= call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
   if (stop) stopped_at_ = step;
   return stop;
 }
@@ -245,10 +259,26 @@ TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step,
 TRAINHOOK_DECL void CheckpointJob::not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
   for (const auto& listener : listeners_) {
     try {
-      listener->save_failed(session, step, error);
-    } catch (...) {
-      log_error("{}: a listener's save_failed threw: {}", hook_, trainhook::describe(std::current_exception()));
+      call_listener(*listener, "save_failed of listener", [&] { listener->save_failed(session, step, error); });
+    } catch (...) {  // it is in the log
     }
+  }
+}
+
+TRAINHOOK_DECL void CheckpointJob::finish(std::int64_t step, const std::string& prefix,
+                                          const std::exception_ptr& error) noexcept {
+  if (error != nullptr)
+    log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
+  const SessionRef session = services_->session();
+  if (!session.has_value()) return;
+  try {
+    if (error != nullptr) {
+      not_saved(session, step, error);
+    } else {
+      static_cast<void>(committed(session, step, prefix));
+    }
+  } catch (...) {
+    log_error("{}: after the checkpoint of step {}: {}", hook_, step, trainhook::describe(std::current_exception()));
   }
 }
 
@@ -271,7 +301,8 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
       for (const auto& companion : claim_->companions) companion->tidy(step);
     }
   });
-  for (const auto& listener : listeners_) attempt([&] { listener->end(session, step); });
+  for (const auto& listener : listeners_)
+    attempt([&] { call_listener(*listener, "end of listener", [&] { listener->end(session, step); }); });
   abort();
   if (failure == nullptr) failure = std::exchange(events_failure_, nullptr);
   if (failure != nullptr) std::rethrow_exception(failure);

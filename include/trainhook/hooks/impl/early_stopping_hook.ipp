@@ -36,25 +36,23 @@ TRAINHOOK_DECL void EarlyStoppingHook::after_create_session(SessionRef /*session
   watch_.reset_unless_loaded();
   if (!has_stopped()) return;
   log_info(
-      "EarlyStoppingHook: this run was stopped because {} did not become better than {:.6g}, of step {}; raise "
-      "patience to continue",
-      options_.metric, watch_.best().value_or(std::nan("")), watch_.best_step());
+      "EarlyStoppingHook: this run was stopped because {} had not improved for {} evaluations; {}; raise patience to "
+      "continue",
+      options_.metric, watch_.worse(), watch_.best_text());
   services().set_stop_reason(reason());
   coordinator.request_stop();
 }
 
 TRAINHOOK_DECL void EarlyStoppingHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (!watch_.take(services().metric(options_.metric)) || !has_stopped()) return;
-  log_info(
-      "EarlyStoppingHook: {} has not improved on {:.6g}, "
-      "of step {}, for {} times; training stops after step {}",
-      options_.metric, watch_.best().value_or(std::nan("")), watch_.best_step(), watch_.worse(), context.global_step());
+  log_info("EarlyStoppingHook: {} has not improved for {} evaluations; {}; training stops after step {}",
+           options_.metric, watch_.worse(), watch_.best_text(), context.global_step());
   context.request_stop(reason());
 }
 
 TRAINHOOK_DECL std::string EarlyStoppingHook::reason() const {
-  return fmt::format("early stopping: {} has not improved for {} evaluations; best {:.6g} at step {}", options_.metric,
-                     watch_.worse(), watch_.best().value_or(std::nan("")), watch_.best_step());
+  return fmt::format("early stopping: {} has not improved for {} evaluations; {}", options_.metric, watch_.worse(),
+                     watch_.best_text());
 }
 
 TRAINHOOK_DECL void EarlyStoppingHook::end(SessionRef /*session*/) {

@@ -17,10 +17,12 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/real_numbers.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/single_values.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/proto/message.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -59,8 +61,9 @@ TRAINHOOK_DECL EvaluationHook::~EvaluationHook() = default;
 
 TRAINHOOK_DECL void EvaluationHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "EvaluationHook");
+  services().claim_metrics(*this, "EvaluationHook", options_.name);
   if (!evaluate_ && refs_.empty()) throw InvalidArgumentError("EvaluationHook: there is nothing to evaluate");
-  fetches_ = refs_.resolve_outputs(graph, "EvaluationHook");
+  fetches_ = detail::resolve_single_values(refs_, graph, "EvaluationHook", detail::Takes::Numbers);
   detail::check_feeds(feeds_, graph, "a feed of", "EvaluationHook");
   for (const Output& input : inputs_) graph.check_belongs(input, "an input of", "EvaluationHook");
   writer_ = options_.output_dir.empty() || !writes()
@@ -156,13 +159,8 @@ TRAINHOOK_DECL Metrics EvaluationHook::figures(const std::vector<Tensor>& result
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Tensor& value = results[i];
     const std::string& tag = refs_.entries()[i].tag;
-    const std::optional<double> number = detail::tensor_number(value);
-    if (!number) {
-      throw InvalidArgumentError(
-          "EvaluationHook: '{}' is {} {}; a metric is one float, double, int32 or int64, such as a mean", tag,
-          value.dtype(), value.shape());
-    }
-    figures.push_back({tag.ends_with(":0") ? tag.substr(0, tag.size() - 2) : tag, *number});
+    detail::expect_single_value("EvaluationHook", tag, value.dtype(), value.shape(), detail::Takes::Numbers);
+    figures.push_back({tag.ends_with(":0") ? tag.substr(0, tag.size() - 2) : tag, *detail::tensor_number(value)});
   }
   return figures;
 }
@@ -197,7 +195,10 @@ TRAINHOOK_DECL void EvaluationHook::take_chiefs_period() {
 }
 
 TRAINHOOK_DECL Metrics EvaluationHook::measure(SessionRef session) {
-  const auto own = [&] { return evaluate_ ? evaluate_() : data_ ? run_on_data(session) : run_on_feeds(session); };
+  const auto own = [&] {
+    if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
+    return data_ ? run_on_data(session) : run_on_feeds(session);
+  };
   if (!is_on_all_ranks_) return own();
   const std::string bytes = services().from_chief([&] {
     detail::MetricsMessage message;

@@ -5,10 +5,11 @@
 
 #include <trainhook/hooks/exponential_moving_average_hook.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,16 +40,18 @@ TRAINHOOK_DECL std::vector<Variable> averaged_variables(const Graph& graph, cons
         "ExponentialMovingAverageHook: there is no trainable float or double variable to average");
   }
   std::vector<Variable> chosen;
-  const std::vector<Variable> all = global_variables(graph);
+  std::unordered_map<std::string, Variable> all;
+  for (const Variable& variable : global_variables(graph)) all.emplace(variable.name(), variable);
   for (const std::string& name : names) {
-    const auto found = std::ranges::find(all, name, [](const Variable& one) { return one.name(); });
+    const auto found = all.find(name);
     if (found == all.end())
       throw InvalidArgumentError("ExponentialMovingAverageHook: there is no variable '{}' to average", name);
-    if (found->dtype() != DType::Float && found->dtype() != DType::Double) {
+    const Variable& variable = found->second;
+    if (variable.dtype() != DType::Float && variable.dtype() != DType::Double) {
       throw InvalidArgumentError("ExponentialMovingAverageHook: variable '{}' is {}; averages are float or double",
-                                 name, found->dtype());
+                                 name, variable.dtype());
     }
-    chosen.push_back(*found);
+    chosen.push_back(variable);
   }
   return chosen;
 }

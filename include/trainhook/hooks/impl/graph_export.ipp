@@ -6,12 +6,13 @@
 #include <trainhook/hooks/graph_export.hpp>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
 
@@ -21,19 +22,18 @@ TRAINHOOK_DECL std::string export_meta_graph_for(const Graph& graph, const Saver
                            .keep_checkpoint_every_n_hours = static_cast<float>(saver.keep_checkpoint_every_n_hours),
                            .add_shapes = true};
   if (!saver.var_list.empty()) {
-    const auto is_saved = [&](const Variable& variable) {
-      return std::ranges::find(saver.var_list, variable.name()) != saver.var_list.end();
-    };
+    std::vector<std::string> saved = saver.var_list;
+    std::ranges::sort(saved);
     options.variables = global_variables(graph);
-    std::erase_if(*options.variables, [&](const Variable& variable) { return !is_saved(variable); });
+    std::erase_if(*options.variables,
+                  [&](const Variable& variable) { return !std::ranges::binary_search(saved, variable.name()); });
   }
   return export_meta_graph(graph, options);
 }
 
 TRAINHOOK_DECL void write_graph_text(FileSystem& file_system, const Graph& graph, const std::string& directory) {
   file_system.make_directories(directory);
-  write_file_atomically(file_system, join_path(directory, "graph.pbtxt"),
-                        as_graph_def_text(graph, {.add_shapes = true}), &is_graph_def);
+  write_graph_file(file_system, join_path(directory, "graph.pbtxt"), graph, true, {.add_shapes = true});
 }
 
 TRAINHOOK_DECL void add_graph_events(FileWriter& writer, const Graph& graph, const std::string& meta_graph) {

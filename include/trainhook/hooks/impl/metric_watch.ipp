@@ -5,6 +5,8 @@
 
 #include <trainhook/hooks/metric_watch.hpp>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
 
@@ -21,6 +23,10 @@ TRAINHOOK_DECL bool MetricWatch::take(const PublishedMetric* newest) noexcept {
     ++worse_;
   }
   return true;
+}
+
+TRAINHOOK_DECL std::string MetricWatch::best_text() const {
+  return best_ ? fmt::format("best {:.6g} at step {}", *best_, best_step_) : std::string("all were NaN");
 }
 
 TRAINHOOK_DECL void MetricWatch::save(StateValues& state) const {

@@ -6,6 +6,7 @@
 #include <trainhook/hooks/numpy_number.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -24,23 +25,22 @@ inline constexpr double kNumpyScalarExponent = 1e16;  // so does such a scalar, 
 template <class T>
 std::string shortest_digits(T number) {
   if (!is_finite(number)) return {};
-  std::string digits;  // of the number in any notation
-  for (const char c : fmt::format("{}", number)) {
-    if (c == 'e') break;
-    if (c >= '0' && c <= '9' && (c != '0' || !digits.empty())) digits += c;
-  }
-  const std::size_t last = digits.find_last_not_of('0');
-  return fmt::format("{:.{}e}", number, last == std::string::npos ? 0 : last);
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::scientific).ptr;
+  return {text.data(), end};
 }
 
-/// Whether rounding to a half gives this one.
+/// Whether rounding to a half gives this one. Halfway between two of them, that is the one with the even bits.
 TRAINHOOK_DECL bool reads_back(Half half, double decimal) {
-  if (to_float(half) == 0) return decimal == 0;
-  const auto boundary = [&](int by) {  // of one sign, bits grow with the magnitude
-    const float next = to_float(Half{static_cast<std::uint16_t>(half.bits + by)});
-    return (std::abs)((double{to_float(half)} + double{next}) / 2);
-  };
-  return (std::abs)(decimal) > boundary(-1) && (std::abs)(decimal) < boundary(1);
+  const auto size_of = [](int bits) { return (std::abs)(double{to_float(Half{static_cast<std::uint16_t>(bits)})}); };
+  if (size_of(half.bits) == 0) return decimal == 0;
+  const double own = size_of(half.bits);  // of one sign, bits grow with the size
+  const double below = size_of(half.bits - 1);
+  const double above = is_finite(size_of(half.bits + 1)) ? size_of(half.bits + 1) : own + (own - below);
+  const double low = (below + own) / 2;
+  const double high = (own + above) / 2;
+  const double size = (std::abs)(decimal);
+  return (size > low && size < high) || (half.bits % 2 == 0 && (size == low || size == high));
 }
 
 TRAINHOOK_DECL NumpyNumber::NumpyNumber(float number)
@@ -51,10 +51,12 @@ TRAINHOOK_DECL NumpyNumber::NumpyNumber(double number) : value(number), shortest
 TRAINHOOK_DECL NumpyNumber::NumpyNumber(Half number) : value(static_cast<double>(to_float(number))) {
   if (!is_finite(value)) return;
   for (int digits = 0; digits <= 4; ++digits) {
-    shortest = fmt::format("{:.{}e}", value, digits);
-    double decimal = 0;
-    std::from_chars(shortest.data(), shortest.data() + shortest.size(), decimal);
-    if (reads_back(number, decimal)) break;
+    for (const double near : {value, std::nextafter(value, 2 * value)}) {  // if the decimal below is too far away
+      shortest = fmt::format("{:.{}e}", near, digits);
+      double decimal = 0;
+      std::from_chars(shortest.data(), shortest.data() + shortest.size(), decimal);
+      if (reads_back(number, decimal)) return;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <trainhook/hooks/process_signals.hpp>
 
+#include <pthread.h>
 #include <semaphore.h>
 
 #include <algorithm>
@@ -34,9 +35,19 @@ struct SignalTable {
   std::atomic<int> stop{0};  // the first signal to stop, until it is taken back
   std::atomic<std::uint64_t> saves{0};
   sem_t event{};
+  std::array<std::atomic<bool>, kSignals> handled{};  // by a ProcessSignals now
   std::array<std::atomic<bool>, kSignals> stops{};
   std::array<struct sigaction, kSignals> before{};
 };
+
+/// Calls what handled a signal before, unless that was the default or nothing.
+TRAINHOOK_DECL void call_handler(const struct sigaction& before, int signal, siginfo_t* info, void* context) noexcept {
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(signal);
+  }
+}
 
 /// Made before the first handler is installed.
 [[nodiscard]] TRAINHOOK_DECL SignalTable& signal_table() noexcept {
@@ -50,47 +61,58 @@ struct RecordedInterruption {
   std::string reason;
 };
 
+/// The object that the sessions of the process share.
+struct SharedSignals {
+  std::mutex mutex;
+  std::weak_ptr<ProcessSignals> signals;
+};
+
 [[nodiscard]] TRAINHOOK_DECL RecordedInterruption& recorded_interruption() noexcept {
-  static RecordedInterruption recorded;
-  return recorded;
+  static RecordedInterruption* const recorded = new RecordedInterruption;  // never destroyed, as system_clock()
+  return *recorded;
 }
 
 TRAINHOOK_DECL void ProcessSignals::on_signal(int signal, siginfo_t* info, void* context) {
+  static thread_local int handling = 0;
+  if (handling == signal) return;  // a handler that was installed later, and is now the one before, calls back
   const int error = errno;
+  const int outer = std::exchange(handling, signal);
   SignalTable& table = signal_table();
   const auto i = static_cast<std::size_t>(signal);
+  const struct sigaction& before = table.before[i];
   int none = 0;
-  if (!table.stops[i].load()) {
+  bool ends = false;
+  if (!table.handled[i].load()) {  // a handler that was installed later calls this one as the one before
+    ends = (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_DFL;
+  } else if (!table.stops[i].load()) {
     ++table.saves;
   } else if (table.stop.compare_exchange_strong(none, signal)) {
     sem_post(&table.event);
   } else {
+    ends = signal != SIGPIPE;
+  }
+  if (ends) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);  // takes effect when this handler returns
-    errno = error;
-    return;
+  } else {
+    call_handler(before, signal, info, context);
   }
-  const struct sigaction& before = table.before[i];
-  if ((before.sa_flags & SA_SIGINFO) != 0) {
-    before.sa_sigaction(signal, info, context);
-  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-    before.sa_handler(signal);
-  }
+  handling = outer;
   errno = error;
 }
 
 TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Options& options, Clock& clock) {
-  static std::mutex mutex;
-  static std::weak_ptr<ProcessSignals> shared;
-  const std::scoped_lock lock(mutex);
-  if (auto present = shared.lock()) {
-    if (present->options_ == options) return present;
-    throw FailedPreconditionError(
-        "SignalHook: another session of this process has one with other signals or another deadline; "
-        "give both the same");
+  static SharedSignals* const shared = new SharedSignals;  // never destroyed, as system_clock()
+  const std::scoped_lock lock(shared->mutex);
+  if (auto present = shared->signals.lock()) {
+    if (present->process_.is_here() && present->options_ == options) return present;
+    if (present->process_.is_here())
+      throw FailedPreconditionError(
+          "SignalHook: another session of this process has one with other signals or another deadline; "
+          "give both the same");
   }
   auto made = std::make_shared<ProcessSignals>(options, clock);
-  shared = made;
+  shared->signals = made;
   return made;
 }
 
@@ -99,7 +121,7 @@ TRAINHOOK_DECL ProcessSignals::ProcessSignals(Options options, Clock& clock)
   signal_table().saves = 0;
   try {
     install();
-    if (options_.deadline) watcher_ = std::thread([this] { watch(); });
+    if (options_.deadline) watcher_ = Thread("SignalHook", [this] { watch(); });
   } catch (...) {
     restore();
     throw;
@@ -107,6 +129,7 @@ TRAINHOOK_DECL ProcessSignals::ProcessSignals(Options options, Clock& clock)
 }
 
 TRAINHOOK_DECL ProcessSignals::~ProcessSignals() {
+  if (!process_.is_here()) return;
   restore();
   if (!watcher_.joinable()) return;
   {
@@ -142,7 +165,34 @@ TRAINHOOK_DECL int ProcessSignals::stop_signal() const noexcept { return signal_
 
 TRAINHOOK_DECL std::uint64_t ProcessSignals::num_saves() const noexcept { return signal_table().saves.load(); }
 
+TRAINHOOK_DECL bool ProcessSignals::is_ours(const struct sigaction& action) noexcept {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &ProcessSignals::on_signal;
+}
+
+TRAINHOOK_DECL bool is_ignored(const struct sigaction& action) noexcept {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
+}
+
+[[noreturn]] TRAINHOOK_DECL void throw_unhandled(int signal) {
+  throw InvalidArgumentError("SignalHook: {} cannot be handled: {}", signal_name(signal),
+                             std::generic_category().message(errno));
+}
+
+/// Restores the earlier handlers.
+TRAINHOOK_DECL void ProcessSignals::leave_in_child() noexcept {
+  SignalTable& table = signal_table();
+  for (std::size_t i = 1; i < SignalTable::kSignals; ++i)
+    if (table.handled[i].exchange(false)) restore(static_cast<int>(i));
+}
+
+TRAINHOOK_DECL void ProcessSignals::restore(int signal) noexcept {
+  struct sigaction present {};
+  if (sigaction(signal, nullptr, &present) == 0 && is_ours(present))
+    sigaction(signal, &signal_table().before[static_cast<std::size_t>(signal)], nullptr);
+}
+
 TRAINHOOK_DECL void ProcessSignals::install() {
+  [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, &ProcessSignals::leave_in_child);
   SignalTable& table = signal_table();
   struct sigaction action {};
   action.sa_sigaction = &ProcessSignals::on_signal;
@@ -155,19 +205,28 @@ TRAINHOOK_DECL void ProcessSignals::install() {
         throw InvalidArgumentError("SignalHook: {} is given twice", signal_name(signal));
       if (signal <= 0 || i >= SignalTable::kSignals)
         throw InvalidArgumentError("SignalHook: {} does not exist", signal_name(signal));
-      table.stops[i] = numbers == &options_.stop;
-      if (sigaction(signal, nullptr, &table.before[i]) != 0 || sigaction(signal, &action, nullptr) != 0) {
-        throw InvalidArgumentError("SignalHook: {} cannot be handled: {}", signal_name(signal),
-                                   std::generic_category().message(errno));
+      struct sigaction present {};
+      if (sigaction(signal, nullptr, &present) != 0) throw_unhandled(signal);
+      if (is_ignored(present)) {
+        if (signal != SIGPIPE)  // which many programs ignore on purpose
+          log_info("SignalHook: {} is ignored, as whoever started the program wanted, and stays so",
+                   signal_name(signal));
+        continue;
       }
+      table.stops[i] = numbers == &options_.stop;
+      if (!is_ours(present)) table.before[i] = present;
+      if (sigaction(signal, &action, nullptr) != 0) throw_unhandled(signal);
+      table.handled[i] = true;
       installed_.push_back(signal);
     }
   }
 }
 
 TRAINHOOK_DECL void ProcessSignals::restore() noexcept {
-  for (const int signal : installed_)
-    sigaction(signal, &signal_table().before[static_cast<std::size_t>(signal)], nullptr);
+  for (const int signal : installed_) {
+    restore(signal);
+    signal_table().handled[static_cast<std::size_t>(signal)] = false;  // a later handler stays, and may call ours
+  }
 }
 
 TRAINHOOK_DECL void ProcessSignals::watch() {
@@ -190,6 +249,7 @@ TRAINHOOK_DECL std::string signal_name(int signal) {
   switch (signal) {
     case SIGHUP: return "SIGHUP";
     case SIGINT: return "SIGINT";
+    case SIGPIPE: return "SIGPIPE";
     case SIGQUIT: return "SIGQUIT";
     case SIGKILL: return "SIGKILL";
     case SIGUSR1: return "SIGUSR1";

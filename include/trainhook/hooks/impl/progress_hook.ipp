@@ -14,6 +14,7 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/core/terminal.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/progress_line.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
@@ -30,7 +31,7 @@ TRAINHOOK_DECL ProgressHook::~ProgressHook() = default;
 
 TRAINHOOK_DECL ProgressHook::ProgressHook(Options options)
     : options_(std::move(options)),
-      on_terminal_(options_.on_terminal.value_or(!options_.sink && detail::is_terminal(file()))),
+      on_terminal_(options_.on_terminal.value_or(!options_.sink && detail::takes_escapes(file()))),
       timer_({.every_secs = options_.every_secs.value_or(on_terminal_ ? std::chrono::milliseconds(200)
                                                                       : std::chrono::seconds(10))},
              "ProgressHook") {

@@ -5,20 +5,20 @@
 
 #include <trainhook/hooks/progress_line.hpp>
 
-#include <unistd.h>
-
 #include <utility>
+
+#include <trainhook/core/utf8.hpp>
+#include <trainhook/core/write_signals.hpp>
 
 namespace trainhook::detail {
 
 TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file) {
   return [file](std::string_view text) {
+    const NoWriteSignals no_signals;
     std::fwrite(text.data(), 1, text.size(), file);
     std::fflush(file);
   };
 }
-
-TRAINHOOK_DECL bool is_terminal(std::FILE* file) noexcept { return isatty(fileno(file)) != 0; }
 
 TRAINHOOK_DECL ProgressLine::ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width)
     : sink_(std::move(sink)), on_terminal_(on_terminal), width_(width) {}
@@ -29,7 +29,7 @@ TRAINHOOK_DECL ProgressLine::~ProgressLine() {
 
 TRAINHOOK_DECL void ProgressLine::show(std::string text) {
   if (on_terminal_) {
-    if (text.size() > width_) text.resize(width_);  // one that wraps could not be written over
+    text.resize(utf8_prefix(text, width_).size());  // one that wraps could not be written over
     text += "\x1b[K\r";
   } else {
     text += '\n';

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -78,10 +80,13 @@ TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::reduce(SessionRef session, 
   if (!(rate > options_.min_learning_rate)) return;
   const double lower = (std::max)(rate * options_.factor, options_.min_learning_rate);
   detail::write_learning_rate(session, options_.learning_rate, dtype_, lower);
+  const auto in_its_digits = [this](double value) {
+    return dtype_ == DType::Double ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+  };
   log_info(
       "ReduceLearningRateOnPlateauHook: {} has not improved {} times in a row; "
-      "{} is {:.6g} after step {}, not {:.6g}.",
-      options_.metric, watch_.worse(), options_.learning_rate, lower, step, rate);
+      "after step {} {} goes from {} to {}.",
+      options_.metric, watch_.worse(), step, options_.learning_rate, in_its_digits(rate), in_its_digits(lower));
   cooldown_ = options_.cooldown;
   watch_.forgive();
 }

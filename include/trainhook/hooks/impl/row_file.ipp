@@ -13,7 +13,9 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/finite.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/core/utf8.hpp>
+#include <trainhook/hooks/single_values.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
@@ -21,37 +23,28 @@
 namespace trainhook::detail {
 
 template <class T>
-[[nodiscard]] std::string number_cell(const Tensor& tensor, const RowFormat& format) {
-  const T value = tensor.data<T>()[0];
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!is_finite(value)) return format.non_finite(value);
+[[nodiscard]] std::string number_cell(T value, const RowFormat& format) {
+  if constexpr (StoredFloat<T>) {
+    return number_cell(to_float(value), format);
+  } else {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!is_finite(value)) return format.non_finite(value);
+    }
+    return fmt::format("{}", value);
   }
-  return fmt::format("{}", value);
 }
 
 TRAINHOOK_DECL std::string cell_of(const Tensor& tensor, const std::string& column, const RowFormat& format) {
-  if (tensor.num_elements() != 1) {
-    throw InvalidArgumentError("{}: '{}' has {} elements; a row holds one value of each, such as its mean", format.hook,
-                               column, tensor.num_elements());
-  }
-  switch (tensor.dtype()) {
-    case DType::Float: return number_cell<float>(tensor, format);
-    case DType::Double: return number_cell<double>(tensor, format);
-    case DType::Int32: return number_cell<std::int32_t>(tensor, format);
-    case DType::Int64: return number_cell<std::int64_t>(tensor, format);
-    case DType::Bool: return number_cell<bool>(tensor, format);
-    case DType::String:
-      return format.text(utf8_text(tensor.data<std::string>()[0], fmt::format("{}: '{}'", format.hook, column)));
-    default:
-      throw InvalidArgumentError("{}: '{}' is {}; a row holds float, double, int32, int64, bool and string",
-                                 format.hook, column, tensor.dtype());
-  }
+  expect_single_value(format.hook, column, tensor.dtype(), tensor.shape(), Takes::NumbersAndTexts);
+  if (tensor.dtype() == DType::String)
+    return format.text(utf8_text(tensor.data<std::string>()[0], fmt::format("{}: '{}'", format.hook, column)));
+  return visit_real(tensor, [&](auto values) { return number_cell(values[0], format); });
 }
 
 TRAINHOOK_DECL RowFile::RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
                                 const RowFormat& format, std::int64_t last_step,
                                 const std::optional<WrittenRows>& written)
-    : format_(&format), path_(std::move(path)) {
+    : file_system_(&file_system), format_(&format), path_(std::move(path)) {
   const std::string header = format.header != nullptr ? format.header(columns) : std::string();
   const PathTarget target = target_to_write(file_system, path_);
   if (target.kind == PathKind::Stream) {
@@ -76,6 +69,7 @@ TRAINHOOK_DECL RowFile::RowFile(FileSystem& file_system, std::string path, const
   written_ = WrittenRows{.size = kept, .crc = crc32c::value(std::string_view(text).substr(0, kept))};
   if (kept == 0) write(header);
   file_->sync();
+  durable_ = file_->size();
   file_system.sync_directory(directory);
 }
 
@@ -159,7 +153,26 @@ TRAINHOOK_DECL void RowFile::refuse(std::string_view reason) const {
                                 reason);
 }
 
+TRAINHOOK_DECL void RowFile::prepare_repair() noexcept {
+  try {
+    const std::string text = read_file(*file_system_, path_);
+    const bool is_ours = written_ && text.size() == written_->size && crc32c::value(text) == written_->crc;
+    if (is_ours) rewritten_ = text.substr(static_cast<std::size_t>(durable_));
+  } catch (...) {  // the file stays unusable, and the next call says so
+  }
+}
+
+TRAINHOOK_DECL void RowFile::repair() {
+  if (!rewritten_) return;
+  file_.reset();
+  file_system_->truncate(path_, durable_);
+  file_ = file_system_->open_appendable(path_);
+  file_->append(*rewritten_);
+  rewritten_.reset();
+}
+
 TRAINHOOK_DECL void RowFile::write(const std::string& text) {
+  repair();
   synced_ = false;
   file_->append(text);
   if (written_) written_ = {.size = written_->size + text.size(), .crc = crc32c::extend(written_->crc, text)};
@@ -172,7 +185,14 @@ TRAINHOOK_DECL void RowFile::append(std::int64_t step, const std::string& line) 
 
 TRAINHOOK_DECL void RowFile::sync() {
   if (synced_) return;
-  file_->sync();
+  repair();
+  try {
+    file_->sync();
+  } catch (const Error&) {
+    prepare_repair();
+    throw;
+  }
+  durable_ = file_->size();
   synced_ = true;
 }
 

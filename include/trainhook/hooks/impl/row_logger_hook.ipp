@@ -17,6 +17,8 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/hooks/row_file.hpp>
+#include <trainhook/hooks/single_values.hpp>
+#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -50,7 +52,9 @@ TRAINHOOK_DECL RowLoggerHook::~RowLoggerHook() = default;
 
 TRAINHOOK_DECL void RowLoggerHook::begin(Graph& graph) {
   global_step_ = require_global_step(graph, format_->hook);
-  fetches_ = refs_.resolve_outputs(graph, format_->hook);
+  expect_name_fits(services().file_system(), options_.path + ".99",  // a copy
+                   fmt::format("{}: path '{}'", format_->hook, options_.path));
+  fetches_ = resolve_single_values(refs_, graph, format_->hook, Takes::NumbersAndTexts);
   if (timer_) timer_->reset();
   file_.reset();
   row_.reset();

@@ -10,6 +10,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shared.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
@@ -43,7 +44,7 @@ TRAINHOOK_DECL Scaffold::Scaffold(ScaffoldOptions options) : pieces_(std::move(o
 }
 
 TRAINHOOK_DECL void Scaffold::init_fn(SessionRef session) const {
-  if (pieces_.init_fn) pieces_.init_fn(*this, session);
+  if (pieces_.init_fn) detail::call_of_user("init_fn of the scaffold", {}, [&] { pieces_.init_fn(*this, session); });
 }
 
 TRAINHOOK_DECL void Scaffold::finalize(Graph& graph) {

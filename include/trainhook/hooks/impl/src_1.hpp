@@ -28,6 +28,7 @@
 #include <trainhook/hooks/impl/scaffold.ipp>
 #include <trainhook/hooks/impl/second_or_step_timer.ipp>
 #include <trainhook/hooks/impl/signal_hook.ipp>
+#include <trainhook/hooks/impl/single_values.ipp>
 #include <trainhook/hooks/impl/stop_after_n_evals_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_checkpoint_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>

@@ -39,6 +39,7 @@ TRAINHOOK_DECL void StepCounterHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "StepCounterHook");
   tag_ = global_step_.name() + "/sec";
   writer_ = given_writer_.get();
+  if (writer_ != nullptr) writer_->check_name();
   if (!output_dir_.empty()) writer_ = &services().writers().at(output_dir_);
   warnings_ = 0;
 }

@@ -51,6 +51,7 @@ TRAINHOOK_DECL void SummarySaverHook::begin(Graph& graph) {
   summaries_ = options_.summary_op.resolve_outputs(graph, "SummarySaverHook");
   for (const Fetch& fetch : summaries_) check_summary(fetch);
   writer_ = options_.summary_writer.get();
+  if (writer_ != nullptr) writer_->check_name();
   if (!options_.output_dir.empty()) writer_ = &services().writers().at(options_.output_dir);
   timer_.reset();
   next_step_.reset();

@@ -108,15 +108,4 @@ TRAINHOOK_DECL std::string json_string(std::string_view text) {
   return json += '"';
 }
 
-TRAINHOOK_DECL std::optional<double> tensor_number(const Tensor& tensor) {
-  if (tensor.num_elements() != 1) return std::nullopt;
-  switch (tensor.dtype()) {
-    case DType::Float: return tensor.data<float>()[0];
-    case DType::Double: return tensor.data<double>()[0];
-    case DType::Int32: return tensor.data<std::int32_t>()[0];
-    case DType::Int64: return static_cast<double>(tensor.data<std::int64_t>()[0]);
-    default: return std::nullopt;
-  }
-}
-
 }  // namespace trainhook::detail
