@@ -4,32 +4,21 @@
 #include <trainhook/monitored/hook_names.hpp>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {
 namespace {
-
-TEST(HookNames, AreTypesWithoutTheirScopesAndTemplateArguments) {
-  const std::vector<std::pair<std::string, std::string>> types = {
-      {"Hook", "Hook"},
-      {"a::b::Hook", "Hook"},
-      {"my::Hook<std::string>", "Hook"},
-      {"Hook<a::b<c::d> >", "Hook"},
-      {"my::Box<std::string>::Hook", "Hook"},
-      {"(anonymous namespace)::f(std::vector<int>)::Hook<std::string>", "Hook"},
-  };
-  for (const auto& [type, name] : types) EXPECT_EQ(detail::short_type_name(type), name) << type;
-}
 
 /// Throws from one of its callbacks.
 class BrokenHook final : public SessionRunHook {
@@ -44,6 +33,10 @@ class BrokenHook final : public SessionRunHook {
   }
   void after_run(SessionRunContext&, const SessionRunValues&) override { may_throw("after_run"); }
   void end(SessionRef) override { may_throw("end"); }
+  std::optional<std::string> veto_save() override {
+    may_throw("veto_save");
+    return std::nullopt;
+  }
 
  private:
   void may_throw(const std::string& callback) const {
@@ -70,6 +63,13 @@ TEST(HookFailures, NameTheHookAndTheCallback) {
     EXPECT_EQ(log.count("E hook 'BrokenHook' failed in " + callback + ": "), 1U) << callback;
     EXPECT_EQ(log.count("broken"), 1U) << callback;
   }
+}
+
+TEST(HookFailures, OfAVetoNameTheHookThatHasIt) {
+  testing::LogLines log;
+  const detail::Hooks hooks = {std::make_shared<WholeHook>(), std::make_shared<BrokenHook>("veto_save")};
+  EXPECT_THROW(static_cast<void>(detail::first_veto(hooks)), UnknownError);
+  EXPECT_EQ(log.count("E hook 'BrokenHook' failed in veto_save: Unknown: broken"), 1U);
 }
 
 TEST(HookFailures, InBeginAreNamedByTheErrorItself) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -185,6 +186,25 @@ TEST(HookStates, RefuseNamesThatAreTakenOrNone) {
   StateValues damaged;
   damaged.set("count", Tensor(std::int64_t{1}));
   EXPECT_THROW(HookStates(hooks, services.of_session).load(damaged), DataLossError);
+}
+
+/// Cannot say what its state is.
+struct BrokenHook final : SessionRunHook {
+  StateValues save_state() override { throw std::range_error("too far"); }
+  void load_state(const StateValues&) override { throw std::range_error("too far"); }
+};
+
+TEST(HookStates, NameTheHookThatCannotSaveOrLoad) {
+  Services services;
+  const testing::LogLines log;
+  const Hooks hooks = {std::make_shared<BrokenHook>()};
+  HookStates states(hooks, services.of_session);
+  EXPECT_THROW(static_cast<void>(states.save()), std::range_error);
+  StateValues saved;
+  saved.set("BrokenHook/count", Tensor(std::int64_t{1}));
+  EXPECT_THROW(states.load(saved), std::range_error);
+  EXPECT_EQ(log.count("E hook 'BrokenHook' failed in save_state: too far"), 1U);
+  EXPECT_EQ(log.count("E hook 'BrokenHook' failed in load_state: too far"), 1U);
 }
 
 }  // namespace

@@ -3,11 +3,15 @@
 /// MonitoredSession: how a run and a session can end, as whole traces of callbacks.
 #include <trainhook/monitored/monitored_session.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -29,6 +33,7 @@
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/process_faults.hpp>
 #include <trainhook/testing/recording_hook.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 
@@ -637,6 +642,123 @@ TEST_F(MonitoredSessionTest, S42_TheStepThatHooksReadIsThereBeforeAnyBegins) {
   EXPECT_EQ(reads_at_begin, 1U);
 }
 
+TEST_F(MonitoredSessionTest, AMovedSessionTrainsOnWithItsHooksAndEndsOnce) {
+  std::optional<Session> session;
+  {
+    Session first(creator(), options({hook("a")}));
+    first.run(script.train());
+    session.emplace(std::move(first));
+  }
+  (void)trace->take();
+  session->run(script.train());
+  EXPECT_EQ(session->global_step(), 2);
+  EXPECT_EQ(trace->take(), "a.before_run 1\na.after_run 1\n");
+  session.reset();
+  EXPECT_EQ(trace->take(), "a.end\n");
+}
+
+TEST_F(MonitoredSessionTest, ASessionIsReturnedFromAFunctionThatUsedItAndKeptInAMember) {
+  const auto start = [&] {
+    Session session(creator(), options({hook("a")}));
+    session.run(script.train());
+    return std::make_pair(std::move(session), 1);
+  };
+  struct Trainer {
+    Session session;
+  } trainer{start().first};
+  (void)trace->take();
+  trainer.session.close();
+  EXPECT_EQ(trainer.session.global_step(), 1);
+  EXPECT_EQ(trace->take(), "a.end\n");
+}
+
+TEST_F(MonitoredSessionTest, WhatRefersToPartsOfAMovedSessionStaysValid) {
+  Session first(creator(), options({hook("a")}));
+  SessionRef ref = first;
+  ScriptedSession* const raw = &first.raw_session();
+  Session second = std::move(first);
+  EXPECT_EQ(&second.raw_session(), raw);
+  EXPECT_EQ(SessionRef(second), ref);
+  ref.run(script.train());
+  EXPECT_EQ(second.global_step(), 1);
+}
+
+TEST_F(MonitoredSessionTest, ASessionMayBeMovedInItsOwnStep) {
+  std::optional<Session> second;
+  Session first(creator(), options({hook("a")}));
+  (void)trace->take();
+  first.run_step_fn([&](StepContext<ScriptedSession>& context) {
+    second.emplace(std::move(first));
+    context.run_with_hooks(script.train());
+  });
+  second->close();
+  EXPECT_EQ(trace->take(), "a.before_run 0\na.after_run 0\na.end\n");
+}
+
+TEST_F(MonitoredSessionTest, AMovedFromSessionHasStoppedAndSaysWhy) {
+  Session first(creator(), options({hook("a")}));
+  const Session second = std::move(first);
+  const std::exception_ptr error = std::make_exception_ptr(std::runtime_error("mine"));
+  // NOLINTBEGIN(bugprone-use-after-move): that is what this is about
+  EXPECT_TRUE(first.should_stop());
+  EXPECT_EQ(first.why_it_ended(), "the session was moved to another object");
+  EXPECT_FALSE(first.has_thrown(error));
+  EXPECT_EQ(first.abort(error), error);
+  for (const std::function<void()>& use : std::initializer_list<std::function<void()>>{
+           [&] { first.run(script.train()); }, [&] { first.run_step_fn([](auto&) {}); }, [&] { first.close(); },
+           [&] { (void)first.graph(); }, [&] { (void)first.global_step(); }, [&] { (void)first.raw_session(); },
+           [&] { (void)SessionRef(first); }, [&] { (void)first.errors(); }, [&] { run_until_stop(first, [] {}); }})
+    EXPECT_EQ(what_of(use), "FailedPrecondition: this session was moved from: use the object that it was moved to");
+  // NOLINTEND(bugprone-use-after-move)
+}
+
+TEST_F(MonitoredSessionTest, AssigningToALiveSessionEndsItAsTheDestructorDoes) {
+  const auto old = hook("old");
+  old->act["end"] = throwing("disk full");
+  Session session(creator(), options({old}));
+  Session next(creator(), options({hook("new")}));
+  (void)trace->take();
+  session = std::move(next);
+  EXPECT_EQ(trace->take(), "old.end\n");
+  EXPECT_NE(log.find("while the session was closed: disk full"), std::string::npos) << log;
+  session.run(script.train());
+  session.close();
+  EXPECT_EQ(trace->take(), "new.before_run 0\nnew.after_run 0\nnew.end\n");
+}
+
+TEST_F(MonitoredSessionTest, AssigningWhileAnErrorUnwindsAbortsTheOldSession) {
+  Session session(creator(), options({hook("old")}));
+  Session next(creator(), options({hook("new")}));
+  struct Replace {
+    Replace(Session& old, Session& with) : session(old), next(with) {}
+    ~Replace() { session = std::move(next); }
+    Session& session;
+    Session& next;
+  };
+  (void)trace->take();
+  EXPECT_THROW(
+      {
+        const Replace replace(session, next);
+        throw std::runtime_error("mine");
+      },
+      std::runtime_error);
+  EXPECT_EQ(trace->take(), "old.abort no error\n");
+}
+
+TEST_F(MonitoredSessionTest, AssigningToItselfOrToASessionThatHasEndedOrWasMovedFromIsHarmless) {
+  Session session(creator(), options({hook("a")}));
+  Session& same = session;
+  session = std::move(same);
+  session.run(script.train());
+  session.close();
+  (void)trace->take();
+  Session next(creator(), options({hook("b")}));
+  session = std::move(next);
+  next = std::move(session);
+  next.run(script.train());
+  EXPECT_EQ(next.global_step(), 1);
+}
+
 TEST_F(MonitoredSessionTest, S12_ShouldStopNeverThrowsEvenIfTheSessionCannotBeRecreated) {
   const auto a = hook("a");
   Session session(creator(), options({a}));
@@ -797,6 +919,74 @@ TEST_F(MonitoredSessionTest, S40_EventWritersBelongToTheSessionAndCloseWithIt) {
   for (const std::string& name : disk.list_directory("logs"))
     events += read_events(disk, join_path("logs", name)).events.size();
   EXPECT_GE(events, 2U);  // the version and the value, with nothing else to flush them
+}
+
+TEST_F(MonitoredSessionTest, IsDeadInAForkedChild) {
+  auto session = std::make_unique<Session>(creator(), options({hook("a")}));
+  session->run(script.train());
+  const std::string before = trace->lines();
+  EXPECT_EQ(testing::run_in_forked_child([&] {
+              const std::string refused = what_of([&] { session->run(script.train()); });
+              if (refused.find("was forked from process") == std::string::npos ||
+                  refused.find("which has this session: use it there") == std::string::npos)
+                throw std::runtime_error(refused);
+              if (!session->should_stop()) throw std::runtime_error("its loop goes on");
+              session->close();
+              session->abort(nullptr);
+              session.reset();
+              if (trace->lines() != before) throw std::runtime_error(trace->lines());
+            }),
+            0);
+  session->run(script.train());
+  session->close();
+  EXPECT_EQ(trace->lines(), before + "a.before_run 1\na.after_run 1\na.end\n");
+}
+
+TEST_F(MonitoredSessionTest, AChildThatLeavesTheStepByAnExceptionTakesNothingAlong) {
+  auto session = std::make_unique<Session>(creator(), options({hook("a")}));
+  std::string in_child;
+  session->run_step_fn([&](StepContext<ScriptedSession>& context) {
+    context.run_with_hooks(script.train());
+    const std::string before = trace->lines();
+    EXPECT_EQ(testing::run_in_forked_child([&] {
+                try {
+                  session->run_step_fn([&](StepContext<ScriptedSession>&) { throw AbortedError("exec failed"); });
+                } catch (const FailedPreconditionError&) {  // not even begun
+                }
+                session.reset();
+                if (trace->lines() != before) throw std::runtime_error(trace->lines());
+              }),
+              0);
+  });
+  session->close();
+}
+
+TEST_F(MonitoredSessionTest, AStepThatForksAndThrowsInTheChildTellsNoHookThere) {
+  auto session = std::make_unique<Session>(creator(), options({hook("a")}));
+  bool is_child = false;
+  int status = -1;
+  std::string before;
+  const auto loop = [&] {
+    session->run_step_fn([&](StepContext<ScriptedSession>& context) {
+      context.run_with_hooks(script.train());
+      before = trace->lines();
+      const pid_t child = ::fork();
+      is_child = child == 0;
+      if (is_child) throw AbortedError("exec failed");  // a loss, from which the parent would recover
+      ::waitpid(child, &status, 0);
+    });
+  };
+  try {
+    loop();
+  } catch (...) {
+    if (!is_child) throw;
+    ::alarm(10);
+    session.reset();
+    ::_exit(trace->lines() == before ? 0 : 1);
+  }
+  ASSERT_FALSE(is_child);
+  EXPECT_EQ(status, 0);
+  session->close();
 }
 
 }  // namespace

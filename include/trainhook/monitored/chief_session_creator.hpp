@@ -27,8 +27,8 @@ struct ChiefSessionCreatorOptions {
   std::function<bool(const std::string& name)> keeps{};                                ///< see Saver::restore
   std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< see RestoreOptions
   std::shared_ptr<LocalMaster> master{};  ///< shared with the workers of this process; null: no workers
-  FileSystem* file_system = nullptr;      ///< null: the disk
-  Clock* clock = nullptr;                 ///< null: the system's clock
+  FileSystem* file_system = nullptr;      ///< null: the disk; must outlive the session
+  Clock* clock = nullptr;                 ///< null: the system's clock; must outlive the session
 };
 
 /// Finalizes the scaffold, then prepares a session. Source: TensorFlow's `ChiefSessionCreator`.

@@ -90,6 +90,7 @@ class CoordinatedSession {
   bool is_chief_;
   OwnedSession owned_;
   std::shared_ptr<Coordinator> coordinator_;  // shared by a chief with its workers, which read its errors
+  HookServices* services_;
   HookedSession hooked_;
   Duration stop_grace_period_secs_;
   bool stopped_when_created_ = false;  // by a hook's after_create_session

@@ -12,22 +12,22 @@
 
 namespace trainhook::detail {
 
-/// `trainhook::StopAtStepHook` as `StopAtStepHook`, `my::Hook<std::string>` as `Hook`: without scopes and template
-/// arguments.
-[[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const std::string& name);
-
+/// Of its type; `core/type_name.hpp` has those of other types.
 [[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
 
-/// Logs which hook an error comes from, except for the end of the input and the loss of a session. An Error of `begin`,
+/// The hook's own name, or else that of its type.
+[[nodiscard]] TRAINHOOK_DECL std::string hook_name(const SessionRunHook& hook);
+
+/// Logs which hook an error comes from, if it is a failure, see `is_failure`. An Error of `begin`,
 /// which leaves the session's constructor, names the hook itself.
 TRAINHOOK_DECL void log_hook_failure(const SessionRunHook& hook, std::string_view callback,
                                      const std::exception_ptr& error) noexcept;
 
 /// Calls a hook and logs its failure.
 template <class Call>
-void call_hook(const SessionRunHook& hook, std::string_view callback, Call&& call) {
+decltype(auto) call_hook(const SessionRunHook& hook, std::string_view callback, Call&& call) {
   try {
-    call();
+    return call();
   } catch (...) {
     log_hook_failure(hook, callback, std::current_exception());
     throw;

@@ -3,6 +3,7 @@
 /// HookStates: saves the state of all hooks of a session in the model's checkpoint.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -49,7 +50,8 @@ class HookStates final : public Saveable {
   TRAINHOOK_DECL void load_metric(const NamedTensor& saved);
 
   HookServices* services_;
-  std::map<std::string, SessionRunHook*> hooks_;
+  const Hooks* hooks_;
+  std::map<std::string, std::size_t> places_;  // in hooks_, by name
   std::map<std::string, StateValues> orphans_;
   bool warns_ = true;
   bool is_part_of_job_ = false;

@@ -16,6 +16,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/monitored/monitored_session_options.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/monitored/session_lifecycle.hpp>
@@ -92,7 +93,16 @@ class StepContext {
 /// calls all hooks and does not disturb the outer run, which recovers if the nested run loses the session. `close()`
 /// may throw; the destructor never does. If the session is lost in the last run of the loop, the run is not repeated,
 /// and throws OutOfRangeError if the caller waits for a result. The tables in session_run_hook.hpp list how a run and a
-/// session can end. Source: TensorFlow's `MonitoredSession`.
+/// session can end.
+///
+/// Can be moved, also in the middle of training: hooks, contexts, `raw_session()` and every SessionRef refer to what it
+/// owns, which stays where it is. Only a reference to the object itself refers to the object that it was moved from.
+/// That one has stopped, its destructor does nothing, and its other functions throw FailedPreconditionError. Assigning
+/// to a live session ends that one as the destructor does, after the new one was made; call `close()` before that if
+/// both use one loop or directory. Do not destroy a session or assign to it in its own run.
+///
+/// A forked child has no part in it: there `should_stop()` is true, `run` throws, and nothing ends or is written.
+/// Source: TensorFlow's `MonitoredSession`.
 template <SessionLike S>
 class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_code<S>> {
  public:
@@ -107,8 +117,13 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
       : lifecycle_(detail::start_monitored(
             graph, [&graph, session_args...] { return OwnedSession::make<S>(graph, session_args...); }, options)) {}
   explicit MonitoredSession(detail::SessionLifecycle lifecycle) : lifecycle_(std::move(lifecycle)) {}
+  MonitoredSession(MonitoredSession&&) noexcept = default;
+  MonitoredSession& operator=(MonitoredSession&&) noexcept = default;
   MonitoredSession(const MonitoredSession&) = delete;
   MonitoredSession& operator=(const MonitoredSession&) = delete;
+  TRAINHOOK_MISTAKE("a session is not copied: take it as MonitoredSession&, or give it away with std::move(session)",
+                    std::same_as<MonitoredSession> Same)
+  MonitoredSession(Same& other) TRAINHOOK_REFUSED;
 
   /// True if the loop should end: a hook or a thread requested it, or the session is closed.
   [[nodiscard]] bool should_stop() noexcept { return lifecycle_.should_stop(); }
@@ -137,6 +152,12 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
     }
   }
 
+  TRAINHOOK_MISTAKE("a step function gets a StepContext: write session.run_step_fn([&](auto& context) { ... })",
+                    class StepFunction)
+  void run_step_fn(StepFunction&& step_fn)
+    requires(!std::invocable<StepFunction&, StepContext<S>&>)
+  TRAINHOOK_REFUSED;
+
   /// The global step, read without hooks; after a normal `close()`, the last one. @throws FailedPreconditionError if
   /// the graph has none, or if the session is lost or ended with an error.
   [[nodiscard]] std::int64_t global_step() const { return lifecycle_.global_step(); }
@@ -159,7 +180,7 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   std::exception_ptr abort(const std::exception_ptr& error) noexcept { return lifecycle_.abort(error); }
 
   /// All errors that ended the session; the first is the one that was thrown.
-  [[nodiscard]] const std::vector<std::exception_ptr>& errors() const noexcept { return lifecycle_.errors(); }
+  [[nodiscard]] const std::vector<std::exception_ptr>& errors() const { return lifecycle_.errors(); }
 
   /// Says why the loop has ended: the reason of the hook that requested the stop, "end of input", the first error, or
   /// that the program closed the session. Empty while the loop runs.
@@ -190,6 +211,10 @@ void run_until_stop(Session& session, Step step) {
   }
   session.close();
 }
+
+TRAINHOOK_MISTAKE("the step has no parameters: write run_until_stop(session, [&] { session.run(...); })", class Session,
+                  detail::NeedsArguments Step)
+void run_until_stop(Session& session, Step&& step) TRAINHOOK_REFUSED;
 
 /// The same with one operation as the step.
 template <class Session>

@@ -50,8 +50,8 @@ struct MonitoredSessionOptions {
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   RetryPolicy retry{};
   EventErrors event_errors = EventErrors::Warn;  ///< what to do if events for TensorBoard cannot be written
-  FileSystem* file_system = nullptr;             ///< null: the disk
-  Clock* clock = nullptr;                        ///< null: the system's clock
+  FileSystem* file_system = nullptr;             ///< null: the disk; must outlive the session
+  Clock* clock = nullptr;                        ///< null: the system's clock; must outlive the session
 };
 
 }  // namespace trainhook

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/events/event_errors.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
@@ -42,6 +44,7 @@ struct MonitoredTrainingSessionOptions {
   std::int64_t log_step_count_steps = 100;             ///< the period of logging and writing steps per second
   std::string summary_dir{};                           ///< for event files; empty: `checkpoint_dir`
   bool save_graph_def = true;                          ///< also writes `graph.pbtxt` and `.meta` files
+  bool save_command_line = true;                       ///< also writes the program's arguments to `run.pbtxt`
   DirectoryLock directory_lock = DirectoryLock::Auto;  ///< locks `checkpoint_dir` against other processes
   HookList hooks{};                                    ///< called after those that this function adds
   HookList chief_only_hooks{};                         ///< called before those that this function adds
@@ -49,8 +52,8 @@ struct MonitoredTrainingSessionOptions {
   RetryPolicy retry{};
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   Duration max_wait_secs = std::chrono::seconds(7200);  ///< how long a worker waits for its chief, a rank for others
-  FileSystem* file_system = nullptr;                    ///< null: the disk
-  Clock* clock = nullptr;                               ///< null: the system's clock
+  FileSystem* file_system = nullptr;                    ///< null: the disk; must outlive the session
+  Clock* clock = nullptr;                               ///< null: the system's clock; must outlive the session
 };
 
 namespace detail {
@@ -79,6 +82,16 @@ template <SessionLike S, class... SessionArgs>
   return MonitoredSession<S>(detail::start_training(
       graph, [&graph, session_args...] { return OwnedSession::make<S>(graph, session_args...); }, options));
 }
+
+TRAINHOOK_MISTAKE(
+    "say which engine runs the graph: write monitored_training_session<trainhook::EigenSession>(graph, options)",
+    std::same_as<Graph> AnyGraph)
+MonitoredSession<LoopSession> monitored_training_session(
+    AnyGraph& graph, const MonitoredTrainingSessionOptions& options = {}) TRAINHOOK_REFUSED;
+TRAINHOOK_MISTAKE("the loop must outlive its session: write LoopSession loop; and give it that name",
+                  std::same_as<LoopSession> Temporary)
+MonitoredSession<LoopSession> monitored_training_session(
+    Temporary&& loop, const MonitoredTrainingSessionOptions& options = {}) TRAINHOOK_REFUSED;
 
 /// A session that trains a loop, which must outlive it. @throws UnimplementedError for options of chief and workers,
 /// because a loop has one thread.

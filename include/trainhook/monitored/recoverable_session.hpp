@@ -20,6 +20,7 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/io/random_number.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/monitored_session_options.hpp>
@@ -143,11 +144,12 @@ class RecoverableSession {
   std::unique_ptr<CoordinatedSession> session_;
   std::optional<Recovery> pending_;
   std::deque<Duration> recent_;
-  std::minstd_rand jitter_{std::random_device{}()};  // so that processes do not retry at the same time
-  std::optional<std::int64_t> stop_since_;           // of a request in a session that was lost; see HookedSession
-  std::string stop_reason_;                          // of that request
-  bool stop_is_interruption_ = false;                // see HookServices::is_interrupted
-  bool was_made_ = false;                            // false until the first session exists
+  std::minstd_rand jitter_{// so that processes do not retry at the same time
+                           static_cast<std::minstd_rand::result_type>(random_number())};
+  std::optional<std::int64_t> stop_since_;  // of a request in a session that was lost; see HookedSession
+  std::string stop_reason_;                 // of that request
+  bool stop_is_interruption_ = false;       // see HookServices::is_interrupted
+  bool was_made_ = false;                   // false until the first session exists
   bool is_busy_ = false;
   std::exception_ptr loss_;
 };

@@ -43,14 +43,16 @@ class StepAttempt {
 };
 
 /// The part of a monitored session that does not depend on the engine. Owns the creator, the hooks, their services, and
-/// the current session.
+/// the current session, at addresses that do not change when it is moved. One that was moved from has stopped;
+/// functions that need a session throw FailedPreconditionError then.
 class SessionLifecycle {
  public:
   /// @param agreement with the other ranks of the job; null: created from `options` if needed
   TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
                                   std::shared_ptr<Agreement> agreement = nullptr);
   TRAINHOOK_DECL SessionLifecycle(SessionLifecycle&& other) noexcept;
-  SessionLifecycle& operator=(SessionLifecycle&&) = delete;
+  /// Ends the session that it has, as the destructor does, and then takes the other.
+  TRAINHOOK_DECL SessionLifecycle& operator=(SessionLifecycle&& other) noexcept;
   TRAINHOOK_DECL ~SessionLifecycle();
 
   [[nodiscard]] TRAINHOOK_DECL Graph& graph() const;
@@ -79,7 +81,7 @@ class SessionLifecycle {
   TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
 
   /// All errors that ended the session; the first is the one that was thrown.
-  [[nodiscard]] TRAINHOOK_DECL const std::vector<std::exception_ptr>& errors() const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL const std::vector<std::exception_ptr>& errors() const;
 
   /// Why the loop ended; empty if it has not.
   [[nodiscard]] TRAINHOOK_DECL std::string why_it_ended() const;
@@ -91,8 +93,14 @@ class SessionLifecycle {
   [[nodiscard]] TRAINHOOK_DECL bool has_thrown(const std::exception_ptr& error) const noexcept;
 
  private:
+  TRAINHOOK_DECL void leave() noexcept;
+
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+
+  /// @throws FailedPreconditionError if this was moved from.
+  [[nodiscard]] TRAINHOOK_DECL Impl& impl() const;
+
+  std::unique_ptr<Impl> impl_;  // null: moved from
 };
 
 }  // namespace detail

@@ -56,8 +56,8 @@ struct SessionManagerOptions {
   Output ready_for_local_init_op{};  ///< the same, before `local_init_op`
   bool ask_session = false;          ///< instead of missing ops, asks the session for uninitialized variables
   Duration recovery_wait_secs = std::chrono::seconds(30);  ///< the time between two attempts while waiting
-  FileSystem* file_system = nullptr;                       ///< null: the disk
-  Clock* clock = nullptr;                                  ///< null: the system's clock
+  FileSystem* file_system = nullptr;                       ///< null: the disk; must outlive the manager
+  Clock* clock = nullptr;                                  ///< null: the system's clock; must outlive the manager
 };
 
 /// The uninitialized variables: the session's and, with `with_local`, those in the graph's collection of local

@@ -25,8 +25,8 @@ struct SingularMonitoredSessionOptions {
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   std::string checkpoint_filename_with_path{};                ///< exactly this checkpoint, instead of `checkpoint_dir`
   EventErrors event_errors = EventErrors::Warn;  ///< what to do if events for TensorBoard cannot be written
-  FileSystem* file_system = nullptr;             ///< null: the disk
-  Clock* clock = nullptr;                        ///< null: the system's clock
+  FileSystem* file_system = nullptr;             ///< null: the disk; must outlive the session
+  Clock* clock = nullptr;                        ///< null: the system's clock; must outlive the session
 };
 
 namespace detail {

@@ -30,6 +30,7 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
     : is_chief_(creator.is_chief()),
       owned_(creator.create_session()),
       coordinator_(make_shared_object<Coordinator>(services.clock())),
+      services_(&services),
       hooked_(owned_.session, hooks, services, std::move(is_loss)),
       stop_grace_period_secs_(stop_grace_period_secs) {
   services.start_session(owned_.restored_from);
@@ -76,6 +77,7 @@ TRAINHOOK_DECL void CoordinatedSession::guarded(FunctionRef<void()> body) {
   try {
     body();
   } catch (...) {
+    if (!services_->process().is_here()) throw;  // the user's code has forked
     const std::exception_ptr failure = std::current_exception();
     hear_of_chief();
     std::exception_ptr cause = coordinator_->error();

@@ -18,16 +18,17 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks, HookServices& services) : services_(&services) {
+TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks, HookServices& services)
+    : services_(&services), hooks_(&hooks) {
   std::map<std::string, std::size_t> unnamed;
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
-    std::string name = hook->name();
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    std::string name = hooks[i]->name();
     if (name.empty()) {
-      name = short_type_name(*hook);
+      name = short_type_name(*hooks[i]);
       if (const std::size_t earlier = unnamed[name]++; earlier > 0) name = fmt::format("{}_{}", name, earlier);
     }
     if (name.find('/') != std::string::npos) throw InvalidArgumentError("hook name '{}' must not contain '/'", name);
-    if (!hooks_.emplace(name, hook.get()).second)
+    if (!places_.emplace(name, i).second)
       throw InvalidArgumentError("two hooks are called '{}'; give one another name()", name);
   }
 }
@@ -36,7 +37,7 @@ TRAINHOOK_DECL std::string HookStates::name() const { return std::string(kName);
 
 TRAINHOOK_DECL StateValues HookStates::save() {
   StateValues all;
-  for (const auto& [name, hook] : hooks_) add(all, name, save(*hook));
+  for (const auto& [name, place] : places_) add(all, name, save(*(*hooks_)[place]));
   for (const auto& [name, state] : orphans_) add(all, name, state);
   if (is_part_of_job_) add(all, std::string(kMetrics), {});
   for (const auto& [name, metric] : services_->metrics()) {
@@ -60,18 +61,18 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
       state.set(key, entry.tensor);
     }
   }
-  for (const auto& [name, hook] : hooks_) {
-    for (const auto& timer : hook->timers()) *timer = {.restored = true};
+  for (const auto& [name, place] : places_) {
+    for (const auto& timer : (*hooks_)[place]->timers()) *timer = {.restored = true};
   }
   orphans_.clear();
   services_->restored_metrics().clear();
   for (auto& [name, state] : states) {
-    if (const auto hook = hooks_.find(name); hook != hooks_.end()) {
-      load(*hook->second, state);
+    if (const auto found = places_.find(name); found != places_.end()) {
+      load(*(*hooks_)[found->second], state);
     } else if (name == kMetrics) {
       for (const NamedTensor& entry : state.entries()) load_metric(entry);
     } else if (!is_part_of_job_) {
-      const bool numbered = hooks_.contains(name.substr(0, name.rfind('_')));
+      const bool numbered = places_.contains(name.substr(0, name.rfind('_')));
       if (warns_)
         log_warning("the checkpoint has state of a hook '{}' that the session does not have; it is kept{}", name,
                     numbered ? ". Hooks of one type are told apart by their order: give each a unique name()" : "");
@@ -93,7 +94,7 @@ TRAINHOOK_DECL void HookStates::load_metric(const NamedTensor& saved) {
 }
 
 TRAINHOOK_DECL StateValues HookStates::save(SessionRunHook& hook) {
-  StateValues state = hook.save_state();
+  StateValues state = call_hook(hook, "save_state", [&] { return hook.save_state(); });
   for (std::size_t i = 0; i < hook.timers().size(); ++i) {
     if (const auto step = hook.timers()[i]->step) state.set(fmt::format("{}{}", kTimer, i), Tensor(*step));
   }
@@ -110,7 +111,7 @@ TRAINHOOK_DECL void HookStates::load(SessionRunHook& hook, const StateValues& st
     if (const Tensor* step = state.find(fmt::format("{}{}", kTimer, i)))
       hook.timers()[i]->step = step->scalar<std::int64_t>();
   }
-  if (!own.empty()) hook.load_state(own);
+  if (!own.empty()) call_hook(hook, "load_state", [&] { hook.load_state(own); });
 }
 
 TRAINHOOK_DECL void HookStates::add(StateValues& all, const std::string& name, const StateValues& state) const {

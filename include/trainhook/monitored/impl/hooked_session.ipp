@@ -41,7 +41,7 @@ TRAINHOOK_DECL Hooks in_phases(const HookList& entries) {
 
 TRAINHOOK_DECL std::optional<std::string> first_veto(const Hooks& hooks) {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
-    if (std::optional<std::string> reason = hook->veto_save()) return reason;
+    if (auto reason = call_hook(*hook, "veto_save", [&] { return hook->veto_save(); })) return reason;
   }
   return std::nullopt;
 }
@@ -95,6 +95,7 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
       if (context.stop_requested()) note_stop(context, hook, progress);
     }
   } catch (...) {
+    if (!services_->process().is_here()) throw;
     if (context.stop_requested() && !progress.callback.empty()) note_stop(context, hook_of(progress), progress);
     tell_of_failure(context, progress, std::current_exception());
     if (context.stop_requested()) take_stop(context, progress);
@@ -138,9 +139,12 @@ TRAINHOOK_DECL void HookedSession::tell_of_failure(SessionRunContext& context, P
     // A lost run is made again: those that have heard of its success are done with it.
     const std::size_t first = progress.told > 0 && is_loss_(error) ? progress.told : 0;
     for (std::size_t i = first; i < progress.asked; ++i) {
+      SessionRunHook& hook = *(*hooks_)[i];
       try {
-        (*hooks_)[i]->on_run_failed(context, error);
-      } catch (...) { log_error("a hook's on_run_failed failed in turn: {}", describe(std::current_exception())); }
+        hook.on_run_failed(context, error);
+      } catch (...) {
+        log_error("hook '{}' failed in on_run_failed in turn: {}", hook_name(hook), describe(std::current_exception()));
+      }
     }
   } catch (...) { log_error("a predicate for losses failed: {}", describe(std::current_exception())); }
 }

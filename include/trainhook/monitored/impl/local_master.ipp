@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -16,6 +15,7 @@
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
+#include <trainhook/core/thread.hpp>
 #include <trainhook/monitored/chief_status.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -45,7 +45,7 @@ struct LocalMaster::Shared {
 struct LocalMaster::State {
   Clock* clock;
   std::mutex mutex{};
-  std::condition_variable published{};
+  detail::WaitCondition published{};
   std::weak_ptr<Shared> current{};
   std::shared_ptr<detail::ChiefStatus> chief = detail::make_shared_object<detail::ChiefStatus>();
 };

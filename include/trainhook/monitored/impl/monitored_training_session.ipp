@@ -77,6 +77,7 @@ TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& op
                                             .save_steps = checkpoint_steps,
                                             .scaffold = scaffold,
                                             .save_graph_def = options.save_graph_def,
+                                            .save_command_line = options.save_command_line,
                                             .directory_lock = options.directory_lock}));
   }
   hooks.insert(hooks.end(), options.hooks.begin(), options.hooks.end());

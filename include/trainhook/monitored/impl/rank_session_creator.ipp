@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -182,16 +183,17 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
     return owned;
   };
   if (prefix.empty()) return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
-  std::vector<std::string> own;
+  std::unordered_set<std::string> own;
   if (const auto of_ranks = names_if_new(prefix)) {
     options.keeps = [&own, this, of_ranks](const std::string& name) {
-      return std::ranges::find(own, name) != own.end() || differs_between_ranks(name, *of_ranks);
+      return own.contains(name) || differs_between_ranks(name, *of_ranks);
     };
   }
   const auto open = [&] {
     const RankState chiefs = rank_state_in(agreement_->from_chief({}), 0);
     OwnedSession opened = open_();
-    own = parts_that_differ(start_of_rank(opened.session), chiefs);
+    const std::vector<std::string> differing = parts_that_differ(start_of_rank(opened.session), chiefs);
+    own.insert(differing.begin(), differing.end());
     return shared(std::move(opened));
   };
   return ChiefSessionCreator(*graph_, open, std::move(options)).create_session();

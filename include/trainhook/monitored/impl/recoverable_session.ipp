@@ -12,6 +12,7 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -73,6 +74,7 @@ TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
   } catch (...) {
     loss_ = std::current_exception();
     log_error("the session could not be recreated: {}", describe(loss_));
+    services_->set_session({});
     session_.reset();
     return true;
   }
@@ -85,6 +87,7 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::errors() cons
 
 TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::close() {
   if (session_ == nullptr) return {};
+  services_->set_session({});
   const std::unique_ptr<CoordinatedSession> last = std::move(session_);
   return without_losses(last->close());
 }
@@ -104,7 +107,7 @@ TRAINHOOK_DECL void RecoverableSession::validate(const RetryPolicy& policy) {
 }
 
 TRAINHOOK_DECL bool RecoverableSession::is_loss(const std::exception_ptr& error) const noexcept {
-  if (policy_.max_attempts == 0) return false;
+  if (policy_.max_attempts == 0 || !services_->process().is_here()) return false;
   if (is_preemption(error) || !policy_.is_transient) return is_preemption(error);
   try {
     return policy_.is_transient(error);
@@ -128,6 +131,7 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::without_losse
 TRAINHOOK_DECL void RecoverableSession::create() {
   session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *services_, stop_grace_period_secs_,
                                                   [this](const std::exception_ptr& error) { return is_loss(error); });
+  services_->set_session(session_->session());
   if (pending_ || stop_since_) {
     const std::optional<std::int64_t> resumed_at = step_of(session_->session());
     repeat_stop(resumed_at);
@@ -144,6 +148,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
   if (!pending_) pending_.emplace();
   pending_->cause = error;
   keep_stop();
+  services_->set_session({});
   if (session_ != nullptr) {
     pending_->lost_at = step_of(session_->session());
     static_cast<void>(session_->close(true));  // its errors are in the log
@@ -222,7 +227,8 @@ TRAINHOOK_DECL void RecoverableSession::report(std::optional<std::int64_t> resum
   if (was_made_ && creator_->is_chief() && services_->restored_from().empty()) {
     log_warning("there was no checkpoint to resume from: training starts again from initial values");
   }
-  if (policy_.on_recovery) policy_.on_recovery(recovery);
+  if (policy_.on_recovery)
+    detail::call_of_user("on_recovery of RetryPolicy", {}, [&] { policy_.on_recovery(recovery); });
 }
 
 TRAINHOOK_DECL std::optional<std::int64_t> RecoverableSession::step_of(SessionRef session) noexcept {

@@ -51,6 +51,7 @@ struct SessionLifecycle::Impl {
   TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
   TRAINHOOK_DECL void end_normally();
   TRAINHOOK_DECL void close();
+  TRAINHOOK_DECL void leave() noexcept;
   TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
   TRAINHOOK_DECL void release_parts() noexcept;
   TRAINHOOK_DECL void expect_open() const;
@@ -63,6 +64,7 @@ struct SessionLifecycle::Impl {
     try {
       body();
     } catch (...) {
+      if (!is_here()) throw;  // the user's code has forked
       const std::exception_ptr error = std::current_exception();
       const std::exception_ptr thrown = is_nested ? error : last_error.record(error);
       if (!is_nested && agreement != nullptr) agreement->run_failed();
@@ -76,6 +78,7 @@ struct SessionLifecycle::Impl {
     if (is_ending()) finish();
   }
 
+  [[nodiscard]] bool is_here() const noexcept { return services.process().is_here(); }
   [[nodiscard]] bool is_ending() const noexcept { return close_requested || abort_requested; }
   TRAINHOOK_DECL void finish();
   TRAINHOOK_DECL void finish_quietly() noexcept;
@@ -197,6 +200,21 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::close() {
   }
 }
 
+// The end in a destructor.
+TRAINHOOK_DECL void SessionLifecycle::Impl::leave() noexcept {
+  if (closed) return;
+  if (std::uncaught_exceptions() > exceptions_at_start) {
+    if (session->session() != nullptr) last_error.forget_if_handled();
+    if (!is_end_of_input(last_error.get())) {
+      end_by(last_error.get());
+      return;
+    }
+  }
+  try {
+    close();
+  } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
+}
+
 TRAINHOOK_DECL std::exception_ptr SessionLifecycle::Impl::abort(const std::exception_ptr& error) noexcept {
   const std::vector<std::exception_ptr> reported = session->errors();
   const std::exception_ptr first = reported.empty() ? error : reported.front();
@@ -230,6 +248,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::release_parts() noexcept {
 }
 
 TRAINHOOK_DECL void SessionLifecycle::Impl::expect_open() const {
+  services.process().expect_here("this session");
   if (closed || is_ending()) throw FailedPreconditionError("Session is already closed; create a new one to continue");
 }
 
@@ -251,48 +270,57 @@ TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator
 
 TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(SessionLifecycle&& other) noexcept = default;
 
-TRAINHOOK_DECL SessionLifecycle::~SessionLifecycle() {
-  if (impl_ == nullptr || impl_->closed) return;
-  if (std::uncaught_exceptions() > impl_->exceptions_at_start) {
-    if (impl_->session->session() != nullptr) impl_->last_error.forget_if_handled();
-    if (!is_end_of_input(impl_->last_error.get())) {
-      impl_->end_by(impl_->last_error.get());
-      return;
-    }
-  }
-  try {
-    impl_->close();
-  } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
+TRAINHOOK_DECL SessionLifecycle& SessionLifecycle::operator=(SessionLifecycle&& other) noexcept {
+  if (this == &other) return *this;
+  leave();
+  impl_ = std::move(other.impl_);
+  return *this;
 }
 
-TRAINHOOK_DECL Graph& SessionLifecycle::graph() const { return impl_->creator->graph(); }
+TRAINHOOK_DECL SessionLifecycle::~SessionLifecycle() { leave(); }
+
+TRAINHOOK_DECL void SessionLifecycle::leave() noexcept {
+  if (impl_ == nullptr) return;
+  if (impl_->is_here()) return impl_->leave();
+  static_cast<void>(impl_.release());  // a forked child destroys nothing: hooks and engine are the parent's
+}
+
+TRAINHOOK_DECL SessionLifecycle::Impl& SessionLifecycle::impl() const {
+  if (impl_ == nullptr)
+    throw FailedPreconditionError("this session was moved from: use the object that it was moved to");
+  return *impl_;
+}
+
+TRAINHOOK_DECL Graph& SessionLifecycle::graph() const { return impl().creator->graph(); }
 
 TRAINHOOK_DECL bool SessionLifecycle::should_stop() noexcept {
-  if (impl_->closed || impl_->is_ending()) return true;
+  if (impl_ == nullptr || impl_->closed || impl_->is_ending() || !impl_->is_here()) return true;
   if (impl_->session->session() != nullptr) impl_->last_error.forget_if_past();
   if (impl_->agreement != nullptr) return impl_->agreement->should_stop(*impl_->session, impl_->services);
   return impl_->session->should_stop();
 }
 
 TRAINHOOK_DECL void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {
-  impl_->call([&] { impl_->session->run(request, results); });
+  Impl& own = impl();
+  own.call([&] { own.session->run(request, results); });
 }
 
 TRAINHOOK_DECL void SessionLifecycle::run_with(FunctionRef<void(StepAttempt)> body, bool gives_result) {
-  impl_->call([&] {
-    impl_->session->run_with([&](CoordinatedSession& session) { body(StepAttempt(session)); }, gives_result);
-  });
+  Impl& own = impl();
+  own.call(
+      [&] { own.session->run_with([&](CoordinatedSession& session) { body(StepAttempt(session)); }, gives_result); });
 }
 
 TRAINHOOK_DECL SessionRef SessionLifecycle::session() const {
-  impl_->expect_open();
-  const CoordinatedSession* live = impl_->session->session();
+  const Impl& own = impl();
+  own.expect_open();
+  const CoordinatedSession* live = own.session->session();
   if (live == nullptr) throw FailedPreconditionError("the session was lost and could not be recreated");
   return live->session();
 }
 
 TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
-  if (impl_->last_step) return *impl_->last_step;
+  if (impl().last_step) return *impl_->last_step;
   const SessionRef live = session();
   const std::optional<Variable> step = get_global_step(live.graph());
   if (!step)
@@ -302,34 +330,37 @@ TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
 }
 
 TRAINHOOK_DECL void SessionLifecycle::close() {
-  if (impl_->closed || !impl_->session->is_busy()) return impl_->close();
-  impl_->close_requested = true;
-  impl_->session->request_stop();
+  Impl& own = impl();
+  if (!own.is_here()) return;
+  if (own.closed || !own.session->is_busy()) return own.close();
+  own.close_requested = true;
+  own.session->request_stop();
 }
 
 TRAINHOOK_DECL std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
-  if (impl_->closed) return error;
+  if (impl_ == nullptr || impl_->closed || !impl_->is_here()) return error;
   if (!impl_->session->is_busy()) return impl_->abort(error);
   impl_->abort_requested = error;
   impl_->session->request_stop();
   return error;
 }
 
-TRAINHOOK_DECL const std::vector<std::exception_ptr>& SessionLifecycle::errors() const noexcept {
-  return impl_->errors;
-}
+TRAINHOOK_DECL const std::vector<std::exception_ptr>& SessionLifecycle::errors() const { return impl().errors; }
 
 TRAINHOOK_DECL std::string SessionLifecycle::why_it_ended() const {
+  if (impl_ == nullptr) return "the session was moved to another object";
   if (!impl_->errors.empty()) return describe(impl_->errors.front());
   if (!impl_->services.stop_reason().empty()) return impl_->services.stop_reason();
   if (is_end_of_input(impl_->last_error.get())) return "end of input";
   return impl_->closed ? "the program closed the session" : "";
 }
 
-TRAINHOOK_DECL bool SessionLifecycle::is_interrupted() const noexcept { return impl_->services.is_interrupted(); }
+TRAINHOOK_DECL bool SessionLifecycle::is_interrupted() const noexcept {
+  return impl_ != nullptr && impl_->services.is_interrupted();
+}
 
 TRAINHOOK_DECL bool SessionLifecycle::has_thrown(const std::exception_ptr& error) const noexcept {
-  return error != nullptr && error == impl_->last_error.get();
+  return error != nullptr && impl_ != nullptr && error == impl_->last_error.get();
 }
 
 }  // namespace trainhook::detail

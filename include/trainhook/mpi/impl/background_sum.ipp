@@ -44,10 +44,10 @@ TRAINHOOK_DECL void wait_for(std::deque<Request>& requests, const Communicator& 
   } catch (const DeadlineExceededError& error) { end_job(comm.rank(), error.what()); }
 }
 
-/// Keeps what MPI still uses until the process ends: a reduction can neither be cancelled nor be freed.
+/// Keeps what MPI still uses for ever: a reduction can neither be cancelled nor be freed.
 TRAINHOOK_DECL void keep_for_mpi(Tensor memory, const Communicator& comm) {
-  static std::vector<std::pair<Tensor, Communicator>> kept;
-  kept.emplace_back(std::move(memory), comm);
+  static auto* const kept = new std::vector<std::pair<Tensor, Communicator>>;
+  kept->emplace_back(std::move(memory), comm);
 }
 
 TRAINHOOK_DECL MpiBackgroundSum::~MpiBackgroundSum() {

@@ -31,8 +31,8 @@ TRAINHOOK_DECL RollCall::~RollCall() {
     forget_sent();
   } catch (const Error&) {  // they are kept
   }
-  static std::deque<std::deque<Sent>> kept;  // until the process ends: a message that is sent cannot be taken back
-  if (!sent_.empty()) kept.push_back(std::move(sent_));
+  static auto* const kept = new std::deque<std::deque<Sent>>;  // for ever: what is sent cannot be taken back
+  if (!sent_.empty()) kept->push_back(std::move(sent_));
   MPI_Comm_free(&comm_);
 }
 

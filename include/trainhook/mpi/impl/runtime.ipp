@@ -7,17 +7,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/thread.hpp>
 #include <trainhook/mpi/request.hpp>
 
 namespace trainhook::mpi::detail {
@@ -26,17 +25,13 @@ namespace trainhook::mpi::detail {
 /// or before which MPI cannot end the job.
 class Watchdog {
  public:
-  Watchdog(const char* call, Duration max_wait)
-      : thread_([this, call, max_wait] {
-          Clock& clock = system_clock();
-          std::unique_lock lock(mutex_);
-          if (clock.wait_until(lock, changed_, trainhook::detail::deadline_after(clock, max_wait),
-                               [this] { return is_done_; }))
-            return;
-          log_error("the process ends, and the job with it: it has waited {:g} s in {} for other ranks",
-                    std::chrono::duration<double>(max_wait).count(), call);
-          std::_Exit(1);
-        }) {}
+  Watchdog(const char* call, Duration max_wait) noexcept {
+    try {
+      thread_ = trainhook::detail::Thread("mpi::Runtime", [this, call, max_wait] { watch(call, max_wait); });
+    } catch (const ResourceExhaustedError& error) {
+      log_warning("{}; if other ranks do not come, nothing ends the wait in {}", error.what(), call);
+    }
+  }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog() {
@@ -46,10 +41,21 @@ class Watchdog {
   }
 
  private:
+  void watch(const char* call, Duration max_wait) {
+    Clock& clock = system_clock();
+    std::unique_lock lock(mutex_);
+    if (clock.wait_until(lock, changed_, trainhook::detail::deadline_after(clock, max_wait),
+                         [this] { return is_done_; }))
+      return;
+    log_error("the process ends, and the job with it: it has waited {:g} s in {} for other ranks",
+              std::chrono::duration<double>(max_wait).count(), call);
+    std::_Exit(1);
+  }
+
   std::mutex mutex_;
-  std::condition_variable changed_;
+  trainhook::detail::WaitCondition changed_;
   bool is_done_ = false;
-  std::jthread thread_;  // the last one, because it uses the others
+  trainhook::detail::Thread thread_;  // the last one, because it uses the others
 };
 
 }  // namespace trainhook::mpi::detail
