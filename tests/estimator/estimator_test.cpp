@@ -89,6 +89,12 @@ TEST_F(EstimatorTest, LogsAndSavesAtItsPeriods) {
   EXPECT_EQ(log.count(", step = 5"), 1U);
 }
 
+TEST_F(EstimatorTest, LeavesTheCommandLineOutOfItsRecordIfItIsTold) {
+  Estimator estimator = make(line_model, {.save_command_line = false});
+  estimator.train(line());
+  EXPECT_EQ(disk_.contents(estimator.model_dir() + "/run.pbtxt").find("command_line"), std::string::npos);
+}
+
 TEST_F(EstimatorTest, ListenersAreToldOfItsSaves) {
   Estimator estimator = make(line_model, {.save_checkpoints_steps = 2});
   const auto heard = std::make_shared<testing::Trace>();

@@ -23,12 +23,13 @@ struct RunConfig {
   std::optional<std::int64_t> save_checkpoints_steps{};
   int keep_checkpoint_max = 5;                    ///< 0 keeps all
   double keep_checkpoint_every_n_hours = 10'000;  ///< keeps one of those to be removed per so many hours
+  bool save_command_line = true;                  ///< also writes the program's arguments to `run.pbtxt`
   std::int64_t log_step_count_steps = 100;        ///< the period of logging loss and steps per second
   std::string task_type = "worker";               ///< "chief", "worker" or "evaluator"
   std::int64_t task_id = 0;
   std::int64_t num_worker_replicas = 1;  ///< the number of training tasks, including the chief
-  FileSystem* file_system = nullptr;     ///< null: the disk
-  Clock* clock = nullptr;                ///< null: the system's clock
+  FileSystem* file_system = nullptr;     ///< null: the disk; must outlive the estimator
+  Clock* clock = nullptr;                ///< null: the system's clock; must outlive the estimator
 
   /// True if this task saves the model: it is the only one, or the chief.
   [[nodiscard]] bool is_chief() const noexcept { return num_worker_replicas <= 1 || task_type == "chief"; }

@@ -83,7 +83,8 @@ TRAINHOOK_DECL HookList chief_hooks(const Estimator& estimator, const BuiltModel
                                             .save_secs = target.save_secs,
                                             .save_steps = target.save_steps,
                                             .scaffold = scaffold,
-                                            .listeners = options.saving_listeners}));
+                                            .listeners = options.saving_listeners,
+                                            .save_command_line = estimator.config().save_command_line}));
   } else if (!options.saving_listeners.empty()) {
     throw InvalidArgumentError(
         "Estimator::train: saving_listeners need a saver; give save_checkpoints_steps, save_checkpoints_secs, or a "

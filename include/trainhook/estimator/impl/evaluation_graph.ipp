@@ -13,6 +13,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/metrics.hpp>

@@ -43,6 +43,7 @@ TRAINHOOK_DECL InMemoryEvaluatorHook::~InMemoryEvaluatorHook() = default;
 
 TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "InMemoryEvaluatorHook");
+  services().claim_metrics(*this, "InMemoryEvaluatorHook", options_.name.empty() ? "eval" : options_.name);
   evaluated_.reset();
   restored_ = false;
   evaluation_ =

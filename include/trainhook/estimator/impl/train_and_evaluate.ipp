@@ -45,6 +45,11 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
     return read_eval_metrics(*estimator_->config().file_system, estimator_->eval_dir(spec_->name));
   }
 
+  using CheckpointSaverListener::begin;
+  void begin(Graph& /*graph*/) override {
+    services().claim_metrics(*this, "train_and_evaluate", spec_->name.empty() ? "eval" : spec_->name);
+  }
+
   void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override {
     if (!services().restored_from().empty()) resume(read_global_step(session, *get_global_step(session.graph())));
   }
