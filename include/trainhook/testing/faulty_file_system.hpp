@@ -77,8 +77,9 @@ inline constexpr std::size_t kFileOperations = 22;
 }
 
 /// For tests of failing disks. Operations are numbered from 1 in the order of their calls. `exists` and `is_directory`
-/// that are to fail with NotFound return false instead, as on a network disk whose cache is stale. Several threads may
-/// use it; configure it before they start.
+/// that are to fail with NotFound return false instead, as on a network disk whose cache is stale. A file whose sync
+/// failed fails from then on, as one of the machine's disk does. Several threads may use it; configure it before they
+/// start. For calls of the operating system below a FileSystem, see `unusual_systems.hpp`.
 class FaultyFileSystem final : public FileSystem {
  public:
   TRAINHOOK_DECL explicit FaultyFileSystem(FileSystem& inner);
@@ -180,8 +181,11 @@ class FaultyFileSystem final : public FileSystem {
     TRAINHOOK_DECL void close() override;
 
    private:
+    TRAINHOOK_DECL void expect_usable() const;
+
     std::shared_ptr<Faults> faults_;
     std::unique_ptr<WritableFile> inner_;
+    bool broken_ = false;  // by a sync
   };
 
   TRAINHOOK_DECL FaultyFileSystem(FileSystem& inner, std::shared_ptr<Faults> faults);

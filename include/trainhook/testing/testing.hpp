@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All test doubles for hooks, loops and files: a manual clock, disks in memory, failing disks, scripted sessions, and
-/// recorders of callbacks, log lines and events.
+/// All test doubles for hooks, loops and files: a manual clock, disks in memory, failing disks, faults of processes,
+/// scripted sessions, and recorders of callbacks, log lines and events.
 #pragma once
 
 #include <trainhook/testing/faulty_file_system.hpp>
@@ -9,6 +9,7 @@
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_disk.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/process_faults.hpp>
 #include <trainhook/testing/recording_hook.hpp>
 #include <trainhook/testing/recording_listener.hpp>
 #include <trainhook/testing/recording_writer.hpp>
@@ -16,3 +17,4 @@
 #include <trainhook/testing/run_steps.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
+#include <trainhook/testing/unusual_systems.hpp>

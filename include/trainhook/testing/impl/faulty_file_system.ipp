@@ -192,10 +192,15 @@ TRAINHOOK_DECL void FaultyFileSystem::Reading::read_at(std::uint64_t offset, std
 TRAINHOOK_DECL FaultyFileSystem::Writing::Writing(std::shared_ptr<Faults> faults, std::unique_ptr<WritableFile> inner)
     : faults_(std::move(faults)), inner_(std::move(inner)) {}
 
+TRAINHOOK_DECL void FaultyFileSystem::Writing::expect_usable() const {
+  if (broken_) throw FailedPreconditionError("the sync of {} failed before; write another file", path());
+}
+
 TRAINHOOK_DECL void FaultyFileSystem::Writing::append(std::span<const std::byte> bytes) {
   faults_->begin(FileOperation::Append, path(), [&] {
     if (bytes.size() > 1) inner_->append(bytes.first(bytes.size() / 2));
   });
+  expect_usable();
   inner_->append(bytes);
 }
 
@@ -205,7 +210,13 @@ TRAINHOOK_DECL void FaultyFileSystem::Writing::reserve(std::uint64_t bytes) {
 }
 
 TRAINHOOK_DECL void FaultyFileSystem::Writing::sync() {
-  faults_->begin(FileOperation::Sync, path());
+  try {
+    faults_->begin(FileOperation::Sync, path());
+  } catch (...) {
+    broken_ = true;
+    throw;
+  }
+  expect_usable();
   inner_->sync();
 }
 

@@ -123,7 +123,7 @@ TRAINHOOK_DECL std::unique_ptr<WritableFile> MemoryFileSystem::create_writable(c
                                                                                WriteMode mode) {
   const std::scoped_lock lock(disk_->mutex);
   if (const auto [directory, name] = place_of(path, "create");
-      mode == WriteMode::Exclusive && directory->entries.contains(name))
+      mode != WriteMode::Truncate && directory->entries.contains(name))
     throw AlreadyExistsError("cannot create {}: File exists", path);
   const std::shared_ptr<Node> node = file_to_write(path, "create");
   if (node->is_stream) throw FailedPreconditionError("cannot create {}: it is a stream", path);

@@ -12,6 +12,7 @@
 #include <trainhook/testing/impl/manual_clock.ipp>
 #include <trainhook/testing/impl/memory_disk.ipp>
 #include <trainhook/testing/impl/memory_file_system.ipp>
+#include <trainhook/testing/impl/process_faults.ipp>
 #include <trainhook/testing/impl/recording_hook.ipp>
 #include <trainhook/testing/impl/recording_listener.ipp>
 #include <trainhook/testing/impl/recording_writer.ipp>
@@ -19,3 +20,4 @@
 #include <trainhook/testing/impl/run_steps.ipp>
 #include <trainhook/testing/impl/scripted_session.ipp>
 #include <trainhook/testing/impl/threaded_ranks.ipp>
+#include <trainhook/testing/impl/unusual_systems.ipp>

@@ -12,13 +12,13 @@
 #include <map>
 #include <mutex>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/thread.hpp>
 #include <trainhook/monitored/rank_agreement.hpp>
 
 namespace trainhook::testing {
@@ -226,16 +226,22 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> ThreadedRanks::run(
     const std::function<void(const std::shared_ptr<Collective>&)>& body) {
   job_ = std::make_shared<Job>(size_, *clock_);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size_));
-  std::vector<std::thread> threads;
+  std::vector<trainhook::detail::Thread> threads;
   for (int rank = 0; rank < size_; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        body(std::make_shared<Rank>(job_, rank));
-      } catch (...) { errors[static_cast<std::size_t>(rank)] = std::current_exception(); }
+    const auto fail = [&errors, rank] { errors[static_cast<std::size_t>(rank)] = std::current_exception(); };
+    try {
+      threads.emplace_back("ThreadedRanks", [this, &body, fail, rank] {
+        try {
+          body(std::make_shared<Rank>(job_, rank));
+        } catch (...) { fail(); }
+        job_->leave(rank);
+      });
+    } catch (const ResourceExhaustedError&) {
+      fail();
       job_->leave(rank);
-    });
+    }
   }
-  for (std::thread& thread : threads) thread.join();
+  for (trainhook::detail::Thread& thread : threads) thread.join();
   return errors;
 }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of process_faults.hpp.
+#pragma once
+
+#include <trainhook/testing/process_faults.hpp>
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::testing {
+
+#ifdef __GLIBC__
+
+TRAINHOOK_DECL std::size_t NoThreads::stack_size() noexcept {
+  ::pthread_attr_t defaults;
+  std::size_t size = 0;
+  if (::pthread_getattr_default_np(&defaults) != 0) return 0;
+  ::pthread_attr_getstacksize(&defaults, &size);
+  ::pthread_attr_destroy(&defaults);
+  return size;
+}
+
+TRAINHOOK_DECL bool NoThreads::set_stack_size(std::size_t size) noexcept {
+  ::pthread_attr_t defaults;
+  ::pthread_attr_init(&defaults);
+  const bool is_set = ::pthread_attr_setstacksize(&defaults, size) == 0 && ::pthread_setattr_default_np(&defaults) == 0;
+  ::pthread_attr_destroy(&defaults);
+  return is_set;
+}
+
+TRAINHOOK_DECL NoThreads::NoThreads() noexcept : before_(stack_size()) {
+  constexpr std::size_t kMoreThanThereIs = std::size_t{1} << (sizeof(std::size_t) == 8 ? 46 : 31);
+  works_ = before_ != 0 && set_stack_size(kMoreThanThereIs);
+}
+
+TRAINHOOK_DECL NoThreads::~NoThreads() {
+  if (works_) set_stack_size(before_);
+}
+
+#else
+
+TRAINHOOK_DECL NoThreads::NoThreads() noexcept = default;
+TRAINHOOK_DECL NoThreads::~NoThreads() = default;
+
+#endif
+
+TRAINHOOK_DECL FileSizeLimit::FileSizeLimit(std::uint64_t bytes) noexcept {
+  ::getrlimit(RLIMIT_FSIZE, &before_);
+  const ::rlimit limit{.rlim_cur = static_cast<::rlim_t>(bytes), .rlim_max = before_.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+TRAINHOOK_DECL FileSizeLimit::~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+TRAINHOOK_DECL int run_in_forked_child(FunctionRef<void()> body) {
+  const ::pid_t child = ::fork();
+  if (child < 0) throw ResourceExhaustedError("run_in_forked_child cannot fork: free processes (ulimit -u)");
+  if (child == 0) {
+    ::alarm(10);
+    int status = 1;
+    try {
+      body();
+      status = 0;
+    } catch (...) { fmt::print(stderr, "in a forked child: {}\n", describe(std::current_exception())); }
+    ::_exit(status);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  return status;
+}
+
+}  // namespace trainhook::testing
