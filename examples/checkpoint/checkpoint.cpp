@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Looks into checkpoints, of trainhook and of TensorFlow. A checkpoint is named by its path without .index; a "
       "directory means the newest one in it.\n"
-      "Exit code: 0, or 1 if something is damaged or different, or 2 if there is no answer.",
+      "Exit code: 0, or 1 if something is damaged, missing or different, or 2 if there is no answer.",
       "checkpoint");
   app.require_subcommand(1);
 

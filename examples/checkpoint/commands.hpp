@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ int events(const std::string& directory, bool as_json);
 /// All checkpoints of a directory, input positions included: first those that its state file does not list, then the
 /// listed ones, oldest first. A listed one may be missing.
 std::vector<std::string> checkpoints_in(const std::string& directory);
+
+/// What is wrong with the directory's state file.
+std::optional<std::string> damage_of_state_file(const std::string& directory);
 
 /// Lines about files that belong to no checkpoint, because a save or a removal did not end, or has not yet.
 std::vector<std::string> left_over_in(const std::string& directory);

@@ -49,15 +49,27 @@ std::uint64_t size_on_disk(const std::string& prefix) {
   return size;
 }
 
-/// What the state file lists, oldest first, by the paths that it has in this directory.
-std::vector<std::string> listed_in(const std::string& directory) {
-  const std::optional<th::CheckpointState> state = th::get_checkpoint_state(directory);
-  if (!state) return {};
-  std::vector<std::string> listed = state->all_model_checkpoint_paths;
-  if (std::ranges::find(listed, state->model_checkpoint_path) == listed.end())
-    listed.push_back(state->model_checkpoint_path);
-  for (std::string& prefix : listed) prefix = th::join_path(directory, th::base_name(prefix));
-  return listed;
+/// What the state file says, with the paths that its checkpoints have in this directory.
+struct StateFile {
+  std::vector<std::string> listed{};  // oldest first
+  std::optional<std::string> newest{};
+  std::optional<std::string> damage{};
+};
+
+StateFile state_of(const std::string& directory) {
+  const std::string path = th::join_path(directory, "checkpoint");
+  StateFile file;
+  try {
+    const std::optional<th::CheckpointState> state = th::get_checkpoint_state(directory);
+    if (!state && disk().exists(path)) file.damage = fmt::format("damaged: state file {} cannot be read", path);
+    if (!state) return file;
+    file.listed = state->all_model_checkpoint_paths;
+    if (std::ranges::find(file.listed, state->model_checkpoint_path) == file.listed.end())
+      file.listed.push_back(state->model_checkpoint_path);
+    for (std::string& prefix : file.listed) prefix = th::join_path(directory, th::base_name(prefix));
+    file.newest = th::latest_checkpoint(directory);
+  } catch (const th::InvalidArgumentError& error) { file.damage = fmt::format("damaged: {}", error.what()); }
+  return file;
 }
 
 bool is_input(const std::string& prefix) { return th::base_name(prefix).starts_with("input.ckpt-"); }
@@ -73,7 +85,9 @@ Cell age(double seconds) {
 }
 
 /// The row of one checkpoint, and a note if it cannot be read.
-Report::Row row_of(const std::string& prefix, bool is_newest, bool is_listed, std::vector<std::string>& notes) {
+Report::Row row_of(const std::string& prefix, const StateFile& file, std::vector<std::string>& notes) {
+  const bool is_newest = file.newest && th::base_name(*file.newest) == th::base_name(prefix);
+  const bool is_listed = std::ranges::find(file.listed, prefix) != file.listed.end();
   const std::optional<std::int64_t> step = th::step_of_checkpoint(prefix);
   const std::vector<double> written = th::get_checkpoint_mtimes({prefix});
   const bool has_input = step && th::checkpoint_exists(input_of(prefix));
@@ -96,8 +110,10 @@ Report::Row row_of(const std::string& prefix, bool is_newest, bool is_listed, st
 
 }  // namespace
 
+std::optional<std::string> damage_of_state_file(const std::string& directory) { return state_of(directory).damage; }
+
 std::vector<std::string> checkpoints_in(const std::string& directory) {
-  const std::vector<std::string> listed = listed_in(directory);
+  const std::vector<std::string> listed = state_of(directory).listed;
   std::vector<std::string> all = th::checkpoints_on_disk(disk(), directory);
   std::erase_if(all, [&](const std::string& prefix) { return std::ranges::find(listed, prefix) != listed.end(); });
   all.insert(all.end(), listed.begin(), listed.end());
@@ -122,8 +138,7 @@ std::vector<std::string> left_over_in(const std::string& directory) {
 
 int list(const std::string& directory, bool as_json) {
   expect_directory(directory);
-  const std::vector<std::string> listed = listed_in(directory);
-  const std::optional<std::string> newest = th::latest_checkpoint(directory);
+  const StateFile file = state_of(directory);
   Report report{.rows_key = "checkpoints",
                 .columns = {{"checkpoint", "name"},
                             {"step", "step"},
@@ -136,20 +151,20 @@ int list(const std::string& directory, bool as_json) {
   std::set<std::string> inputs;
   for (const std::string& prefix : all)
     if (is_input(prefix)) inputs.insert(prefix);
+  if (file.damage) report.notes.push_back(*file.damage);
   for (const std::string& prefix : all) {
     if (is_input(prefix)) continue;
-    const bool is_newest = newest && th::base_name(*newest) == th::base_name(prefix);
-    const bool is_listed = std::ranges::find(listed, prefix) != listed.end();
-    report.rows.push_back(row_of(prefix, is_newest, is_listed, report.notes));
+    report.rows.push_back(row_of(prefix, file, report.notes));
     inputs.erase(input_of(prefix));
   }
+  const bool is_whole = report.notes.empty();
   for (const std::string& input : inputs)
     report.notes.push_back(fmt::format("left over: {} has no model of its step", th::base_name(input)));
   for (std::string& line : left_over_in(directory)) report.notes.push_back(std::move(line));
-  report.facts = {{"directory", directory}, {"newest", newest ? Cell(*newest) : Cell()}};
+  report.facts = {{"directory", directory}, {"newest", file.newest ? Cell(*file.newest) : Cell()}};
   report.heading = fmt::format("{}: {}", directory, counted(report.rows.size(), "checkpoint"));
   print(report, as_json);
-  return kFine;
+  return is_whole ? kFine : kDamagedOrDifferent;
 }
 
 int prune(const std::string& directory, int keep, bool dry_run, bool as_json) {

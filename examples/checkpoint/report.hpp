@@ -8,17 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include <fmt/color.h>
 #include <fmt/format.h>
 
+#include <trainhook/core/terminal.hpp>
 #include <trainhook/core/utf8.hpp>
 
 /// A JSON string.
@@ -101,10 +99,9 @@ struct Report {
   std::vector<std::string> notes{};
 };
 
-/// The style, if the output is a terminal and NO_COLOR is not set.
+/// The style, if the output is a terminal that shows it.
 inline fmt::text_style in_colour(const fmt::text_style& style) {
-  const char* const refused = std::getenv("NO_COLOR");
-  return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') ? style : fmt::text_style();
+  return trainhook::detail::takes_escapes(stdout) ? style : fmt::text_style();
 }
 
 inline void print_json(const Report& report) {

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>
@@ -56,8 +56,15 @@ class Verification {
   }
 
   void is_missing(const std::string& prefix) {
+    is_good_ = false;
     add_row(prefix, "missing", 0, 0, 0, {});
-    say(fmt::format("{}: listed, but not there; a restore takes another one", prefix));
+    say(fmt::format("{}: listed, but not there; a restore takes another one", prefix), kBad);
+  }
+
+  void is_damaged(std::string state_file) {
+    is_good_ = false;
+    say(state_file, kBad);
+    report_.notes.push_back(std::move(state_file));
   }
 
   void note(std::string line) {
@@ -100,6 +107,8 @@ int verify(const std::string& prefix_or_directory, bool as_json) {
     verification.read(prefix_or_directory);
     return verification.finish();
   }
+  if (std::optional<std::string> damage = damage_of_state_file(prefix_or_directory))
+    verification.is_damaged(*std::move(damage));
   const std::vector<std::string> all = checkpoints_in(prefix_or_directory);
   if (all.empty()) throw th::NotFoundError("there are no checkpoints in {}", prefix_or_directory);
   for (const std::string& prefix : all) {

@@ -84,6 +84,11 @@ END
 says 0 show run/model.ckpt-20 weights <<'END'
 float32[4] [10 10 10 10]
 END
+for ending in index meta data-00000-of-00001; do
+  says 2 show "run/model.ckpt-20.$ending" <<END
+checkpoint: there is no checkpoint run/model.ckpt-20.$ending: that names a file of one; give its path without .$ending
+END
+done
 says 2 show run/model.ckpt-25 <<'END'
 checkpoint: there is no checkpoint run/model.ckpt-25: run/model.ckpt-25.index does not exist
 END
@@ -195,7 +200,7 @@ checkpoint file broken/model.ckpt-10.data-00000-of-00001 is damaged: tensor weig
 END
 truncate -s 10 broken/model.ckpt-10.data-00000-of-00001
 rm broken/model.ckpt-0.index
-says 0 list broken <<'END'
+says 1 list broken <<'END'
 broken: 2 checkpoints
 checkpoint     step AGE    size  tensors  input          state
 model.ckpt-0      0                         input.ckpt-0   missing
@@ -218,6 +223,54 @@ says 1 verify broken --json <<'END'
   {"name": "broken/model.ckpt-0", "result": "missing", "tensors": 0, "bytes": 0, "unknown": 0, "problem": null},
   {"name": "broken/model.ckpt-10", "result": "damaged", "tensors": 0, "bytes": 0, "unknown": 0, "problem": "checkpoint file broken/model.ckpt-10.data-00000-of-00001 was cut off: it has 10 bytes of 40"}],
 "notes": ["incomplete: model.ckpt-0.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-0.index"]}
+END
+# A checkpoint that the state file lists is gone, and later the state file cannot be read.
+rm other/model.ckpt-10.*
+says 1 list other <<'END'
+other: 5 checkpoints
+checkpoint     step AGE    size  tensors  input          state
+model.ckpt-0      0 AGE  238 B        4  input.ckpt-0   listed
+model.ckpt-10    10                         input.ckpt-10  missing
+model.ckpt-20    20 AGE  238 B        4  input.ckpt-20  listed
+model.ckpt-30    30 AGE  238 B        4  input.ckpt-30  listed
+model.ckpt-35    35 AGE  238 B        4  input.ckpt-35  newest
+there is no checkpoint other/model.ckpt-10: other/model.ckpt-10.index does not exist
+END
+rm other/input.ckpt-* other/checkpoint_input
+says 1 verify other <<'END'
+other/model.ckpt-0: 4 tensors, 40 B: good
+other/model.ckpt-10: listed, but not there; a restore takes another one
+other/model.ckpt-20: 4 tensors, 40 B: good
+other/model.ckpt-30: 4 tensors, 40 B: good
+other/model.ckpt-35: 4 tensors, 40 B: good
+END
+printf 'model_checkpoint_path: {' >other/checkpoint
+says 1 list other <<'END'
+checkpoint: checkpoint state of other is ignored: state file other/checkpoint does not parse: expected '}' in line 1
+other: 4 checkpoints
+checkpoint     step AGE    size  tensors  input  state
+model.ckpt-0      0 AGE  238 B        4         not listed: stays
+model.ckpt-20    20 AGE  238 B        4         not listed: stays
+model.ckpt-30    30 AGE  238 B        4         not listed: stays
+model.ckpt-35    35 AGE  238 B        4         not listed: stays
+damaged: state file other/checkpoint cannot be read
+END
+says 1 verify other --json <<'END'
+checkpoint: checkpoint state of other is ignored: state file other/checkpoint does not parse: expected '}' in line 1
+{"good": false, "checkpoints": [
+  {"name": "other/model.ckpt-0", "result": "good", "tensors": 4, "bytes": 40, "unknown": 0, "problem": null},
+  {"name": "other/model.ckpt-20", "result": "good", "tensors": 4, "bytes": 40, "unknown": 0, "problem": null},
+  {"name": "other/model.ckpt-30", "result": "good", "tensors": 4, "bytes": 40, "unknown": 0, "problem": null},
+  {"name": "other/model.ckpt-35", "result": "good", "tensors": 4, "bytes": 40, "unknown": 0, "problem": null}],
+"notes": ["damaged: state file other/checkpoint cannot be read"]}
+END
+echo 'all_model_checkpoint_paths: "model.ckpt-0"' >other/checkpoint
+says 1 verify other <<'END'
+damaged: state file other/checkpoint names no model_checkpoint_path; remove or repair it
+other/model.ckpt-0: 4 tensors, 40 B: good
+other/model.ckpt-20: 4 tensors, 40 B: good
+other/model.ckpt-30: 4 tensors, 40 B: good
+other/model.ckpt-35: 4 tensors, 40 B: good
 END
 says 2 verify none <<'END'
 checkpoint: there is no checkpoint none: none.index does not exist
@@ -277,9 +330,9 @@ END
 # Colour is for terminals, and for those who want it.
 if script -qec true /dev/null >/dev/null 2>&1; then
   escape=$(printf '\033')
-  on_terminal=$(script -qec "'$checkpoint' list run" /dev/null)
+  on_terminal=$(TERM=xterm script -qec "'$checkpoint' list run" /dev/null)
   [[ $on_terminal == *"$escape"* ]] || { echo "no colour on a terminal"; failures=$((failures + 1)); }
-  on_terminal=$(NO_COLOR=1 script -qec "'$checkpoint' list run" /dev/null)
+  on_terminal=$(TERM=xterm NO_COLOR=1 script -qec "'$checkpoint' list run" /dev/null)
   [[ $on_terminal != *"$escape"* ]] || { echo "colour in spite of NO_COLOR"; failures=$((failures + 1)); }
 fi
 
