@@ -13,7 +13,7 @@ uses="engine>media"
 longest=450
 
 checks="folder_order include_style no_cycles no_macros first_lines length names tests_mirror_headers forbidden_includes
-  cost_of_including custom_loop_without_eigen"
+  one_place cost_of_including custom_loop_without_eigen"
 
 headers() { (cd "$root/include/trainhook" && find . -name '*.hpp' ! -path '*/impl/*' | sed 's|^\./||' | sort); }
 sources() { (cd "$root" && find include tests examples -type f \( -name '*.hpp' -o -name '*.ipp' -o -name '*.cpp' \) | sort); }
@@ -79,7 +79,7 @@ check_no_cycles() {  # peel off headers that include nothing any more; what stay
 
 check_no_macros() {
   while read -r found; do violation "$found"; done < <(
-    cd "$root" && grep -rnE '^[[:space:]]*#[[:space:]]*(define|undef)' include --include=*.[hi]pp | grep -vE '# ?define TRAINHOOK_DECL' || true)
+    cd "$root" && grep -rnE '^[[:space:]]*#[[:space:]]*(define|undef)' include --include=*.[hi]pp | grep -vE '# ?define TRAINHOOK_(DECL|MISTAKE|REFUSED)' || true)
 }
 
 check_first_lines() {  # the licence; then, in what others include, what the file is for
@@ -164,10 +164,10 @@ check_forbidden_includes() {
   # Eigen and Random123 bring <iostream> themselves, so here our own lines are looked at.
   while read -r found; do violation "$found"; done < <(
     cd "$root" && grep -rnE '#include <(iostream|regex)>' include || true)
-  # <fmt/core.h> declares as much as headers need, up to fmt 11 also fmt::format, which bodies have from <fmt/format.h>.
+  # <fmt/core.h> declares as much as headers need, up to fmt 11 also fmt::format, which bodies have from <fmt/format.h>. core/format.hpp knows of fmt 12.
   local formats='\bfmt::(format|vformat|format_to|format_to_n|formatted_size|to_string|join|memory_buffer)\b'
   while read -r found; do violation "$found; headers include <fmt/core.h>, bodies <fmt/format.h>"; done < <(
-    cd "$root" && { grep -rnE '#include <fmt/' include --include=*.hpp | grep -v '<fmt/core.h>'
+    cd "$root" && { grep -rnE '#include <fmt/' include --include=*.hpp | grep -vE '<fmt/core.h>|/core/format.hpp:'
       grep -rnE '#include <fmt/' include --include=*.ipp | grep -v '<fmt/format.h>'
       grep -rlE "$formats" include --include=*.ipp | xargs -r grep -L '#include <fmt/format.h>'; } || true)
   while read -r found; do violation "$found; <fmt/core.h> of fmt 12 does not declare it"; done < <(
@@ -178,6 +178,11 @@ check_forbidden_includes() {
     cd "$root" && grep -rnE '#include <(png\.h|zlib\.h)>' include/trainhook/engine || true)
   while read -r found; do violation "$found"; done < <(
     cd "$root" && grep -rnE '#include <mpi\.h>' include | grep -v '^include/trainhook/mpi/' || true)
+}
+
+check_one_place() {  # what can fail on a real machine is done where the failure has a name
+  while read -r found; do violation "$found: threads are started by core/thread.hpp alone"; done < <(
+    cd "$root" && grep -rnE '\bstd::(j?thread|async)\b|pthread_create' include --include=*.[hi]pp | grep -vE '^include/trainhook/core/impl/thread[.]ipp|//' || true)
 }
 
 check_cost_of_including() {  # kilobytes after preprocessing for programs that link the compiled library: a measure that does not depend on the machine

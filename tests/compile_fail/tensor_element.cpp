@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// A tensor holds no type that a checkpoint could not: the concept TensorElement says so.
-// WRONG LATER: TensorElement
+/// A tensor holds no type that a checkpoint could not.
+// WRONG: has numbers, bool, std::string and complex numbers as elements, nothing else
 #include <trainhook/core/tensor.hpp>
 
 trainhook::Tensor make() {
