@@ -4,6 +4,7 @@
 #include <trainhook/core/write_signals.hpp>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -91,6 +92,20 @@ TEST(NoWriteSignals, ASignalThatWaitedAlreadyStillComes) {
   }
   EXPECT_EQ(came, 0) << "it is blocked as before";
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(came, 1);
+}
+
+TEST(NoWriteSignals, ASignalOfAnotherProcessStillComes) {
+  const Counted counted(SIGPIPE);
+  {
+    const NoWriteSignals no_signals;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::kill(::getppid(), SIGPIPE);
+      ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+  }
   EXPECT_EQ(came, 1);
 }
 

@@ -3,6 +3,7 @@
 /// What a directory must allow, on the machine's disk and on one that refuses it.
 #include <trainhook/io/directory_checks.hpp>
 
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -32,6 +33,13 @@ TEST(DirectoryChecks, ANameThatIsTooLongIsRefusedAlsoInADirectoryThatIsNotThereY
   }
   testing::expect_error({"the name"},
                         [&] { expect_name_fits(posix_file_system(), folder.file(longest + "m/file"), "the name"); });
+}
+
+TEST(DirectoryChecks, ADirectoryThatCannotBeIsNoNameThatIsTooLong) {
+  const support::TemporaryFolder folder;
+  std::filesystem::create_symlink("loop", folder.file("loop"));
+  testing::expect_error({"the name names a directory that cannot be", "loop"},
+                        [&] { expect_name_fits(posix_file_system(), folder.file("loop/file"), "the name"); });
 }
 
 TEST(DirectoryChecks, OtherFailuresAreLeftToWhoeverWrites) {

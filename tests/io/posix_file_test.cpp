@@ -64,5 +64,17 @@ TEST(PosixFile, TheSyncOfAFileIsNeverForgiven) {
   EXPECT_TRUE(said->starts_with("error: cannot sync file: ")) << *said;
 }
 
+TEST(PosixFile, AStaleDirectoryIsNotSyncedAndThatIsAnError) {
+#if defined(__linux__)
+  const RefusedCall refused{SYS_fsync, ESTALE};
+  const std::optional<std::string> said = testing::run_refused({&refused, 1}, [] {
+    sync_posix_directory({"/", "/"});
+    return std::string("synced");
+  });
+  if (!said) GTEST_SKIP() << "this system cannot refuse calls";
+  EXPECT_TRUE(said->starts_with("error: ")) << *said;
+#endif
+}
+
 }  // namespace
 }  // namespace trainhook::detail

@@ -10,7 +10,7 @@
 namespace trainhook::detail {
 
 /// While it exists, a write of this thread into a pipe that nobody reads, or beyond `ulimit -f`, fails and raises
-/// neither SIGPIPE nor SIGXFSZ. Changes no handler; a signal of somebody else still comes.
+/// neither SIGPIPE nor SIGXFSZ. Changes no handler; a signal of another process still comes.
 class NoWriteSignals {
  public:
   TRAINHOOK_DECL NoWriteSignals() noexcept;

@@ -3,7 +3,7 @@
 /// What a failing call of the system means: the only place that decides which failures end an operation, which calls
 /// are tried again, and which failures are only said.
 ///
-///     interrupted by a signal              the call is repeated, always; a close is not, because it has closed
+///     interrupted by a signal              the call is repeated; a close is not, because it has closed
 ///     a network file system lost a handle  a look-up or a read is repeated, a few times
 ///     no file of that name                 is the answer to the question what a path names
 ///     a directory cannot be synced         is said once for each directory: after a power cut the names of its newest
@@ -12,8 +12,9 @@
 ///     a file system lacks locks            is one error, whatever number it gives: callers have another way
 ///     everything else                      is an error, also of the sync of a file: its bytes are not safe
 ///
-/// Answers that are no failures stay with their calls: a lock that is held, a process that has ended. Random bytes that
-/// the system refuses are replaced, see random_number.hpp.
+/// Answers that are no failures stay with their calls: a lock that is held, a process that has ended. Names are made
+/// and removed by calls that no signal interrupts. Random bytes that the system refuses are replaced, see
+/// random_number.hpp.
 #pragma once
 
 #include <array>

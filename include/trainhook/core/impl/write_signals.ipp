@@ -5,7 +5,10 @@
 
 #include <trainhook/core/write_signals.hpp>
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <ctime>
 
 namespace trainhook::detail {
 
@@ -14,13 +17,24 @@ TRAINHOOK_DECL bool is_pending(int signal) noexcept {
   return ::sigpending(&pending) == 0 && ::sigismember(&pending, signal) == 1;
 }
 
-/// Takes a signal that this thread blocks and has raised.
-TRAINHOOK_DECL void take_pending(int signal) noexcept {
+/// Takes a pending signal that this thread blocks. Never waits: another thread may have taken it meanwhile. Returns
+/// whether another process sent it.
+TRAINHOOK_DECL bool take_pending(int signal) noexcept {
   ::sigset_t only;
   ::sigemptyset(&only);
   ::sigaddset(&only, signal);
+#ifdef __APPLE__
   int taken = 0;
   ::sigwait(&only, &taken);
+  return false;
+#else
+  ::siginfo_t info = {};
+  const ::timespec at_once = {};
+  while (::sigtimedwait(&only, &info, &at_once) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return info.si_pid != ::getpid();
+#endif
 }
 
 TRAINHOOK_DECL NoWriteSignals::NoWriteSignals() noexcept
@@ -34,9 +48,11 @@ TRAINHOOK_DECL NoWriteSignals::NoWriteSignals() noexcept
 
 TRAINHOOK_DECL NoWriteSignals::~NoWriteSignals() {
   const int error = errno;
-  if (!had_pipe_ && is_pending(SIGPIPE)) take_pending(SIGPIPE);
-  if (!had_size_ && is_pending(SIGXFSZ)) take_pending(SIGXFSZ);
+  const bool pipe_of_others = !had_pipe_ && is_pending(SIGPIPE) && take_pending(SIGPIPE);
+  const bool size_of_others = !had_size_ && is_pending(SIGXFSZ) && take_pending(SIGXFSZ);
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  if (pipe_of_others) ::kill(::getpid(), SIGPIPE);
+  if (size_of_others) ::kill(::getpid(), SIGXFSZ);
   errno = error;
 }
 

@@ -24,8 +24,8 @@ namespace trainhook::detail {
 
 TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags,
                                               unsigned permissions) {
-  const int number =
-      repeat_call(SystemCall::Read, [&] { return ::open(path.location.c_str(), flags | O_CLOEXEC, permissions); });
+  const SystemCall what = (flags & O_CREAT) != 0 ? SystemCall::Write : SystemCall::Read;  // made once, not again
+  const int number = repeat_call(what, [&] { return ::open(path.location.c_str(), flags | O_CLOEXEC, permissions); });
   if (number < 0) throw_errno(operation, path.name, errno);
   return FileDescriptor(number);
 }
@@ -38,12 +38,18 @@ TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const 
 }
 
 TRAINHOOK_DECL void sync_posix_directory(const PosixPath& path) {
-  const FileDescriptor directory(repeat_call(
-      SystemCall::SyncDirectory, [&] { return ::open(path.location.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  const int number = !directory.is_open() ? errno : sync_descriptor(directory.number());
-  if (number == 0) return;
-  if (on_failure(SystemCall::SyncDirectory, number) == OnFailure::Throw)
-    throw_errno(directory.is_open() ? "sync directory" : "open directory", path.name, number);
+  int number = 0;
+  const int result = repeat_call(SystemCall::SyncDirectory, [&] {  // opened again each time: a handle may be stale
+    {
+      const FileDescriptor directory(::open(path.location.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      number = !directory.is_open() ? errno : sync_descriptor(directory.number());
+    }
+    errno = number;
+    return number == 0 ? 0 : -1;
+  });
+  if (result == 0) return;
+  if (on_failure(SystemCall::SyncDirectory, number) != OnFailure::SayOnce)
+    throw_errno("sync directory", path.name, number);
   warn_once("sync of " + path.location,
             fmt::format("cannot sync directory {}: {}; after a power cut its newest files may be missing", path.name,
                         std::generic_category().message(number)));

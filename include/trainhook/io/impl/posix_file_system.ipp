@@ -119,19 +119,24 @@ TRAINHOOK_DECL double PosixFileSystem::modification_time(const std::string& path
 
 TRAINHOOK_DECL std::vector<std::string> PosixFileSystem::list_directory(const std::string& path) {
   const std::string location = at(path).location;
-  std::unique_ptr<DIR, int (*)(DIR*)> directory(nullptr, &::closedir);
-  detail::repeat_call(detail::SystemCall::Read, [&] {
-    directory.reset(::opendir(location.c_str()));
-    return directory == nullptr ? -1 : 0;
-  });
-  if (directory == nullptr) detail::throw_errno("list", path, errno);
   std::vector<std::string> names;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
-  for (errno = 0; const dirent* entry = ::readdir(directory.get()); errno = 0) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  if (errno != 0) detail::throw_errno("list", path, errno);
+  const int result = detail::repeat_call(detail::SystemCall::Read, [&] {  // from the start each time
+    names.clear();
+    int number = 0;
+    if (const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(location.c_str()), &::closedir); !directory) {
+      number = errno;
+    } else {
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
+      for (errno = 0; const dirent* entry = ::readdir(directory.get()); errno = 0) {
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..") names.emplace_back(name);
+      }
+      number = errno;
+    }
+    errno = number;
+    return number == 0 ? 0 : -1;
+  });
+  if (result != 0) detail::throw_errno("list", path, errno);
   std::ranges::sort(names);
   return names;
 }

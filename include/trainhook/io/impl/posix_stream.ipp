@@ -48,7 +48,8 @@ TRAINHOOK_DECL PathKind kind_of_mode(::mode_t mode) noexcept {
 
 TRAINHOOK_DECL std::string read_posix_link(const PosixPath& path) {
   std::array<char, PATH_MAX> target{};
-  const ssize_t length = ::readlink(path.location.c_str(), target.data(), target.size());
+  const ssize_t length =
+      repeat_call(SystemCall::Read, [&] { return ::readlink(path.location.c_str(), target.data(), target.size()); });
   if (length < 0) throw_errno("read link", path.name, errno);
   return {target.data(), static_cast<std::size_t>(length)};
 }
