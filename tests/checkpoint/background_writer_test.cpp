@@ -3,11 +3,14 @@
 /// BackgroundWriter: order, replacement, failures, and its end.
 #include <trainhook/checkpoint/background_writer.hpp>
 
+#include <functional>
 #include <latch>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -120,6 +123,42 @@ TEST(BackgroundWriter, StartsItsThreadAsSoonAsTheSystemHasOne) {
   writer.wait();
   EXPECT_EQ(writer.take_outcome()->prefix, "in place");
   EXPECT_EQ(writer.take_outcome()->prefix, "behind");
+}
+
+TEST(BackgroundWriter, WritesInPlaceWhatIsNoSnapshotAlsoIfThereIsAThreadByThen) {
+  BackgroundWriter writer;
+  std::thread::id by;
+  const auto write = [&] {
+    by = std::this_thread::get_id();
+    return std::string("in place");
+  };
+  ASSERT_TRUE(writer.has_thread());
+  writer.write_in_place(1, write);
+  EXPECT_EQ(by, std::this_thread::get_id());
+  EXPECT_EQ(writer.take_outcome()->prefix, "in place");
+}
+
+TEST(BackgroundWriter, IsDeadInAForkedChild) {
+  std::latch go(1);
+  BackgroundWriter writer;
+  writer.submit(1, [&] {
+    go.wait();
+    return std::string("written");
+  });
+  EXPECT_EQ(
+      testing::run_in_forked_child([&] {
+        for (const auto& act : std::vector<std::function<void()>>{
+                 [&] { writer.wait(); }, [&] { static_cast<void>(writer.is_busy()); },
+                 [&] { static_cast<void>(writer.take_outcome()); }, [&] { writer.submit(2, [] { return ""; }); }}) {
+          try {
+            act();
+          } catch (const FailedPreconditionError&) { continue; }
+          throw InternalError("it lives");
+        }
+      }),
+      0);
+  go.count_down();
+  writer.wait();
 }
 
 TEST(BackgroundWriter, IsNotWaitedForInAForkedChild) {

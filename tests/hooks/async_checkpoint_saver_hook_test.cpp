@@ -578,5 +578,25 @@ TEST(AsyncCheckpointSaverHook, WithoutAThreadSavesInTheLoop) {
   EXPECT_EQ(training.log.count("W a background save cannot start a thread: "), 1U);
 }
 
+/// Lets threads start again in the middle of a save.
+struct Relieved final : CheckpointSaverListener {
+  void before_save(SessionRef, std::int64_t) override { no_threads.reset(); }
+  std::optional<testing::NoThreads> no_threads;
+};
+
+TEST(AsyncCheckpointSaverHook, ASaveThatBeganWithoutAThreadEndsInTheLoopAlsoIfThereIsOneByThen) {
+  const auto relieved = std::make_shared<Relieved>();
+  relieved->no_threads.emplace();
+  if (!relieved->no_threads->works()) GTEST_SKIP() << "this C library cannot refuse threads";
+  Training training;
+  training.add_saver({.save_steps = 1, .listeners = {relieved}});
+  training.start();
+  training.run(1);
+  EXPECT_EQ(training.writing_thread, std::this_thread::get_id()) << "it reads the model itself, which goes on";
+  training.run_and_wait(1);
+  EXPECT_NE(training.writing_thread, std::this_thread::get_id());
+  training.end();
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -18,8 +18,8 @@
 
 namespace trainhook::detail {
 
-/// Runs one save at a time on a background thread; one more may wait. If there can be no
-/// thread, a save is written before `submit` returns. Call all members on one thread.
+/// Runs one save at a time on a background thread; one more may wait. Call all members on one thread, and in the
+/// process that made it.
 class BackgroundWriter {
  public:
   /// The result of one save.
@@ -45,8 +45,12 @@ class BackgroundWriter {
   /// Starts the thread unless it runs. False if there can be none, which a log line says once.
   [[nodiscard]] TRAINHOOK_DECL bool has_thread();
 
-  /// Submits a save. If another one is waiting, replaces it and returns its step.
+  /// Submits a save of a snapshot. If another one is waiting, replaces it and returns its step. If there can be no
+  /// thread, the save is written before this returns.
   TRAINHOOK_DECL std::optional<std::int64_t> submit(std::int64_t step, Commit commit);
+
+  /// Commits at once, also what is no snapshot.
+  TRAINHOOK_DECL void write_in_place(std::int64_t step, Commit commit);
 
   /// True if `take_outcome` has something to return. Takes no lock.
   [[nodiscard]] bool has_outcome() const noexcept { return outcomes_ready_.load(std::memory_order_acquire) > 0; }
@@ -66,6 +70,8 @@ class BackgroundWriter {
   TRAINHOOK_DECL void work() noexcept;
   TRAINHOOK_DECL void write_waiting(std::unique_lock<std::mutex>& lock) noexcept;
   TRAINHOOK_DECL static Outcome run(Job& job) noexcept;
+  TRAINHOOK_DECL void add(Outcome outcome);
+  void expect_here() const { process_.expect_here("this background save"); }
 
   std::mutex mutex_;
   WaitCondition changed_;

@@ -123,6 +123,8 @@ class CheckpointJob {
 
  private:
   TRAINHOOK_DECL void check_options() const;
+  TRAINHOOK_DECL void note_commit(std::int64_t step, const std::string& prefix) noexcept;
+  TRAINHOOK_DECL void log_commit(std::int64_t step, const std::string& prefix);
   [[nodiscard]] TRAINHOOK_DECL std::string save_path() const;
   [[nodiscard]] TRAINHOOK_DECL const std::shared_ptr<Saver>& find_saver(const Graph& graph);
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Saver> only_saver(const Graph& graph) const;

@@ -25,8 +25,8 @@ class CheckpointSaverListener {
   virtual void before_save(SessionRef /*session*/, std::int64_t /*global_step*/) {}
 
   /// Called when the checkpoint is committed: it is on disk and the newest. After an asynchronous save, in the first
-  /// hook call after the commit, when training may be some steps ahead, or when another error ends the run. Return true
-  /// to request a stop.
+  /// hook call after the commit, when training may be some steps ahead, or when another error ends the run, unless that
+  /// has cost the session. Return true to request a stop.
   virtual bool after_save(SessionRef /*session*/, std::int64_t /*global_step*/) { return false; }
 
   /// Called instead of `after_save` if the save failed with `error`.

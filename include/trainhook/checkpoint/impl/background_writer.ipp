@@ -23,35 +23,46 @@ TRAINHOOK_DECL BackgroundWriter::~BackgroundWriter() {
 }
 
 TRAINHOOK_DECL bool BackgroundWriter::is_busy() {
+  expect_here();
   const std::scoped_lock lock(mutex_);
   return writing_ || waiting_.has_value();
 }
 
 TRAINHOOK_DECL std::optional<std::int64_t> BackgroundWriter::submit(std::int64_t step, Commit commit) {
+  if (!has_thread()) {
+    write_in_place(step, std::move(commit));
+    return std::nullopt;
+  }
   std::optional<Job> replaced = Job{step, std::move(commit)};
   {
     const std::scoped_lock lock(mutex_);
     std::swap(replaced, waiting_);
   }
-  if (!has_thread()) {
-    std::unique_lock lock(mutex_);
-    write_waiting(lock);
-  }
   changed_.notify_all();
   return replaced ? std::optional(replaced->step) : std::nullopt;
 }
 
+TRAINHOOK_DECL void BackgroundWriter::write_in_place(std::int64_t step, Commit commit) {
+  Job job{step, std::move(commit)};
+  Outcome outcome = run(job);
+  const std::scoped_lock lock(mutex_);
+  add(std::move(outcome));
+}
+
 TRAINHOOK_DECL bool BackgroundWriter::has_thread() {
+  expect_here();
   if (thread_.joinable()) return true;
   try {
     thread_ = Thread("a background save", [this] { work(); });
   } catch (const ResourceExhaustedError& error) {
-    if (!std::exchange(has_said_, true)) log_warning("{}; the loop waits until its checkpoints are written", error.what());
+    if (!std::exchange(has_said_, true))
+      log_warning("{}; the loop waits until its checkpoints are written", error.what());
   }
   return thread_.joinable();
 }
 
 TRAINHOOK_DECL std::optional<BackgroundWriter::Outcome> BackgroundWriter::take_outcome() {
+  expect_here();
   const std::scoped_lock lock(mutex_);
   if (outcomes_.empty()) return std::nullopt;
   Outcome outcome = std::move(outcomes_.front());
@@ -61,6 +72,7 @@ TRAINHOOK_DECL std::optional<BackgroundWriter::Outcome> BackgroundWriter::take_o
 }
 
 TRAINHOOK_DECL void BackgroundWriter::wait() {
+  expect_here();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !writing_ && !waiting_; });
 }
@@ -82,9 +94,13 @@ TRAINHOOK_DECL void BackgroundWriter::write_waiting(std::unique_lock<std::mutex>
   job.reset();  // releases the model's memory, before anybody is told
   lock.lock();
   writing_ = false;
+  add(std::move(outcome));
+  changed_.notify_all();
+}
+
+TRAINHOOK_DECL void BackgroundWriter::add(Outcome outcome) {
   outcomes_.push_back(std::move(outcome));
   outcomes_ready_.fetch_add(1, std::memory_order_release);
-  changed_.notify_all();
 }
 
 TRAINHOOK_DECL BackgroundWriter::Outcome BackgroundWriter::run(Job& job) noexcept {

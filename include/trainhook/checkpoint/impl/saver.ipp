@@ -25,6 +25,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
@@ -42,6 +43,9 @@ namespace trainhook {
 struct Saver::State {
   explicit State(FileSystem& own_file_system) : file_system(own_file_system) {}
 
+  void expect_here() const { process.expect_here("this Saver"); }
+
+  detail::ProcessMark process;
   FileSystem& file_system;  // at the directory that was current when the saver was made
   std::atomic<FileSystem*> lent_file_system = nullptr;
   std::atomic<Clock*> lent_clock = nullptr;
@@ -123,6 +127,7 @@ TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequ
 TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_bytes,
                                          const detail::VariableSlices& slices,
                                          FunctionRef<void(const AddTensor&)> add_entries) {
+  state_->expect_here();
   validate(request);
   const std::string prefix = prefix_of(request);
   std::unique_lock lock(state_->mutex, std::defer_lock);
@@ -160,6 +165,7 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
 }
 
 TRAINHOOK_DECL void Saver::tidy(const std::string& save_path, const std::string& latest_filename) {
+  state_->expect_here();
   const std::scoped_lock lock(state_->mutex);
   retention(save_path, latest_filename).tidy(clock().wall_seconds());
 }
@@ -212,6 +218,7 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
 }
 
 TRAINHOOK_DECL std::vector<std::string> Saver::last_checkpoints() const {
+  state_->expect_here();
   const std::scoped_lock lock(state_->mutex);
   return state_->retention ? state_->retention->prefixes() : std::vector<std::string>();
 }
@@ -220,6 +227,7 @@ TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::strin
                                                     const std::string& latest_filename) {
   if (prefixes.empty()) return;
   const std::string save_path(detail::without_step(prefixes.back()));
+  state_->expect_here();
   const std::scoped_lock lock(state_->mutex);
   retention(save_path, latest_filename).replace(prefixes);
 }

@@ -102,13 +102,17 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int6
   if (writer_->is_busy() && !may_overlap(step)) return false;
   const bool stop = take_outcomes(session);
   if (job_->is_vetoed(session, step)) return stop;
-  const auto when =
-      writer_->has_thread() ? detail::CheckpointJob::Commit::Later : detail::CheckpointJob::Commit::AtOnce;
+  const bool later = writer_->has_thread();  // asked once: what is no snapshot is not for a thread
+  const auto when = later ? detail::CheckpointJob::Commit::Later : detail::CheckpointJob::Commit::AtOnce;
   job_->take_ranks(session, step, when);
   try {
     job_->start_save(session, step);
-    if (const auto replaced = writer_->submit(step, job_->take(session, step, when)))
+    auto commit = job_->take(session, step, when);
+    if (!later) {
+      writer_->write_in_place(step, std::move(commit));
+    } else if (const auto replaced = writer_->submit(step, std::move(commit))) {
       report_replaced(session, *replaced, step);
+    }
   } catch (...) { job_->failed(session, step, std::current_exception()); }
   return stop;
 }

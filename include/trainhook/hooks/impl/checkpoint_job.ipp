@@ -229,13 +229,21 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   };
 }
 
-TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t step, const std::string& prefix) {
+TRAINHOOK_DECL void CheckpointJob::note_commit(std::int64_t step, const std::string& prefix) noexcept {
   last_saved_ = step;
   services_->set_newest_checkpoint(prefix);
   failures_ = 0;
   if (!vetoed_) vetoes_ = 0;  // else a later save was vetoed while this one was written
+}
+
+TRAINHOOK_DECL void CheckpointJob::log_commit(std::int64_t step, const std::string& prefix) {
   FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
+}
+
+TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t step, const std::string& prefix) {
+  note_commit(step, prefix);
+  log_commit(step, prefix);
   bool stop = false;
   for (const auto& listener : listeners_)
     stop |= call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
@@ -269,17 +277,22 @@ TRAINHOOK_DECL void CheckpointJob::finish(std::int64_t step, const std::string& 
                                           const std::exception_ptr& error) noexcept {
   if (error != nullptr)
     log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
+  if (error == nullptr) note_commit(step, prefix);
   const SessionRef session = services_->session();
   if (!session.has_value()) return;
-  try {
-    if (error != nullptr) {
-      not_saved(session, step, error);
-    } else {
-      static_cast<void>(committed(session, step, prefix));
+  if (error != nullptr) return not_saved(session, step, error);
+  const auto attempt = [&](auto&& act) {
+    try {
+      act();
+    } catch (...) {
+      log_error("{}: after the checkpoint of step {}: {}", hook_, step, trainhook::describe(std::current_exception()));
     }
-  } catch (...) {
-    log_error("{}: after the checkpoint of step {}: {}", hook_, step, trainhook::describe(std::current_exception()));
-  }
+  };
+  attempt([&] { log_commit(step, prefix); });
+  for (const auto& listener : listeners_)
+    attempt([&] {
+      call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
+    });
 }
 
 TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {

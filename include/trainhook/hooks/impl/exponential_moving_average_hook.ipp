@@ -145,15 +145,17 @@ TRAINHOOK_DECL StateValues ExponentialMovingAverageHook::save_state() {
 }
 
 TRAINHOOK_DECL void ExponentialMovingAverageHook::load_state(const StateValues& state) {
+  std::unordered_map<std::string_view, const Tensor*> values;
+  for (const NamedTensor& entry : state.entries()) values.emplace(entry.name, &entry.tensor);
   std::vector<NamedTensor> loaded;
   for (const std::string& name : names_) {
-    const Tensor* average = state.find(detail::average_entry(name));
-    if (average == nullptr) {
+    const auto average = values.find(detail::average_entry(name));
+    if (average == values.end()) {
       log_warning("ExponentialMovingAverageHook: the checkpoint has no average of '{}'; all start from present values",
                   name);
       return;
     }
-    loaded.push_back({name, *average});
+    loaded.push_back({name, *average->second});
   }
   averages_ = std::move(loaded);
   updates_ = state.at("updates").scalar<std::int64_t>();

@@ -51,8 +51,8 @@ TRAINHOOK_DECL NumpyNumber::NumpyNumber(double number) : value(number), shortest
 TRAINHOOK_DECL NumpyNumber::NumpyNumber(Half number) : value(static_cast<double>(to_float(number))) {
   if (!is_finite(value)) return;
   for (int digits = 0; digits <= 4; ++digits) {
-    for (const double near : {value, std::nextafter(value, 2 * value)}) {  // if the decimal below is too far away
-      shortest = fmt::format("{:.{}e}", near, digits);
+    for (const double candidate : {value, std::nextafter(value, 2 * value)}) {  // if the decimal below is too far away
+      shortest = fmt::format("{:.{}e}", candidate, digits);
       double decimal = 0;
       std::from_chars(shortest.data(), shortest.data() + shortest.size(), decimal);
       if (reads_back(number, decimal)) return;

@@ -37,7 +37,10 @@ struct SignalTable {
   sem_t event{};
   std::array<std::atomic<bool>, kSignals> handled{};  // by a ProcessSignals now
   std::array<std::atomic<bool>, kSignals> stops{};
-  std::array<struct sigaction, kSignals> before{};
+  std::array<struct sigaction, kSignals> before{};    // what is restored
+  std::array<struct sigaction, kSignals> original{};  // what was there before the first of ours
+  std::array<std::atomic<bool>, kSignals>
+      stayed{};  // a handler of the program was installed over ours, and may call it
 };
 
 /// Calls what handled a signal before, unless that was the default or nothing.
@@ -63,9 +66,14 @@ struct RecordedInterruption {
 
 /// The object that the sessions of the process share.
 struct SharedSignals {
-  std::mutex mutex;
-  std::weak_ptr<ProcessSignals> signals;
+  std::mutex mutex;  // held while handlers are installed or restored
+  std::weak_ptr<ProcessSignals> present;
 };
+
+[[nodiscard]] TRAINHOOK_DECL SharedSignals& shared_signals() noexcept {
+  static SharedSignals* const shared = new SharedSignals;  // never destroyed, as system_clock()
+  return *shared;
+}
 
 [[nodiscard]] TRAINHOOK_DECL RecordedInterruption& recorded_interruption() noexcept {
   static RecordedInterruption* const recorded = new RecordedInterruption;  // never destroyed, as system_clock()
@@ -74,15 +82,23 @@ struct SharedSignals {
 
 TRAINHOOK_DECL void ProcessSignals::on_signal(int signal, siginfo_t* info, void* context) {
   static thread_local int handling = 0;
-  if (handling == signal) return;  // a handler that was installed later, and is now the one before, calls back
+  static thread_local bool is_nested = false;
   const int error = errno;
-  const int outer = std::exchange(handling, signal);
   SignalTable& table = signal_table();
   const auto i = static_cast<std::size_t>(signal);
-  const struct sigaction& before = table.before[i];
+  if (handling == signal) {  // a handler that was installed over ours, and is now the one before, calls back
+    if (!table.stayed[i].load() || std::exchange(is_nested, true)) return;
+    call_handler(table.original[i], signal, info, context);
+    is_nested = false;
+    errno = error;
+    return;
+  }
+  const int outer = std::exchange(handling, signal);
+  const bool is_handled = table.handled[i].load();
+  const struct sigaction& before = is_handled ? table.before[i] : table.original[i];
   int none = 0;
   bool ends = false;
-  if (!table.handled[i].load()) {  // a handler that was installed later calls this one as the one before
+  if (!is_handled) {  // a handler that was installed over ours calls it
     ends = (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_DFL;
   } else if (!table.stops[i].load()) {
     ++table.saves;
@@ -102,9 +118,11 @@ TRAINHOOK_DECL void ProcessSignals::on_signal(int signal, siginfo_t* info, void*
 }
 
 TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Options& options, Clock& clock) {
-  static SharedSignals* const shared = new SharedSignals;  // never destroyed, as system_clock()
-  const std::scoped_lock lock(shared->mutex);
-  if (auto present = shared->signals.lock()) {
+  SharedSignals& shared = shared_signals();
+  std::shared_ptr<ProcessSignals> present;  // outlives the lock, which its destructor takes
+  const std::scoped_lock lock(shared.mutex);
+  present = shared.present.lock();
+  if (present != nullptr) {
     if (present->process_.is_here() && present->options_ == options) return present;
     if (present->process_.is_here())
       throw FailedPreconditionError(
@@ -112,7 +130,7 @@ TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Optio
           "give both the same");
   }
   auto made = std::make_shared<ProcessSignals>(options, clock);
-  shared->signals = made;
+  shared.present = made;
   return made;
 }
 
@@ -130,6 +148,7 @@ TRAINHOOK_DECL ProcessSignals::ProcessSignals(Options options, Clock& clock)
 
 TRAINHOOK_DECL ProcessSignals::~ProcessSignals() {
   if (!process_.is_here()) return;
+  const std::scoped_lock shared(shared_signals().mutex);  // the next one begins when all of this one is gone
   restore();
   if (!watcher_.joinable()) return;
   {
@@ -186,9 +205,15 @@ TRAINHOOK_DECL void ProcessSignals::leave_in_child() noexcept {
 }
 
 TRAINHOOK_DECL void ProcessSignals::restore(int signal) noexcept {
+  SignalTable& table = signal_table();
+  const auto i = static_cast<std::size_t>(signal);
   struct sigaction present {};
-  if (sigaction(signal, nullptr, &present) == 0 && is_ours(present))
-    sigaction(signal, &signal_table().before[static_cast<std::size_t>(signal)], nullptr);
+  if (sigaction(signal, nullptr, &present) != 0) return;
+  if (is_ours(present)) {
+    sigaction(signal, &table.before[i], nullptr);
+  } else {
+    table.stayed[i] = true;
+  }
 }
 
 TRAINHOOK_DECL void ProcessSignals::install() {
@@ -214,7 +239,10 @@ TRAINHOOK_DECL void ProcessSignals::install() {
         continue;
       }
       table.stops[i] = numbers == &options_.stop;
-      if (!is_ours(present)) table.before[i] = present;
+      if (!is_ours(present)) {
+        table.before[i] = present;
+        if (!table.stayed[i]) table.original[i] = present;
+      }
       if (sigaction(signal, &action, nullptr) != 0) throw_unhandled(signal);
       table.handled[i] = true;
       installed_.push_back(signal);

@@ -68,9 +68,12 @@ TRAINHOOK_DECL RowFile::RowFile(FileSystem& file_system, std::string path, const
   file_ = file_system.open_appendable(path_);
   written_ = WrittenRows{.size = kept, .crc = crc32c::value(std::string_view(text).substr(0, kept))};
   if (kept == 0) write(header);
-  file_->sync();
-  durable_ = file_->size();
-  file_system.sync_directory(directory);
+  durable_ = kept;
+  synced_ = false;
+  try {
+    sync();
+    file_system.sync_directory(directory);
+  } catch (const Error& error) { log_warning("{}: {}; the next checkpoint tries again", format.hook, error.what()); }
 }
 
 TRAINHOOK_DECL void RowFile::take_lock(FileSystem& file_system) {
@@ -197,7 +200,12 @@ TRAINHOOK_DECL void RowFile::sync() {
 }
 
 TRAINHOOK_DECL void RowFile::close() {
-  sync();
+  try {
+    sync();
+  } catch (const Error&) {
+    if (!rewritten_) throw;
+    sync();  // writes again what the first one lost
+  }
   file_->close();
   lock_.reset();
 }

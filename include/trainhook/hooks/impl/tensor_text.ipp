@@ -22,11 +22,11 @@ namespace trainhook::detail {
 /// Elements that a line shows; of a longer tensor the first ones are followed by `...`.
 inline constexpr std::size_t kFirstElementsInText = 32;
 
-/// Numbers as NumPy prints scalars; halves as the floats that they are.
+/// Numbers as NumPy prints scalars; NumPy has no bfloat16.
 template <class T>
 void append_text_element(std::string& text, const T& value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    append_text_element(text, to_float(value));
+    text += numpy_scalar(NumpyNumber(value));
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
     const std::string imaginary = numpy_scalar(NumpyNumber(value.imag()));
     text += fmt::format("{}{}{}j", numpy_scalar(NumpyNumber(value.real())), imaginary[0] == '-' ? "" : "+", imaginary);
