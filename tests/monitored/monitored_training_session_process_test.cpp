@@ -97,6 +97,33 @@ TEST(MonitoredTrainingSession, AForkedChildWritesNothingWhateverItDoes) {
   EXPECT_EQ(log.count("E "), 0U);
 }
 
+TEST(MonitoredTrainingSession, AChildThatIsForkedInsideAStepEndsNothingOfIt) {
+  testing::LogLines log;
+  const support::TemporaryFolder folder;
+  Loop loop;
+  MonitoredTrainingSessionOptions options = options_in(folder.path());
+  options.save_checkpoint_steps = 2;
+  auto session = monitored_training_session(loop.session, options);
+  session.run([&] { loop.value += 1; });
+  const std::vector<std::string> before = files_in(folder.path());
+  pid_t child = -1;
+  try {
+    session.run([&] {
+      loop.value += 1;
+      child = ::fork();
+    });
+  } catch (const FailedPreconditionError&) {
+    if (child == 0) ::_exit(files_in(folder.path()) == before ? 0 : 2);
+    throw;
+  }
+  if (child == 0) ::_exit(1);  // its step would have ended
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(latest_checkpoint(folder.path()), folder.file("model.ckpt-2"));
+  session.close();
+}
+
 TEST(MonitoredTrainingSession, AForkedChildDoesNotTakeTheDirectoryWhenItsParentIsGone) {
   const support::TemporaryFolder folder;
   std::array<int, 2> ends{};

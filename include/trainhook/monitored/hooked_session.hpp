@@ -94,6 +94,7 @@ class HookedSession {
     std::int64_t stop_since = kAlways;        // see the member function
   };
 
+  void expect_here() const { services_->process().expect_here("this session"); }
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged);
   TRAINHOOK_DECL void tell_of_failure(SessionRunContext& context, Progress progress,
                                       const std::exception_ptr& error) noexcept;

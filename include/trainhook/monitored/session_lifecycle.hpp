@@ -94,6 +94,7 @@ class SessionLifecycle {
 
  private:
   TRAINHOOK_DECL void leave() noexcept;
+  TRAINHOOK_DECL void settle() noexcept;  // where a later exception is to end it
 
   struct Impl;
 

@@ -75,5 +75,12 @@ TEST(SummaryKernels, TakeBytesAsTheyAre) {
   EXPECT_THROW(run("ImageSummary", {Tensor("x"), Tensor(DType::Float, Shape{1, 2, 2})}, attrs), InvalidArgumentError);
 }
 
+TEST(SummaryKernels, ShowHalvesAsTheFloatsThatTheyAre) {
+  const Attrs attrs{{"max_images", std::int64_t{1}}, {"bad_color", Tensor::of<std::uint8_t>({255, 0, 0, 255})}};
+  const Tensor floats = Tensor::of<float>({0, 1, 2, -4}, {1, 2, 2, 1});
+  const Tensor halves = Tensor::of<Half>({Half{0}, Half{0x3c00}, Half{0x4000}, Half{0xc400}}, {1, 2, 2, 1});
+  EXPECT_EQ(run("ImageSummary", {Tensor("x"), halves}, attrs), run("ImageSummary", {Tensor("x"), floats}, attrs));
+}
+
 }  // namespace
 }  // namespace trainhook

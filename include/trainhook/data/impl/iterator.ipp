@@ -11,6 +11,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/data/dataset_iterator.hpp>
 
@@ -19,6 +20,16 @@ namespace trainhook {
 struct Iterator::Position {
   std::mutex mutex;
   DatasetIterator iterator;
+  detail::ProcessMark process{};
+
+  /// A forked child has its own position, unless a thread of the parent had it then.
+  [[nodiscard]] std::unique_lock<std::mutex> lock() {
+    std::unique_lock taken(mutex, std::try_to_lock);
+    if (taken) return taken;
+    process.expect_here("the position of this iterator");
+    taken.lock();
+    return taken;
+  }
 };
 
 TRAINHOOK_DECL Iterator::Iterator(Dataset dataset)
@@ -31,20 +42,20 @@ TRAINHOOK_DECL void Iterator::get_next(Element& element) {
 }
 
 TRAINHOOK_DECL bool Iterator::try_get_next(Element& element) {
-  const std::scoped_lock lock(position_->mutex);
+  const std::unique_lock lock = position_->lock();
   return position_->iterator.next(element);
 }
 
 TRAINHOOK_DECL void Iterator::initialize() {
   DatasetIterator fresh = dataset_.make_iterator();
-  const std::scoped_lock lock(position_->mutex);
+  const std::unique_lock lock = position_->lock();
   std::swap(position_->iterator, fresh);
 }
 
 TRAINHOOK_DECL void Iterator::verify_state(const Tensor& state) const { Iterator(dataset_).restore_state(state); }
 
 TRAINHOOK_DECL Tensor Iterator::save_state(ExternalStatePolicy policy) {
-  const std::scoped_lock lock(position_->mutex);
+  const std::unique_lock lock = position_->lock();
   return Tensor(std::string_view(position_->iterator.save(policy)));
 }
 
@@ -54,7 +65,7 @@ TRAINHOOK_DECL void Iterator::restore_state(const Tensor& state) {
                                state.shape());
   }
   const std::string& bytes = state.data<std::string>()[0];
-  const std::scoped_lock lock(position_->mutex);
+  const std::unique_lock lock = position_->lock();
   position_->iterator.restore(bytes);
 }
 

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/thread.hpp>
 #include <trainhook/data/background_input.hpp>
@@ -109,8 +110,9 @@ class ParallelMapStream final : public ElementStream {
   void start() {
     try {
       while (threads_.size() < threads_wanted_) threads_.emplace_back("parallel map", [this] { work(); });
-    } catch (const ResourceExhaustedError&) {
-      if (threads_.empty()) throw;  // fewer do as well
+    } catch (const ResourceExhaustedError& error) {
+      if (threads_.empty()) throw;
+      log_warning("{}; the map goes on with {} of {}", error.what(), threads_.size(), threads_wanted_);
     }
   }
 

@@ -82,16 +82,19 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
     progress.callback = "before_run";
     for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
       merged.add(hook->before_run(context), session_);
+      expect_here();  // a callback may fork, and in the child the others are dead
       if (context.stop_requested()) note_stop(context, *hook, progress);
       ++progress.asked;
     }
     progress.callback = {};
     merged.execute(session_, request);
+    expect_here();
     context.mark_run_done();
     progress.callback = "after_run";
     for (; progress.told < hooks_->size(); ++progress.told) {
       SessionRunHook& hook = *(*hooks_)[progress.told];
       hook.after_run(context, merged.values_of(progress.told));
+      expect_here();
       if (context.stop_requested()) note_stop(context, hook, progress);
     }
   } catch (...) {

@@ -63,6 +63,7 @@ struct SessionLifecycle::Impl {
     const bool is_nested = session->is_busy();
     try {
       body();
+      services.process().expect_here("this session");
     } catch (...) {
       if (!is_here()) throw;  // the user's code has forked
       const std::exception_ptr error = std::current_exception();
@@ -268,16 +269,23 @@ TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator
   }
 }
 
-TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(SessionLifecycle&& other) noexcept = default;
+TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(SessionLifecycle&& other) noexcept : impl_(std::move(other.impl_)) {
+  settle();
+}
 
 TRAINHOOK_DECL SessionLifecycle& SessionLifecycle::operator=(SessionLifecycle&& other) noexcept {
   if (this == &other) return *this;
   leave();
   impl_ = std::move(other.impl_);
+  settle();
   return *this;
 }
 
 TRAINHOOK_DECL SessionLifecycle::~SessionLifecycle() { leave(); }
+
+TRAINHOOK_DECL void SessionLifecycle::settle() noexcept {
+  if (impl_ != nullptr) impl_->exceptions_at_start = std::uncaught_exceptions();
+}
 
 TRAINHOOK_DECL void SessionLifecycle::leave() noexcept {
   if (impl_ == nullptr) return;

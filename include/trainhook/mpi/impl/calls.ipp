@@ -15,10 +15,13 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/process_mark.hpp>
 
 namespace trainhook::mpi::detail {
 
 TRAINHOOK_DECL bool is_running() noexcept {
+  static const trainhook::detail::ProcessMark process;  // a forked child must not touch its parent's MPI
+  if (!process.is_here()) return false;
   int initialized = 0;
   int finalized = 0;
   MPI_Initialized(&initialized);

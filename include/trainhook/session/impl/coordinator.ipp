@@ -135,6 +135,7 @@ TRAINHOOK_DECL void Coordinator::start_thread(std::function<void(std::stop_token
   auto done = detail::make_shared_object<bool>(false);
   const std::scoped_lock lock(state_->mutex);
   state_->joined = false;
+  threads_->all.reserve(threads_->all.size() + 1);  // or a thread that has no room would be joined under its mutex
   threads_->all.push_back(
       {detail::Thread("Coordinator",
                       [state = state_, done, body = std::move(body), source = threads_->stop_source]() mutable {

@@ -54,6 +54,12 @@ TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator&
   }
   const auto threads = detail::make_shared_object<detail::QueueThreads>(session.id(), options_.enqueue_ops.size());
   if (!fillers_->add(threads)) return;
+  if (options_.cancel_op.has_value()) {  // first: if a later thread cannot be started, it frees those before it
+    coordinator.start_thread([cancel = options_.cancel_op, session, keep_alive](const std::stop_token& stop) {
+      detail::wait_for_stop(stop, system_clock(), (Duration::max)());
+      run_if_given(session, cancel);
+    });
+  }
   for (const Operation& op : options_.enqueue_ops) {
     coordinator.start_thread(
         [options = options_, op, session, keep_alive, threads](const std::stop_token& stop) mutable {
@@ -69,11 +75,6 @@ TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator&
           if (!has_ended && !is_cancelled) std::rethrow_exception(failure);
         });
   }
-  if (!options_.cancel_op.has_value()) return;
-  coordinator.start_thread([cancel = options_.cancel_op, session, keep_alive](const std::stop_token& stop) {
-    detail::wait_for_stop(stop, system_clock(), (Duration::max)());
-    run_if_given(session, cancel);
-  });
 }
 
 TRAINHOOK_DECL void QueueRunner::run_if_given(SessionRef session, const Operation& op) {

@@ -63,6 +63,7 @@ class FIFOQueueState final : public NodeState {
       throw InvalidArgumentError("FIFOQueue '{}' takes {}, not {}", name_, spec_to_string(components_),
                                  spec_to_string(spec_of(element)));
     }
+    expect_here();
     std::unique_lock lock(mutex_);
     was_filled_ = true;
     if (closed_) throw CancelledError("FIFOQueue '{}' is closed", name_);
@@ -81,6 +82,7 @@ class FIFOQueueState final : public NodeState {
   /// they are there.
   [[nodiscard]] std::vector<Element> dequeue(const KernelContext& context, std::size_t count) {
     std::vector<Element> taken;
+    expect_here();
     std::unique_lock lock(mutex_);
     if (count > 0) expect_filler();
     const Place place(dequeuing_, changed_);
@@ -94,6 +96,7 @@ class FIFOQueueState final : public NodeState {
   }
 
   void close(bool cancel_pending_enqueues) {
+    expect_here();
     const std::scoped_lock lock(mutex_);
     closed_ = true;
     if (cancel_pending_enqueues) refuses_ = true;
@@ -101,17 +104,22 @@ class FIFOQueueState final : public NodeState {
   }
 
   [[nodiscard]] std::size_t size() {
+    expect_here();
     const std::scoped_lock lock(mutex_);
     return elements_.size();
   }
 
   void cancel() noexcept override {
+    if (!process_.is_here()) return;
     const std::scoped_lock lock(mutex_);
     session_closed_ = refuses_ = true;
     changed_.notify_all();
   }
 
  private:
+  /// In a forked child the threads that fill a queue are gone.
+  void expect_here() const { process_.expect_here("this FIFOQueue"); }
+
   /// A place in a line of threads, from coming to going; the queue's mutex is held at both.
   class Place {
    public:
@@ -192,6 +200,7 @@ class FIFOQueueState final : public NodeState {
   ElementSpec components_;
   std::vector<QueueRunnerDef> runners_;
 
+  trainhook::detail::ProcessMark process_;
   std::mutex mutex_;  // guards what follows
   WaitCondition changed_;
   std::deque<Element> elements_;

@@ -73,13 +73,19 @@ void image_summary_op(KernelContext& context, std::int64_t max_images, const Ten
   ImageBatch batch{.height = shape[1], .width = shape[2], .channels = shape[3], .max_outputs = max_images};
   std::ranges::copy(bad.first((std::min)(bad.size(), batch.bad_color.size())), batch.bad_color.begin());
   const std::string& tag = context.input(0).data<std::string>()[0];
-  give_summary(context, shape[0] == 0 ? std::string() : image_batch_summary(tag, context.data<T>(1), batch));
+  if (shape[0] == 0) return give_summary(context, {});
+  if constexpr (std::is_same_v<T, Half>) {
+    const Tensor floats = as_floats(context.input(1));
+    give_summary(context, image_batch_summary(tag, floats.data<float>(), batch));
+  } else {
+    give_summary(context, image_batch_summary(tag, context.data<T>(1), batch));
+  }
 }
 
 inline Kernel make_image_summary(const Node& node) {
   const std::int64_t max_images = node.attr<std::int64_t>("max_images");
   const Tensor& bad_color = node.attr<Tensor>("bad_color");
-  return kernel_for(DTypes<float, double, std::uint8_t>{}, node, "T", [&]<class T>() {
+  return kernel_for(DTypes<float, double, std::uint8_t, Half>{}, node, "T", [&]<class T>() {
     return Kernel([=](KernelContext& context) { image_summary_op<T>(context, max_images, bad_color); });
   });
 }
