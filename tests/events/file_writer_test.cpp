@@ -605,6 +605,23 @@ TEST(FileWriter, WithoutAThreadAFullQueueIsWrittenAndAFailureIsThrown) {
             "no error");
 }
 
+TEST(FileWriter, WithoutAThreadWaitsNoLongerThanFlushSecs) {
+  testing::LogLines log;
+  Disk disk;
+  const testing::NoThreads no_threads;
+  if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
+  testing::ManualClock clock;
+  FileWriterOptions options = disk.options();
+  options.clock = &clock;
+  options.flush_secs = std::chrono::seconds(120);
+  FileWriter writer("run", options);
+  for (int step = 1; step <= 2; ++step) writer.add_scalar("loss", 0.5, step);
+  EXPECT_EQ(disk.steps(), (std::vector<std::int64_t>{1}));
+  clock.advance(std::chrono::seconds(120));
+  writer.add_scalar("loss", 0.5, 3);
+  EXPECT_EQ(disk.steps(), (std::vector<std::int64_t>{1, 2, 3}));
+}
+
 TEST(FileWriter, IsDeadInAForkedChild) {
   Disk disk;
   auto writer = std::make_unique<FileWriter>("run", disk.options());

@@ -189,6 +189,17 @@ TEST(LoopSession, ASummaryKeepsTheTagThatItWasGivenUnlessAnotherSummaryHasIt) {
   EXPECT_EQ(tag_of(loop.summary("loss", encode)), "inner/loss_1");
 }
 
+TEST(LoopSession, ShowsSeveralStringsAsTexts) {
+  LoopSession loop;
+  const Tensor words = Tensor::of<std::string>({"one", "two"});
+  const Output value = loop.value(
+      "note", [&] { return words; }, OutputSpec{DType::String, PartialShape{kUnknownDim}});
+  const Output notes = summary::text("notes", value);
+  const Tensor summary = loop.run(notes);
+  EXPECT_EQ(summary, Tensor(detail::texts_summary("notes", words)));
+  EXPECT_NE(summary.scalar<std::string>().find("two"), std::string::npos);
+}
+
 TEST(LoopSession, ShowsAStringOfTheUserAsText) {
   LoopSession loop;
   std::string note = "*first*";

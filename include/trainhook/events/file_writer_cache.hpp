@@ -13,6 +13,7 @@
 
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/events/file_writer.hpp>
 
 namespace trainhook {
@@ -43,6 +44,9 @@ class FileWriterCache {
  private:
   TRAINHOOK_DECL void for_all(FunctionRef<void(FileWriter&)> action);
 
+  void expect_here() const { process_.expect_here("this cache of event writers"); }
+
+  detail::ProcessMark process_;
   FileWriterOptions options_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<FileWriter>, std::less<>> writers_;

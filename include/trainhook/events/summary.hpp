@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/events/histogram.hpp>
 
 namespace trainhook {
@@ -54,6 +55,13 @@ template <HistogramElement T>
 
 /// A text in Markdown, for the Text dashboard.
 [[nodiscard]] TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown);
+
+namespace detail {
+
+/// Texts for the Text dashboard, which shows several as a table.
+[[nodiscard]] TRAINHOOK_DECL std::string texts_summary(std::string_view tag, const Tensor& texts);
+
+}  // namespace detail
 
 /// Joins the values of all summaries, in order.
 [[nodiscard]] TRAINHOOK_DECL std::string merge_summaries(std::span<const std::string> summaries);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
@@ -47,12 +48,12 @@ class BoundState {
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
 
  private:
-  /// What a load does to one variable or state; nothing, if it has no value for it.
+  /// A new value of a variable or of other state.
   struct Change {
+    const Tensor* value = nullptr;
     VariableBinding* variable = nullptr;
-    const Tensor* value = nullptr;  // of the variable
     StateBinding* state = nullptr;
-    std::function<void()> commit{};  // of the state
+    std::function<void()> commit{};  // of a state
     std::function<void()> undo{};    // only up to the last change that may fail
 
     [[nodiscard]] TRAINHOOK_DECL bool may_fail() const noexcept;
@@ -69,14 +70,17 @@ class BoundState {
   [[nodiscard]] TRAINHOOK_DECL StateBinding* find_state(std::string_view name) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL StateBinding& state_called(std::string_view name) const;
 
-  TRAINHOOK_DECL static void apply(const std::vector<Change>& changes);
+  /// The order of registration: the place of a variable or state, and the number of its change.
+  using Order = std::vector<std::pair<std::int64_t, std::size_t>>;
+
+  TRAINHOOK_DECL static void apply(const std::vector<Change>& changes, const Order& order);
   TRAINHOOK_DECL static void take_back(const Change& change) noexcept;
 
   std::deque<VariableBinding> variables_;
   std::deque<StateBinding> states_;
   std::unordered_map<std::string_view, Named> by_name_;
   std::uint64_t loads_ = 0;
-  std::size_t places_ = 0;
+  std::int64_t places_ = 0;
   std::size_t next_ = 0;  // the variable to try first, because names mostly come in order
 };
 

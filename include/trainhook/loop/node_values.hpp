@@ -121,8 +121,7 @@ class NodeValues {
       case Rule::HistogramSummary:
         return remember(known,
                         Tensor(histogram_summary(tag_of(node), histogram_of(tag_of(node), get(node.inputs()[1])))));
-      case Rule::TextSummary:
-        return remember(known, Tensor(text_summary(tag_of(node), text(node, get(node.inputs()[1])))));
+      case Rule::TextSummary: return remember(known, Tensor(texts_summary(tag_of(node), get(node.inputs()[1]))));
       case Rule::MergeSummary: return remember(known, merged(node));
       case Rule::Placeholder:
         throw InvalidArgumentError("You must feed a value for '{}': the loop has none of that name", output.name());
@@ -202,13 +201,6 @@ class NodeValues {
       throw InvalidArgumentError("summary '{}' is of a single value, not of {}{}", node.name(), value.dtype(),
                                  value.shape());
     return first_as_float(node.name(), value);
-  }
-
-  static const std::string& text(const Node& node, const Tensor& value) {
-    if (value.num_elements() != 1)
-      throw UnimplementedError("summary '{}' is of one string in a LoopSession, not of {}{}", node.name(),
-                               value.dtype(), value.shape());
-    return value.data<std::string>()[0];
   }
 
   Tensor merged(const Node& node) {

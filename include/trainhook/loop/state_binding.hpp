@@ -97,7 +97,7 @@ struct StateBinding {
   bool may_fail = false;
   bool is_generator = false;
   std::uint64_t last_load = 0;  ///< the number of the load that set its value
-  std::size_t place = 0;        ///< among all that the loop registered
+  std::int64_t place = 0;       ///< among all that the loop registered
 };
 
 /// The text that `write` writes, in the classic locale, as a string tensor.

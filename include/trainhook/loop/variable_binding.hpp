@@ -57,7 +57,7 @@ class VariableBinding {
 
   bool initialized = true;
   std::uint64_t last_load = 0;  ///< the number of the load that set its value
-  std::size_t place = 0;        ///< among all that the loop registered
+  std::int64_t place = 0;       ///< among all that the loop registered
 
  private:
   TRAINHOOK_DECL void read_into(Tensor& target) const;

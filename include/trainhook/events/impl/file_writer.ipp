@@ -115,6 +115,7 @@ struct FileWriter::Impl {
   bool is_writing = false;
   bool closed = false;
   bool is_in_place = false;  // there can be no thread, so whoever would wake it writes
+  Duration last_write{};     // in place
 
   detail::EventFile file;  // used by the writing thread alone, as what follows, and by `close` after it
   detail::EventBatch batch;
@@ -229,7 +230,7 @@ TRAINHOOK_DECL void FileWriter::flush() {
 TRAINHOOK_DECL void FileWriter::sync() {
   impl_->expect_here();
   std::unique_lock lock(impl_->mutex);
-  if (impl_->is_in_place || impl_->thread.joinable()) {
+  if (!impl_->closed && (impl_->is_in_place || impl_->thread.joinable())) {
     const std::uint64_t request = ++impl_->syncs_asked;
     impl_->wake_writer(lock);
     impl_->done.wait(lock, [&] { return impl_->syncs_done >= request; });
@@ -306,8 +307,13 @@ TRAINHOOK_DECL void FileWriter::Impl::added_one(std::unique_lock<std::mutex>& lo
   ++added;
   const bool is_first = added == pending.size();  // nothing was written yet
   const bool worth_waking = is_first || 2 * pending.size() >= max_queue || pending.byte_size() >= kManyBytes;
+  if (is_in_place) {
+    const Duration now = clock.monotonic_now();
+    if (!worth_waking && now - last_write < flush_secs) return;
+    last_write = now;
+    return write_pending(lock);
+  }
   if (!worth_waking || woken) return;
-  if (is_in_place) return write_pending(lock);
   woken = true;
   lock.unlock();
   work.notify_one();

@@ -21,6 +21,7 @@ TRAINHOOK_DECL FileWriterCache::FileWriterCache(FileWriterOptions options) : opt
 
 TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
   while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
+  expect_here();
   const std::scoped_lock lock(mutex_);
   if (closed_)
     throw FailedPreconditionError("the event writers of this session are closed: {} gets no more events", directory);
@@ -35,6 +36,7 @@ TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
 }
 
 TRAINHOOK_DECL void FileWriterCache::restart_at(std::int64_t step) {
+  expect_here();
   const std::scoped_lock lock(mutex_);
   start_ = (std::min)(step, start_.value_or(step));
   for (const auto& [directory, writer] : writers_) writer->restart_at(step);
@@ -45,6 +47,7 @@ TRAINHOOK_DECL void FileWriterCache::flush() {
 }
 
 TRAINHOOK_DECL void FileWriterCache::close() {
+  expect_here();
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
@@ -53,6 +56,7 @@ TRAINHOOK_DECL void FileWriterCache::close() {
 }
 
 TRAINHOOK_DECL void FileWriterCache::for_all(FunctionRef<void(FileWriter&)> action) {
+  expect_here();
   const std::scoped_lock lock(mutex_);
   std::exception_ptr first;
   for (const auto& [directory, writer] : writers_) {

@@ -6,6 +6,8 @@
 #include <trainhook/events/summary.hpp>
 
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -47,11 +49,19 @@ TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudi
 }
 
 TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown) {
-  const std::string text = detail::utf8_text(markdown, fmt::format("the text of the summary '{}'", tag));
-  return detail::summary_of(
-      {.tag = tag,
-       .tensor = detail::TensorMessage{.dtype = static_cast<std::uint64_t>(DType::String), .string_val = {text}},
-       .metadata = detail::SummaryMetadataMessage{.plugin_data = {.plugin_name = "text"}}});
+  return detail::texts_summary(tag, Tensor(markdown));
+}
+
+TRAINHOOK_DECL std::string detail::texts_summary(std::string_view tag, const Tensor& texts) {
+  std::vector<std::string> valid;
+  for (const std::string& text : texts.data<std::string>())
+    valid.push_back(utf8_text(text, fmt::format("the text of the summary '{}'", tag)));
+  TensorMessage message{.dtype = static_cast<std::uint64_t>(DType::String)};
+  message.string_val.assign(valid.begin(), valid.end());
+  if (valid.size() != 1) message.tensor_shape = shape_message(texts.shape().dims());
+  return summary_of({.tag = tag,
+                     .tensor = std::move(message),
+                     .metadata = SummaryMetadataMessage{.plugin_data = {.plugin_name = "text"}}});
 }
 
 TRAINHOOK_DECL std::string merge_summaries(std::span<const std::string> summaries) {

@@ -79,7 +79,9 @@ TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) {
 }
 
 TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
-  std::vector<Change> changes(places_);  // in the order of registration, whatever that of the entries is
+  std::vector<Change> changes(entries.size());
+  Order order;
+  order.reserve(entries.size());
   ++loads_;
   const auto expect_first = [&](std::uint64_t& last_load, const std::string& name) {
     if (std::exchange(last_load, loads_) == loads_) throw InvalidArgumentError("'{}' is given twice", name);
@@ -88,21 +90,25 @@ TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
     if (VariableBinding* variable = find_variable(entry.name)) {
       expect_first(variable->last_load, entry.name);
       variable->validate(entry.tensor);
-      Change& change = changes[variable->place];
+      Change& change = changes[order.size()];
+      order.emplace_back(variable->place, order.size());
       change.value = &entry.tensor;
       change.variable = variable;
     } else {
       StateBinding& state = state_called(entry.name);
       expect_first(state.last_load, entry.name);
       check_value(state.name, state.dtype, state.shape, entry.tensor);
-      Change& change = changes[state.place];
+      Change& change = changes[order.size()];
+      order.emplace_back(state.place, order.size());
       change.state = &state;
       change.commit = state.prepare(entry.tensor);
     }
   }
-  const auto last = std::ranges::find_if(changes.rbegin(), changes.rend(), &Change::may_fail).base();
-  std::for_each(changes.begin(), last, [](Change& change) { change.keep_old_value(); });
-  apply(changes);
+  std::ranges::sort(order);
+  std::size_t to_keep = order.size();
+  while (to_keep > 0 && !changes[order[to_keep - 1].second].may_fail()) --to_keep;
+  for (std::size_t i = 0; i < to_keep; ++i) changes[order[i].second].keep_old_value();
+  apply(changes, order);
 }
 
 TRAINHOOK_DECL VariableBinding* BoundState::find_variable(std::string_view name) noexcept {
@@ -123,25 +129,25 @@ TRAINHOOK_DECL StateBinding& BoundState::state_called(std::string_view name) con
 }
 
 TRAINHOOK_DECL bool BoundState::Change::may_fail() const noexcept {
-  return variable != nullptr ? variable->is_external() : state != nullptr && state->may_fail;
+  return variable != nullptr ? variable->is_external() : state->may_fail;
 }
 
 TRAINHOOK_DECL void BoundState::Change::keep_old_value() {
   if (variable != nullptr) {
     undo = [variable = variable, old = variable->read_once()] { variable->write(old); };
-  } else if (state != nullptr) {
+  } else {
     undo = state->prepare(state->save());
   }
 }
 
-TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes) {
+TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes, const Order& order) {
   std::size_t next = 0;
   try {
-    for (; next < changes.size(); ++next) {
-      const Change& change = changes[next];
+    for (; next < order.size(); ++next) {
+      const Change& change = changes[order[next].second];
       if (change.variable != nullptr) {
         change.variable->write(*change.value);
-      } else if (change.commit) {
+      } else {
         change.commit();
       }
     }
@@ -149,8 +155,8 @@ TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes) {
       if (change.variable != nullptr) change.variable->validate(*change.value);
     }
   } catch (...) {
-    const std::size_t changed = (std::min)(next + 1, changes.size());  // the one that failed may be half done
-    for (std::size_t i = changed; i > 0; --i) take_back(changes[i - 1]);
+    const std::size_t changed = (std::min)(next + 1, order.size());  // the one that failed may be half done
+    for (std::size_t i = changed; i > 0; --i) take_back(changes[order[i - 1].second]);
     throw;
   }
 }
