@@ -37,6 +37,7 @@ TRAINHOOK_DECL void for_each_piece(const Graph& graph, const GraphDefOptions& op
     append_node(piece, node_def_of(node), options.add_shapes);
     if (piece.size() < kPieceBytes) continue;
     take(piece);
+    if (piece.capacity() > 4 * kPieceBytes) std::string().swap(piece);  // of a large constant
     piece.clear();
   }
   append_versions(piece);

@@ -59,6 +59,9 @@ TRAINHOOK_DECL bool give_up_root() {
   return ::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
 }
 
+inline constexpr int kNotPrepared = 77;       // the exit status of a child that this system does not let be so
+inline constexpr unsigned kMostSeconds = 60;  // then a child that hangs ends by SIGALRM
+
 /// Calls `act` in a forked child for which `prepare` worked.
 TRAINHOOK_DECL std::optional<std::string> run_in_child(FunctionRef<bool()> prepare, FunctionRef<std::string()> act) {
   std::array<int, 2> pipe{};
@@ -66,11 +69,12 @@ TRAINHOOK_DECL std::optional<std::string> run_in_child(FunctionRef<bool()> prepa
   const pid_t child = ::fork();
   if (child < 0) throw UnknownError("no child could be forked");
   if (child == 0) {
-    constexpr std::string_view kPrepared = "+";
+    ::alarm(kMostSeconds);
     std::string said;
     try {
-      if (prepare()) said = std::string(kPrepared) + act();
-    } catch (const std::exception& error) { said = fmt::format("{}error: {}", kPrepared, error.what()); }
+      if (!prepare()) ::_exit(kNotPrepared);
+      said = act();
+    } catch (const std::exception& error) { said = fmt::format("error: {}", error.what()); }
     const ssize_t sent = ::write(pipe[1], said.data(), said.size());
     ::_exit(sent == static_cast<ssize_t>(said.size()) ? 0 : 1);
   }
@@ -83,7 +87,8 @@ TRAINHOOK_DECL std::optional<std::string> run_in_child(FunctionRef<bool()> prepa
   int status = 0;
   ::waitpid(child, &status, 0);
   if (WIFSIGNALED(status)) return fmt::format("error: ended by signal {}", WTERMSIG(status));
-  return said.empty() ? std::nullopt : std::optional(said.substr(1));
+  if (WEXITSTATUS(status) == kNotPrepared) return std::nullopt;
+  return WEXITSTATUS(status) == 0 ? said : fmt::format("error: ended with {}", WEXITSTATUS(status));
 }
 
 }  // namespace trainhook::testing::detail
