@@ -259,5 +259,5 @@ int events(const std::string& directory, bool as_json) {
                             count(tag.steps.front()), count(tag.steps.back()), tag.values.back()}});
   }
   print(report, as_json);
-  return kFine;
+  return report.notes.empty() ? kFine : kDamagedOrDifferent;
 }

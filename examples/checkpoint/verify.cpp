@@ -67,6 +67,8 @@ class Verification {
     report_.notes.push_back(std::move(state_file));
   }
 
+  [[nodiscard]] bool is_good() const noexcept { return is_good_; }
+
   void note(std::string line) {
     say(line);
     report_.notes.push_back(std::move(line));
@@ -110,7 +112,8 @@ int verify(const std::string& prefix_or_directory, bool as_json) {
   if (std::optional<std::string> damage = damage_of_state_file(prefix_or_directory))
     verification.is_damaged(*std::move(damage));
   const std::vector<std::string> all = checkpoints_in(prefix_or_directory);
-  if (all.empty()) throw th::NotFoundError("there are no checkpoints in {}", prefix_or_directory);
+  if (all.empty() && verification.is_good())
+    throw th::NotFoundError("there are no checkpoints in {}", prefix_or_directory);
   for (const std::string& prefix : all) {
     if (th::checkpoint_exists(prefix) || prefix == all.back())
       verification.read(prefix);
