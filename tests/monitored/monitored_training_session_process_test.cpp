@@ -107,18 +107,18 @@ TEST(MonitoredTrainingSession, AChildThatIsForkedInsideAStepEndsNothingOfIt) {
   session.run([&] { loop.value += 1; });
   const std::vector<std::string> before = files_in(folder.path());
   pid_t child = -1;
+  int status = -1;
   try {
     session.run([&] {
       loop.value += 1;
       child = ::fork();
+      if (child > 0) ::waitpid(child, &status, 0);
     });
   } catch (const FailedPreconditionError&) {
     if (child == 0) ::_exit(files_in(folder.path()) == before ? 0 : 2);
     throw;
   }
   if (child == 0) ::_exit(1);  // its step would have ended
-  int status = -1;
-  ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(latest_checkpoint(folder.path()), folder.file("model.ckpt-2"));
   session.close();
