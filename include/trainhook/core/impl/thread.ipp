@@ -13,6 +13,8 @@
 namespace trainhook::detail {
 
 struct Thread::Started {
+  explicit Started(std::function<void()> body) : thread(std::move(body)) {}
+
   std::thread thread;
   ProcessMark process{};
 };
@@ -21,7 +23,7 @@ TRAINHOOK_DECL Thread::Thread() noexcept = default;
 
 TRAINHOOK_DECL Thread::Thread(std::string_view what, std::function<void()> body) {
   try {
-    started_.reset(new Started{.thread = std::thread(std::move(body))});
+    started_ = std::make_unique<Started>(std::move(body));
   } catch (const std::system_error& error) {
     throw ResourceExhaustedError(
         "{} cannot start a thread: {} (raise the limit of processes, ulimit -u, or that of the container)", what,

@@ -70,12 +70,12 @@ struct SharedSignals {
   std::weak_ptr<ProcessSignals> present;
 };
 
-[[nodiscard]] TRAINHOOK_DECL SharedSignals& shared_signals() noexcept {
+[[nodiscard]] TRAINHOOK_DECL SharedSignals& shared_signals() {
   static SharedSignals* const shared = new SharedSignals;  // never destroyed, as system_clock()
   return *shared;
 }
 
-[[nodiscard]] TRAINHOOK_DECL RecordedInterruption& recorded_interruption() noexcept {
+[[nodiscard]] TRAINHOOK_DECL RecordedInterruption& recorded_interruption() {
   static RecordedInterruption* const recorded = new RecordedInterruption;  // never destroyed, as system_clock()
   return *recorded;
 }

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/hooks/numpy_number.hpp>
@@ -25,14 +26,12 @@ inline constexpr std::size_t kFirstElementsInText = 32;
 /// Numbers as NumPy prints scalars; NumPy has no bfloat16.
 template <class T>
 void append_text_element(std::string& text, const T& value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    text += numpy_scalar(NumpyNumber(value));
-  } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
     const std::string imaginary = numpy_scalar(NumpyNumber(value.imag()));
     text += fmt::format("{}{}{}j", numpy_scalar(NumpyNumber(value.real())), imaginary[0] == '-' ? "" : "+", imaginary);
   } else if constexpr (std::is_same_v<T, std::string>) {
     text.append(1, '\'').append(value).append(1, '\'');
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (std::is_floating_point_v<T> || StoredFloat<T>) {
     text += numpy_scalar(NumpyNumber(value));
   } else {
     text += fmt::format("{}", value);
