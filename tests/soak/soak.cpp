@@ -4,6 +4,7 @@
 /// to: soak <part> <folder> <every> <seed>. Prints one line for each part and ends 1 if anything was lost.
 #include "soak.hpp"
 
+#include <csignal>
 #include <exception>
 #include <map>
 #include <string>
@@ -25,6 +26,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   th::set_log_sink([](th::LogLevel, std::string_view) {});
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM}) std::signal(signal, SIG_DFL);  // a background job ignores some
   try {
     return parts.at(arguments[1])(
         Soak{.folder = arguments[2], .every = std::stoull(arguments[3]), .seed = std::stoull(arguments[4])});
