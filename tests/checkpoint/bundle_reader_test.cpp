@@ -14,12 +14,12 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/io/table_writer.hpp>
-#include <trainhook/core/coding.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/table_writer.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"
 

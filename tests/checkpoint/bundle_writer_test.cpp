@@ -14,10 +14,10 @@
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/io/table_reader.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/io/table_reader.hpp>
-#include <trainhook/core/error.hpp>
 
 #include "hex.hpp"
 

@@ -13,9 +13,9 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -12,11 +12,11 @@
 #include <expect_error.hpp>
 #include <temporary_folder.hpp>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/core/error.hpp>
 
 #include "fixed_clock.hpp"
 

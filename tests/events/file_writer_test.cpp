@@ -22,15 +22,15 @@
 
 #include <allocations.hpp>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/event_reader.hpp>
+#include <trainhook/events/summary.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/process_faults.hpp>
 #include <trainhook/testing/recording_writer.hpp>
-#include <trainhook/core/error.hpp>
-#include <trainhook/events/summary.hpp>
 
 #include "fixed_clock.hpp"
 

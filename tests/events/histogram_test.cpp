@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/events/histogram_buckets.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/events/histogram_buckets.hpp>
 
 namespace trainhook {
 namespace {

@@ -470,6 +470,17 @@ TEST(AsyncCheckpointSaverHook, S28_ARecoveryWaitsForTheSaveThatIsRunning) {
   EXPECT_EQ(training.hook->last_saved_step(), 2);
 }
 
+/// The save is that of step 2.
+void abort_during_a_save_that_fails(Training& training) {
+  training.add_saver({.save_steps = 2});
+  training.start();
+  training.hook->wait_until_written();
+  training.run();
+  training.slow_disk.fail_at(testing::FileOperation::Sync, 1);
+  training.run();
+  training.hook->abort(nullptr);
+}
+
 TEST(AsyncCheckpointSaverHook, S7_AbortFinishesTheSaveThatIsRunningAndNeverThrows) {
   Training training;
   training.add_saver({.save_steps = 2});
@@ -479,13 +490,7 @@ TEST(AsyncCheckpointSaverHook, S7_AbortFinishesTheSaveThatIsRunningAndNeverThrow
   training.hook->abort(nullptr);
   EXPECT_EQ(training.saved(2), 2);
   Training failing;
-  failing.add_saver({.save_steps = 2});
-  failing.start();
-  failing.hook->wait_until_written();
-  failing.run();
-  failing.slow_disk.fail_at(testing::FileOperation::Sync, 1);
-  failing.run();
-  failing.hook->abort(nullptr);
+  abort_during_a_save_that_fails(failing);
   EXPECT_EQ(failing.log.count("E AsyncCheckpointSaverHook: the checkpoint of step 2 could not be saved"), 1U);
 }
 
@@ -500,13 +505,7 @@ TEST(AsyncCheckpointSaverHook, ListenersHearOfASaveThatEndsWithTheRun) {
   EXPECT_EQ(training.services.newest_checkpoint(), "run/model.ckpt-2");
 
   Training failing;
-  failing.add_saver({.save_steps = 2});
-  failing.start();
-  failing.hook->wait_until_written();
-  failing.run();
-  failing.slow_disk.fail_at(testing::FileOperation::Sync, 1);
-  failing.run();
-  failing.hook->abort(nullptr);
+  abort_during_a_save_that_fails(failing);
   EXPECT_TRUE(failing.told->lines().ends_with("a.save_failed 2: ResourceExhausted\n")) << failing.told->lines();
 }
 

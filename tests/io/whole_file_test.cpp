@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
-#include <trainhook/loop/loop_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {

@@ -68,7 +68,6 @@ class BackgroundWriter {
   };
 
   TRAINHOOK_DECL void work() noexcept;
-  TRAINHOOK_DECL void write_waiting(std::unique_lock<std::mutex>& lock) noexcept;
   TRAINHOOK_DECL static Outcome run(Job& job) noexcept;
   TRAINHOOK_DECL void add(Outcome outcome);
   void expect_here() const { process_.expect_here("this background save"); }

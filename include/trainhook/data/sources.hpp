@@ -14,9 +14,9 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/generator.hpp>
-#include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/iterator_state.hpp>
 #include <trainhook/data/source_digest.hpp>
 

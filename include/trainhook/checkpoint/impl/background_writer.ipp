@@ -82,20 +82,16 @@ TRAINHOOK_DECL void BackgroundWriter::work() noexcept {
   for (;;) {
     changed_.wait(lock, [this] { return waiting_ || closing_; });
     if (!waiting_) return;
-    write_waiting(lock);
+    std::optional<Job> job = std::exchange(waiting_, std::nullopt);
+    writing_ = true;
+    lock.unlock();
+    Outcome outcome = run(*job);
+    job.reset();  // releases the model's memory, before anybody is told
+    lock.lock();
+    writing_ = false;
+    add(std::move(outcome));
+    changed_.notify_all();
   }
-}
-
-TRAINHOOK_DECL void BackgroundWriter::write_waiting(std::unique_lock<std::mutex>& lock) noexcept {
-  std::optional<Job> job = std::exchange(waiting_, std::nullopt);
-  writing_ = true;
-  lock.unlock();
-  Outcome outcome = run(*job);
-  job.reset();  // releases the model's memory, before anybody is told
-  lock.lock();
-  writing_ = false;
-  add(std::move(outcome));
-  changed_.notify_all();
 }
 
 TRAINHOOK_DECL void BackgroundWriter::add(Outcome outcome) {

@@ -15,10 +15,10 @@
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/table_reader.hpp>

@@ -25,9 +25,9 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/user_call.hpp>

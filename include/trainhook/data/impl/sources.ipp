@@ -13,8 +13,8 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/user_call.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/user_call.hpp>
 
 namespace trainhook::detail {
 

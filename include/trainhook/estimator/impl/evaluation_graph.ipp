@@ -20,9 +20,9 @@
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_after_n_evals_hook.hpp>
 #include <trainhook/hooks/tensor_text.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/monitored/evaluate_once.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook::detail {
 

@@ -13,8 +13,8 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/other_parts.hpp>
-#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

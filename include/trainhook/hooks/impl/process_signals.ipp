@@ -122,12 +122,11 @@ TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Optio
   std::shared_ptr<ProcessSignals> present;  // outlives the lock, which its destructor takes
   const std::scoped_lock lock(shared.mutex);
   present = shared.present.lock();
-  if (present != nullptr) {
-    if (present->process_.is_here() && present->options_ == options) return present;
-    if (present->process_.is_here())
-      throw FailedPreconditionError(
-          "SignalHook: another session of this process has one with other signals or another deadline; "
-          "give both the same");
+  if (present != nullptr && present->process_.is_here()) {
+    if (present->options_ == options) return present;
+    throw FailedPreconditionError(
+        "SignalHook: another session of this process has one with other signals or another deadline; "
+        "give both the same");
   }
   auto made = std::make_shared<ProcessSignals>(options, clock);
   shared.present = made;
